@@ -1,0 +1,1 @@
+"""Same Deal: the pure library of patience races."""

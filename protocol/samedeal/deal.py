@@ -1,0 +1,43 @@
+"""The deal: from a text to a shuffled deck, the same in every language, to the byte.
+
+Block i is SHA-256 of ``label|i`` in UTF-8, i = 0, 1, 2 …, where the label is ``slug|seed``. The blocks, one after
+another, are cut into big-endian words of four bytes. A number below n is the next word that is less than the largest
+multiple of n within 2**32, modulo n. The shuffle is that of Fisher and Yates, downwards (Knuth, The Art of Computer
+Programming, volume 2, algorithm P).
+"""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from struct import iter_unpack
+
+from samedeal.cards import Card, Pile
+
+_WORDS = 2**32
+
+
+class Words:
+    """The endless stream of random words that belongs to a label."""
+
+    def __init__(self, label: str) -> None:
+        self._words = _stream(label)
+
+    def below(self, n: int) -> int:
+        """A number from 0 to n - 1, all equally likely; n is 1 to 2**32."""
+        limit = _WORDS - _WORDS % n
+        return next(word for word in self._words if word < limit) % n
+
+    def shuffled(self, cards: Sequence[Card]) -> Pile:
+        """The cards in an order that the next words decide; the first is dealt first."""
+        order = list(cards)
+        for i in range(len(order) - 1, 0, -1):
+            j = self.below(i + 1)
+            order[i], order[j] = order[j], order[i]
+        return tuple(order)
+
+
+def _stream(label: str) -> Iterator[int]:
+    block = 0
+    while True:
+        for (word,) in iter_unpack(">I", sha256(f"{label}|{block}".encode()).digest()):
+            yield word
+        block += 1

@@ -1,0 +1,112 @@
+"""Corners: build each corner up in suit, round from king to ace, out of a cross of five cards.
+
+The four foundations start with the first card of each suit in the deck. An empty place of the cross, the reserve, is
+filled from the stock at once, or, in the easier variant ``refill=waste``, from the waste while there is one. Cards are
+drawn one at a time to the waste, which may be turned over twice.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from samedeal.cards import KING, SUITS, Card, Pile
+from samedeal.game import Game, Move
+from samedeal.table import Table
+
+FOUNDATIONS = {suit: f"f{row}" for row, suit in enumerate(SUITS, start=1)}
+RESERVE = ("r1", "r2", "r3", "r4", "r5")
+PASSES = 3
+
+
+@dataclass(frozen=True)
+class Corners(Game):
+    """A position of Corners."""
+
+    slug = "corners"
+    title = "Corners"
+    rules = "corners/1"
+    goal = 48
+    limit_ms = 6 * 60_000
+    options = {"refill": ("stock", "waste")}
+    layout = """
+        f1  .   r1  .   f2
+        .   r2  r3  r4  .
+        f3  .   r5  .   f4
+        stock waste
+    """
+
+    passed: int = 1
+    """Which pass through the stock this is, 1 to 3."""
+    refill: str = "stock"
+
+    @classmethod
+    def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
+        bases = tuple(next(card for card in cards if card.suit == suit) for suit in SUITS)
+        others = tuple(card for card in cards if card not in bases)
+        sizes = dict.fromkeys((*FOUNDATIONS.values(), *RESERVE), 1) | {"waste": 0}
+        return cls(Table.laid(bases + others, sizes, rest="stock"), refill=str(variant.get("refill", "stock")))
+
+    def _moves(self) -> Iterator[Move]:
+        for place, card in self.table.tops((*RESERVE, "waste")):
+            if self._fits(card):
+                yield "w" if place == "waste" else place
+        if self.table["stock"]:
+            yield "draw"
+        elif self.table["waste"] and self.passed < PASSES:
+            yield "redeal"
+
+    def _after(self, move: Move) -> Self:
+        match move:
+            case "draw":
+                return replace(self, table=self.table.moved("stock", "waste"))._filled()
+            case "redeal":
+                return replace(self, table=self.table.turned("waste", "stock"), passed=self.passed + 1)._filled()
+            case source:
+                place = "waste" if source == "w" else source
+                return replace(self, table=self.table.moved(place, FOUNDATIONS[self.table[place][-1].suit]))._filled()
+
+    @property
+    def home(self) -> int:
+        return self.table.count(FOUNDATIONS.values()) - len(FOUNDATIONS)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        return {"pass": f"{self.passed} of {PASSES}"}
+
+    def why_not(self, move: Move) -> str:
+        match move:
+            case "draw":
+                return "The stock is empty."
+            case "redeal" if self.table["stock"]:
+                return "The waste is turned over only when the stock is empty."
+            case "redeal" if not self.table["waste"]:
+                return "There is no waste to turn over."
+            case "redeal":
+                return f"This is pass {self.passed} of {PASSES}: there is no further redeal."
+            case "w" | "r1" | "r2" | "r3" | "r4" | "r5":
+                card = self.table.top("waste" if move == "w" else move)
+                if card is None:
+                    return "There is no card on that place."
+                foundation = self.table[FOUNDATIONS[card.suit]]
+                return (
+                    f"{card} does not follow {foundation[-1]}: foundations go up in suit, and the ace follows the king."
+                )
+            case _:
+                return (
+                    f"{move!r} is no move of Corners: r1 to r5 or w plays a card home, draw and redeal work the stock."
+                )
+
+    def _fits(self, card: Card) -> bool:
+        foundation = self.table[FOUNDATIONS[card.suit]]
+        return len(foundation) < KING and card.rank == foundation[-1].rank % KING + 1
+
+    def _filled(self) -> Self:
+        """The position with the gaps of the reserve filled, as far as the cards go."""
+        table = self.table
+        for place in table.empty(RESERVE):
+            sources = ("waste", "stock") if self.refill == "waste" else ("stock",)
+            for source in sources:
+                if table[source]:
+                    table = table.moved(source, place)
+                    break
+        return self if table is self.table else replace(self, table=table)

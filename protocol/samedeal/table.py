@@ -1,0 +1,56 @@
+"""The table: named piles of cards. Every game's position is one of these and little more."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from samedeal.cards import Card, Pile
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Piles by the name of their place. A table never changes: a move makes a new one."""
+
+    piles: Mapping[str, Pile]
+
+    @classmethod
+    def laid(cls, cards: Pile, sizes: Mapping[str, int], rest: str) -> Self:
+        """Deals cards from the front of the deck onto each place in turn; the others onto `rest`, first on top."""
+        piles, start = dict[str, Pile](), 0
+        for place, size in sizes.items():
+            piles[place] = cards[start : start + size]
+            start += size
+        return cls({**piles, rest: cards[start:][::-1]})
+
+    def __getitem__(self, place: str) -> Pile:
+        return self.piles[place]
+
+    def top(self, place: str) -> Card | None:
+        """The card on top of a place, or None where it is empty."""
+        pile = self.piles[place]
+        return pile[-1] if pile else None
+
+    def tops(self, places: Iterable[str]) -> Iterator[tuple[str, Card]]:
+        """Each of the places that has a card, with its top card."""
+        return ((place, self.piles[place][-1]) for place in places if self.piles[place])
+
+    def empty(self, places: Iterable[str]) -> Iterator[str]:
+        """Each of the places that has no card."""
+        return (place for place in places if not self.piles[place])
+
+    def count(self, places: Iterable[str]) -> int:
+        """How many cards lie on the places together."""
+        return sum(len(self.piles[place]) for place in places)
+
+    def moved(self, source: str, target: str) -> Self:
+        """The table with the top card of `source` on top of `target`."""
+        pile = self.piles[source]
+        return self.put({source: pile[:-1], target: (*self.piles[target], pile[-1])})
+
+    def turned(self, source: str, target: str) -> Self:
+        """The table with the whole pile of `source` turned over onto `target`."""
+        return self.put({source: (), target: (*self.piles[target], *self.piles[source][::-1])})
+
+    def put(self, piles: Mapping[str, Pile]) -> Self:
+        """The table with these piles in place of the old."""
+        return type(self)({**self.piles, **piles})
