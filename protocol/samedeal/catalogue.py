@@ -1,6 +1,12 @@
 """The catalogue: every game there is, by its slug. Adding a game is one module and one line here."""
 
 from samedeal.game import Game
+from samedeal.games.corner_stones import CornerStones
 from samedeal.games.corners import Corners
+from samedeal.games.gallery import Gallery
+from samedeal.games.kings_in_the_corners import KingsInTheCorners
+from samedeal.games.the_edge import TheEdge
 
-GAMES: dict[str, type[Game]] = {game.slug: game for game in (Corners,)}
+GAMES: dict[str, type[Game]] = {
+    game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery)
+}

@@ -1,0 +1,121 @@
+"""Corner Stones: eight foundations, fed by the stacks beside them and by the four corners of the table.
+
+Each of four rows belongs to a suit and holds two foundations: one goes up from the ace, the other down from the king.
+A stack stands at either side of the row and feeds only these two; the four corner stacks feed all eight. The other 96
+cards are dealt onto these twelve stacks face up.
+
+Only the top card of a stack moves. It goes to a foundation, or onto the top card of another stack that is next to it in
+rank, whatever the suit, king and ace being neighbours here. An empty corner takes any card; an empty side stack stays
+empty. Cards on foundations stay there. The game is won when all cards are on the foundations.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from samedeal.cards import ACE, KING, SUITS, Card, Pile, adjacent, pack
+from samedeal.game import Game, Move
+from samedeal.table import Table
+
+CORNERS = ("c1", "c2", "c3", "c4")
+STACKS = ("c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4")
+"""The corners and sides in the order in which they are dealt."""
+ROWS = {suit: str(row) for row, suit in enumerate(SUITS, start=1)}
+STEPS = {"u": 1, "d": -1}
+"""Up and down: the first letter of a foundation and the difference from one card to the next."""
+FIRSTS = {
+    direction + row: Card(rank + suit) for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()
+}
+"""The card that each foundation starts with."""
+
+
+@dataclass(frozen=True)
+class CornerStones(Game):
+    """A position of Corner Stones."""
+
+    slug = "corner-stones"
+    title = "Corner Stones"
+    rules = "corner-stones/1"
+    goal = 96
+    limit_ms = 15 * 60_000
+    fanned = frozenset(STACKS)
+    hidden = frozenset()
+    layout = """
+        c1  .   .   .   .   c2
+        .   l1  u1  d1  r1  .
+        .   l2  u2  d2  r2  .
+        .   l3  u3  d3  r3  .
+        .   l4  u4  d4  r4  .
+        c3  .   .   .   .   c4
+    """
+
+    @classmethod
+    def pack(cls) -> Pile:
+        """Two decks without the first ace and the first king of each suit."""
+        return tuple(card for card in pack() if card.rank not in (ACE, KING)) + pack()
+
+    @classmethod
+    def playable(cls, cards: Pile, **variant: str | bool) -> bool:
+        return bool(cls.dealt(cards).moves())
+
+    @classmethod
+    def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
+        stacks = {stack: cards[first :: len(STACKS)] for first, stack in enumerate(STACKS)}
+        return cls(Table(stacks | {foundation: (card,) for foundation, card in FIRSTS.items()}))
+
+    def _moves(self) -> Iterator[Move]:
+        for source, card in self.table.tops(STACKS):
+            yield from (source + target for target in self._foundations(source, card))
+            yield from (source + target for target in STACKS if self._stacks(source, card, target))
+
+    def _after(self, move: Move) -> Self:
+        return replace(self, table=self.table.moved(move[:2], move[2:]))
+
+    @property
+    def home(self) -> int:
+        return self.table.count(FIRSTS) - len(FIRSTS)
+
+    def why_not(self, move: Move) -> str:
+        source, target = move[:2], move[2:]
+        if not {source, target} <= self.table.piles.keys():
+            return f"{move!r} is no move of Corner Stones: a move is a stack and where its top card goes, such as l4u4."
+        if source in FIRSTS:
+            return "Cards on foundations stay there."
+        card = self.table.top(source)
+        if card is None:
+            return f"There is no card on {source}."
+        if source == target:
+            return "A card moves to another place."
+        return self._why_no_foundation(source, card, target) if target in FIRSTS else self._why_no_stack(card, target)
+
+    def _foundations(self, source: str, card: Card) -> Iterator[str]:
+        """The foundations that the top card of a stack may go to."""
+        row = ROWS[card.suit]
+        if source in CORNERS or source[1] == row:
+            for direction, step in STEPS.items():
+                if self.table[direction + row][-1].rank + step == card.rank:
+                    yield direction + row
+
+    def _stacks(self, source: str, card: Card, target: str) -> bool:
+        """Whether the top card of a stack may go to another stack."""
+        top = self.table.top(target)
+        if top is None:
+            return target in CORNERS and not (source in CORNERS and len(self.table[source]) == 1)
+        return source != target and adjacent(card, top)
+
+    def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
+        top = self.table[foundation][-1]
+        if card.suit != top.suit:
+            return f"{card} has another suit than {foundation}, which begins with {FIRSTS[foundation]}."
+        if card.rank != top.rank + STEPS[foundation[0]]:
+            way = "up" if foundation[0] == "u" else "down"
+            return f"{card} does not follow {top}: {foundation} goes {way} one rank at a time, without going round."
+        return f"{source} stands in another row: a side stack feeds only the foundations of its own row."
+
+    def _why_no_stack(self, card: Card, target: str) -> str:
+        top = self.table.top(target)
+        if top is not None:
+            return f"{card} and {top} are not next to each other in rank."
+        if target in CORNERS:
+            return "The only card of a corner does not go to another empty corner: nothing would change."
+        return f"{target} is empty, and an empty side stack stays empty."

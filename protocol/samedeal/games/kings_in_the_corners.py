@@ -1,0 +1,31 @@
+"""Kings in the Corners: fill the grid, clear every ten and every pair that makes ten, until the stock is used up.
+
+Jacks, queens and kings go only to cells of their own: kings to the corners, queens to the middle of the top and bottom
+rows, jacks to the middle of the left and right columns. Other cards go anywhere. When all sixteen cells are full, tens
+are removed alone and other cards in pairs that add up to ten, the ace counting one. When no ten and no pair is left,
+the next card is drawn.
+
+The game is won when the last card of the stock is placed. It is lost when a face card is drawn that has no free cell,
+or when the grid is full, holds neither a ten nor a pair, and there are still cards in the stock.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from samedeal.game import Move
+from samedeal.grid import Grid
+
+
+@dataclass(frozen=True)
+class KingsInTheCorners(Grid):
+    """A position of Kings in the Corners."""
+
+    slug = "kings-in-the-corners"
+    title = "Kings in the Corners"
+    rules = "kings-in-the-corners/1"
+    largest_group = 2
+
+    def _after(self, move: Move) -> Self:
+        later = super()._after(move)
+        cleared = not self.table["hand"] and not any(later._groups())
+        return later._drawn() if cleared else later

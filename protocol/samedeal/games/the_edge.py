@@ -1,0 +1,43 @@
+"""The Edge: fill the grid, clear groups that make ten, fill it again, until all twelve face cards are in their cells.
+
+Jacks, queens and kings go only to cells of their own: kings to the corners, queens to the middle of the top and bottom
+rows, jacks to the middle of the left and right columns. Other cards go anywhere. Only when all sixteen cells are full
+may groups be removed: a ten alone, or any number of cards that add up to ten, the ace counting one. At least one group
+must go before the next card is drawn; how many more is the player's choice.
+
+The game is won the moment the twelfth face card is placed. It is lost when a face card is drawn that has no free cell,
+or when the grid is full and holds no group.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from samedeal.game import Move
+from samedeal.grid import FACES, Grid
+
+
+@dataclass(frozen=True)
+class TheEdge(Grid):
+    """A position of The Edge."""
+
+    slug = "the-edge"
+    title = "The Edge"
+    rules = "the-edge/1"
+
+    def _moves(self) -> Iterator[Move]:
+        yield from super()._moves()
+        if not self.table["hand"] and not self._full:
+            yield "draw"
+
+    def _after(self, move: Move) -> Self:
+        return self._drawn() if move == "draw" else super()._after(move)
+
+    @property
+    def won(self) -> bool:
+        return self._faces == FACES
+
+    def _why_not_draw(self) -> str:
+        if self.table["hand"]:
+            return "The card in hand is placed first."
+        return "At least one group is removed before the next card is drawn."

@@ -1,0 +1,159 @@
+"""The grid: sixteen cells to lay cards on, where jacks, queens and kings go only to cells of their own.
+
+    K Q Q K
+    J . . J
+    J . . J
+    K Q Q K
+
+The Edge and Kings in the Corners are both played on it. Cards come from the stock one at a time and stay where they are
+laid. When the grid is full, cards from ace to ten whose ranks add up to ten leave it again. A jack, queen or king that
+is drawn when its four cells are taken loses the game, and so does a full grid from which nothing can be removed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from samedeal.cards import JACK, KING, QUEEN, TEN, Card, Pile
+from samedeal.game import Game, Move
+from samedeal.table import Table
+
+CELLS = tuple(column + row for column in "abcd" for row in "1234")
+OWN_CELLS = {
+    JACK: ("the outer cells of the middle rows", ("a2", "a3", "d2", "d3")),
+    QUEEN: ("the middle cells of the top and bottom rows", ("b1", "b4", "c1", "c4")),
+    KING: ("the corners", ("a1", "a4", "d1", "d4")),
+}
+FACES = 12
+
+
+@dataclass(frozen=True)
+class Grid(Game):
+    """A position on the grid. A card in hand is to be placed; with an empty hand, groups are to be removed."""
+
+    goal = 52
+    limit_ms = 5 * 60_000
+    dead_end = "lost"
+    layout = """
+        a1  b1  c1  d1
+        a2  b2  c2  d2
+        a3  b3  c3  d3
+        a4  b4  c4  d4
+        hand stock discard
+    """
+    largest_group: ClassVar[int] = len(CELLS)
+    """How many cards may be removed together."""
+
+    @classmethod
+    def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
+        return cls(Table.laid(cards, dict.fromkeys((*CELLS, "discard"), 0) | {"hand": 1}, rest="stock"))
+
+    def _moves(self) -> Iterator[Move]:
+        if hand := self.table.top("hand"):
+            yield from (cell for cell in self.table.empty(CELLS) if _belongs(hand, cell))
+        else:
+            yield from self._groups()
+
+    def _after(self, move: Move) -> Self:
+        if self.table["hand"]:
+            placed = replace(self, table=self.table.moved("hand", move))
+            return placed if placed.won or placed._full else placed._drawn()
+        return self._removed(_cells(move))
+
+    @property
+    def home(self) -> int:
+        """How many cards have been placed so far, removed ones included."""
+        return self.goal - self.table.count(("stock", "hand"))
+
+    @property
+    def notes(self) -> dict[str, str]:
+        phase = "place" if self.table["hand"] or self.won else "match"
+        return {"phase": phase, "faces": f"{self._faces} of {FACES}"}
+
+    def why_not(self, move: Move) -> str:
+        hand = self.table.top("hand")
+        cells = _cells(move)
+        if move == "draw":
+            return self._why_not_draw()
+        if not set(cells) <= set(CELLS) or move not in (_written(cells), *CELLS):
+            return self._why_no_move(move)
+        if move in CELLS:
+            return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
+        if hand:
+            return "Cards are removed only when the grid is full."
+        return self._why_not_remove(cells)
+
+    def _why_not_draw(self) -> str:
+        """Why the player may not draw now."""
+        return "The next card is drawn by itself."
+
+    def _why_no_move(self, move: Move) -> str:
+        return (
+            f"{move!r} is no move of {self.title}: "
+            "a cell such as b2 places the card in hand, a2+b3 removes two cards together, c2- a ten."
+        )
+
+    def _why_not_place(self, hand: Card, cell: str) -> str:
+        if self.table[cell]:
+            return f"{cell} is taken: cards on the grid do not move."
+        where, _ = OWN_CELLS[hand.rank]
+        return f"{hand} may not lie on {cell}: its place is one of {where}."
+
+    def _why_not_remove(self, cells: Sequence[str]) -> str:
+        if list(cells) != sorted(set(cells)):
+            return "The cells of a group are named in the order of the alphabet, each once."
+        for cell in cells:
+            card = self.table.top(cell)
+            if card is None:
+                return f"There is no card on {cell}."
+            if card.rank > TEN:
+                return f"{card} stays: only cards from ace to ten are removed."
+        cards = [self.table[cell][-1] for cell in cells]
+        total = sum(card.rank for card in cards)
+        if total != TEN:
+            return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
+        return f"No more than {self.largest_group} cards are removed together."
+
+    @property
+    def _full(self) -> bool:
+        return not any(self.table.empty(CELLS))
+
+    @property
+    def _faces(self) -> int:
+        return sum(card.rank > TEN for _, card in self.table.tops(CELLS))
+
+    def _groups(self) -> Iterator[Move]:
+        numbers = [(cell, card.rank) for cell, card in self.table.tops(CELLS) if card.rank <= TEN]
+        return (_written(cells) for cells in _adding_up(numbers, TEN, self.largest_group))
+
+    def _removed(self, cells: Sequence[str]) -> Self:
+        cards = (self.table[cell][-1] for cell in cells)
+        discard = (*self.table["discard"], *cards)
+        return replace(self, table=self.table.put({**dict.fromkeys(cells, ()), "discard": discard}))
+
+    def _drawn(self) -> Self:
+        return replace(self, table=self.table.moved("stock", "hand"))
+
+
+def _belongs(card: Card, cell: str) -> bool:
+    return card.rank <= TEN or cell in OWN_CELLS[card.rank][1]
+
+
+def _adding_up(numbers: Sequence[tuple[str, int]], total: int, most: int) -> Iterator[tuple[str, ...]]:
+    """The cells of every group of at most `most` numbers with this total, in the order in which they are given."""
+    for place, (cell, number) in enumerate(numbers, start=1):
+        if number == total:
+            yield (cell,)
+        elif number < total and most > 1:
+            for others in _adding_up(numbers[place:], total - number, most - 1):
+                yield (cell, *others)
+
+
+def _written(cells: Sequence[str]) -> Move:
+    """The move that removes the cards of these cells."""
+    return "+".join(cells) if len(cells) > 1 else f"{cells[0]}-"
+
+
+def _cells(move: Move) -> list[str]:
+    """The cells that a move names."""
+    return move.removesuffix("-").split("+")
