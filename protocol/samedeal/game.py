@@ -101,7 +101,7 @@ class Game(ABC):
 
     @classmethod
     def from_seed(cls, seed: str, **variant: str | bool) -> Self:
-        """The deal that belongs to a seed, a text without ``|``. Raises ValueError for others and for unknown variants."""
+        """The deal of a seed, a text without ``|``. Raises ValueError for other texts and for unknown variants."""
         if "|" in seed:
             raise ValueError("a seed is a text without |")
         for option, choice in variant.items():

@@ -1,0 +1,155 @@
+"""The log of a race: its header, its entries, and the canonical bytes that the chain of digests covers."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, json
+
+Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""32 bytes as lower-case hexadecimal."""
+Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+"""A duration, or a time since 1970-01-01 UTC, in milliseconds."""
+SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
+Name = Annotated[str, Meta(min_length=1, max_length=48)]
+MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$")]
+"""A move: one token of printable ASCII."""
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Something written down for good: a field that has its default is left out, an unknown one is refused."""
+
+
+class Options(Record, frozen=True, kw_only=True):
+    """What the creator of a race may choose."""
+
+    limit_ms: Annotated[int, Meta(ge=1_000, le=7_200_000)]
+    """How long the race runs."""
+    max_racers: Annotated[int, Meta(ge=1, le=32)] = 8
+    start_delay_ms: Annotated[int, Meta(ge=0, le=60_000)] = 5_000
+    """How long the countdown lasts."""
+    undo: bool = True
+    attempts: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    """How often the deal may be played by each racer; 0 is as often as they like."""
+    spectators: Literal["progress", "after", "open"] = "progress"
+    """What those who do not race may see while it runs: counts, nothing, or boards too."""
+    unlisted: bool = False
+
+
+class Header(Record, frozen=True, kw_only=True):
+    """What is settled before the first entry."""
+
+    race: Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-z0-9-]+$")]
+    game: str
+    """The slug of the game."""
+    rules: str
+    """The version of its rules."""
+    variant: dict[str, str | bool] = {}
+    """The game's own options that are not at their defaults."""
+    seed: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$")] | None = None
+    """The seed of an open deal. A sealed deal has none: its seed follows from the secret and the nonces."""
+    commitment: Hex32
+    salt: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+    opened_at: Millis
+    options: Options
+
+
+class Event(Record, frozen=True, tag_field="t", tag=str.lower):
+    """Something that happened in a race, to be accepted by the fold or refused."""
+
+
+class Joined(Event, frozen=True):
+    """A player took a seat; seats are numbered from 1 in the order of joining."""
+
+    seat: SeatNumber
+    player: Annotated[str, Meta(min_length=1, max_length=64)]
+    """The player's public id."""
+    name: Name
+    bot: bool = False
+    commitment: Hex32 | None = None
+    """To the nonce that the racer adds to a sealed deal."""
+
+
+class Left(Event, frozen=True):
+    """A player gave the seat up before the countdown."""
+
+    seat: SeatNumber
+
+
+class Readied(Event, frozen=True):
+    """A player is ready for the countdown."""
+
+    seat: SeatNumber
+
+
+class Unreadied(Event, frozen=True):
+    """A player is not ready after all."""
+
+    seat: SeatNumber
+
+
+class Counting(Event, frozen=True):
+    """The countdown began: the seats are settled and the nonces may come."""
+
+
+class Nonce(Event, frozen=True):
+    """A racer opened the commitment."""
+
+    seat: SeatNumber
+    nonce: Hex32
+
+
+class Dealt(Event, frozen=True):
+    """The countdown ended; a racer whose nonce did not come is scratched. The clock runs from here."""
+
+    k: Annotated[int, Meta(ge=0, le=2**20)] = 0
+    """Which of the seeds that follow from the root was dealt: the first that the race's filter accepts."""
+
+
+class Moved(Event, frozen=True):
+    """A racer made a move, ``undo`` and ``restart`` included."""
+
+    seat: SeatNumber
+    move: MoveText
+
+
+class Taken(Event, frozen=True):
+    """A newer connection took over a racer's seat; older ones are fenced off everywhere."""
+
+    seat: SeatNumber
+
+
+class Resigned(Event, frozen=True):
+    """A racer stopped for good; the best attempt so far counts."""
+
+    seat: SeatNumber
+
+
+class Closed(Event, frozen=True):
+    """The race is over, or was called off; the secret is out."""
+
+    secret: Hex32
+
+
+AnyEvent = Joined | Left | Readied | Unreadied | Counting | Nonce | Dealt | Moved | Taken | Resigned | Closed
+
+
+class Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A numbered event with its time and the digest of the log up to and with it."""
+
+    n: Annotated[int, Meta(ge=1)]
+    at: Millis
+    """The time on the race's one clock; it never decreases."""
+    event: AnyEvent
+    h: Hex32
+
+
+_canonical = json.Encoder(order="sorted")
+
+
+def header_bytes(header: Header) -> bytes:
+    """The canonical bytes of a header: JSON without white space, keys sorted, as in RFC 8785."""
+    return _canonical.encode(header)
+
+
+def entry_bytes(n: int, at: int, event: Event) -> bytes:
+    """The canonical bytes of an entry without its digest: the JSON array of number, time and event."""
+    return _canonical.encode((n, at, event))

@@ -1,0 +1,399 @@
+"""A race is its log: this one fold plays it live, restores it after a restart and verifies its replay."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby
+from typing import Literal, Self
+
+from msgspec import Struct
+
+from samedeal.catalogue import GAMES
+from samedeal.errors import IllegalMove, Refused
+from samedeal.game import Game, Move
+from samedeal.log import (
+    AnyEvent,
+    Closed,
+    Counting,
+    Dealt,
+    Entry,
+    Header,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Options,
+    Readied,
+    Resigned,
+    Taken,
+    Unreadied,
+    entry_bytes,
+    header_bytes,
+)
+from samedeal.seal import commitment, first_digest, next_digest, nonce_commitment, root
+
+UNDO, RESTART = "undo", "restart"
+OPEN_MS = 24 * 3_600_000
+"""How long a race waits for its countdown before it may be called off."""
+MOST_MOVES = 5_000
+"""How many moves one racer may make in a race, so that no log grows without bound."""
+
+Stage = Literal["open", "countdown", "running", "over", "cancelled"]
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How one racer stands. It shows no card, so everybody may see it at any time."""
+
+    place: int
+    seat: int
+    name: str
+    bot: bool
+    outcome: str
+    """waiting or ready before the deal; then playing, won, lost, stuck, over, resigned, timeout, or scratched for a
+    racer whose nonce did not come."""
+    done: bool
+    """Whether the racer has stopped for good."""
+    home: int
+    """The most cards home in any attempt so far, of the game's goal."""
+    goal: int
+    progress: float
+    """The same as a share, 0 to 1; 1 for a winner and only then."""
+    attempts: int
+    ms: int
+    """The time from the start to the win, or to the moment when `home` was first reached."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One racer's way through the deal."""
+
+    deal: Game
+    game: Game
+    moves: tuple[Move, ...] = ()
+    """All of them, undo and restart included, over all attempts."""
+    past: tuple[Game, ...] = ()
+    """The positions that undo goes back to, the newest last; a reveal empties it."""
+    attempts: int = 1
+    peak: int = 0
+    """The most cards home in any attempt."""
+    peak_at: int = 0
+    resigned: bool = False
+
+    def after(self, move: Move, at: int, options: Options) -> Self:
+        """The run after a move. Raises IllegalMove, or Refused where the race does not allow it."""
+        if len(self.moves) >= MOST_MOVES:
+            raise Refused("not-allowed", f"A racer makes at most {MOST_MOVES} moves in a race.")
+        run = replace(self, moves=(*self.moves, move))
+        if move == RESTART:
+            self._check_restart(options)
+            return replace(run, game=self.deal, past=(), attempts=self.attempts + 1)
+        if move == UNDO:
+            self._check_undo(options)
+            return replace(run, game=self.past[-1], past=self.past[:-1])
+        game = self.game.after(move)
+        peak, peak_at = (game.home, at) if game.home > self.peak or game.won else (self.peak, self.peak_at)
+        past = () if self.game.reveals(game) else (*self.past, self.game)
+        return replace(run, game=game, past=past, peak=peak, peak_at=peak_at)
+
+    def may(self, move: Move, options: Options) -> bool:
+        """Whether UNDO or RESTART is possible now."""
+        try:
+            (self._check_undo if move == UNDO else self._check_restart)(options)
+        except Refused:
+            return False
+        return True
+
+    def done(self, options: Options) -> bool:
+        """Whether the racer can do nothing more: won, resigned, or at an end without undo and restart."""
+        if self.game.won or self.resigned:
+            return True
+        return self.game.over and not self.may(UNDO, options) and not self.may(RESTART, options)
+
+    @property
+    def outcome(self) -> str:
+        return "resigned" if self.resigned and not self.game.over else self.game.outcome
+
+    @property
+    def progress(self) -> float:
+        return 1.0 if self.game.won else self.peak / self.game.goal
+
+    def _check_undo(self, options: Options) -> None:
+        if not options.undo:
+            raise Refused("not-allowed", "This race is run without undo.")
+        if self.game.outcome not in ("playing", "stuck"):
+            raise IllegalMove(f"The game is {self.game.outcome}: that cannot be undone.")
+        if not self.past:
+            raise IllegalMove("There is nothing to undo: a card that has been turned up stays seen.")
+
+    def _check_restart(self, options: Options) -> None:
+        if options.attempts and self.attempts >= options.attempts:
+            raise Refused("not-allowed", f"This race allows {options.attempts} at the deal, and this is the last.")
+        if self.game.won:
+            raise IllegalMove("The game is won: there is nothing to start again.")
+        if self.game == self.deal:
+            raise IllegalMove("The deal is untouched: there is nothing to start again.")
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One place in a race and who has it."""
+
+    number: int
+    player: str
+    name: str
+    bot: bool
+    commitment: str | None
+    ready: bool = False
+    left: bool = False
+    nonce: str | None = None
+    taken: int = 0
+    """The number of the entry with which the present connection took the seat."""
+    run: Run | None = None
+    """None before the deal, and for good when the racer was scratched."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """A race as it stands after a part of its log. It never changes: ``after`` answers with the next one."""
+
+    header: Header
+    secret: bytes
+    """Handed in: it is in no log before the closing entry."""
+    digest: str
+    n: int = 0
+    at: int = 0
+    seats: tuple[Seat, ...] = ()
+    counting_at: int | None = None
+    started_at: int | None = None
+    seed: str | None = None
+    """What was dealt, from the deal on."""
+    closed: bool = False
+
+    @classmethod
+    def opened(cls, header: Header, secret: bytes) -> Self:
+        """The race before its first entry. Raises Refused if the secret or the rules are not the header's."""
+        game = GAMES.get(header.game)
+        if game is None or game.rules != header.rules:
+            raise Refused("unsupported-version", f"These are rules that are not known here: {header.rules}.")
+        if commitment(header.race, secret) != header.commitment:
+            raise Refused("bad-replay", "The secret is not the one that was committed to.")
+        return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
+
+    # The fold.
+
+    def after_all(self, entries: Iterable[Entry]) -> Self:
+        return reduce(type(self).after, entries, self)
+
+    def after(self, entry: Entry) -> Self:
+        """The race after one more entry of its log. Raises Refused if the entry does not belong there."""
+        race, made = self.extended(entry.at, entry.event)
+        if made != entry:
+            raise Refused("bad-replay", f"Entry {entry.n} is not what the log has at {made.n}.")
+        return race
+
+    def extended(self, at: int, event: AnyEvent) -> tuple[Self, Entry]:
+        """The race after an event at a time, and the entry for its log; or Refused: what is refused is never logged."""
+        if at < self.at:
+            raise Refused("untimely", "Time does not run backwards.")
+        race, n = self._after(at, event), self.n + 1
+        digest = next_digest(self.secret, self.digest, entry_bytes(n, at, event))
+        return replace(race, n=n, at=at, digest=digest), Entry(n, at, event, digest)
+
+    def _after(self, at: int, event: AnyEvent) -> Self:
+        if self.closed:
+            raise Refused("race-over")
+        match event:
+            case Joined():
+                return self._joined(event)
+            case Left(seat=number):
+                return self._seated(replace(self._waiting(number), left=True, ready=False))
+            case Readied(seat=number):
+                return self._seated(replace(self._waiting(number), ready=True))
+            case Unreadied(seat=number):
+                return self._seated(replace(self._waiting(number), ready=False))
+            case Counting():
+                if not self.set_to_go:
+                    raise Refused("untimely", "The countdown begins when every racer is ready.")
+                return replace(self, counting_at=at)
+            case Nonce(seat=number, nonce=nonce):
+                return self._opened_nonce(number, nonce)
+            case Dealt(k=k):
+                return self._dealt(at, k)
+            case Moved(seat=number, move=move):
+                seat, run = self._playing(number, at)
+                return self._seated(replace(seat, run=run.after(move, at, self.options)))
+            case Resigned(seat=number):
+                seat, run = self._playing(number, at)
+                return self._seated(replace(seat, run=replace(run, resigned=True)))
+            case Taken(seat=number):
+                return self._seated(replace(self.seat(number), taken=self.n + 1))
+            case Closed(secret=secret):
+                if not self.finished(at) or bytes.fromhex(secret) != self.secret:
+                    raise Refused("untimely", "The race cannot be closed so.")
+                return replace(self, closed=True)
+
+    # Questions.
+
+    @property
+    def id(self) -> str:
+        return self.header.race
+
+    @property
+    def game(self) -> type[Game]:
+        return GAMES[self.header.game]
+
+    @property
+    def options(self) -> Options:
+        return self.header.options
+
+    @property
+    def stage(self) -> Stage:
+        if self.closed:
+            return "over" if any(seat.run for seat in self.seats) else "cancelled"
+        if self.started_at is not None:
+            return "running"
+        return "open" if self.counting_at is None else "countdown"
+
+    @property
+    def roster(self) -> tuple[Seat, ...]:
+        """The seats that somebody has."""
+        return tuple(seat for seat in self.seats if not seat.left)
+
+    @property
+    def set_to_go(self) -> bool:
+        """Whether the countdown may begin: all are ready, and they are at least two unless it is a race for one."""
+        roster = self.roster
+        return (
+            self.stage == "open"
+            and len(roster) >= min(2, self.options.max_racers)
+            and all(seat.ready for seat in roster)
+        )
+
+    @property
+    def starts_at(self) -> int | None:
+        """When the deal is due, once the countdown has begun."""
+        return None if self.counting_at is None else self.counting_at + self.options.start_delay_ms
+
+    @property
+    def ends_at(self) -> int | None:
+        """When the time is up, once the clock runs."""
+        return None if self.started_at is None else self.started_at + self.options.limit_ms
+
+    @property
+    def deal(self) -> str | None:
+        """The code that names the deal for ever, once it is known."""
+        return None if self.seed is None else f"{self.header.game}:{self.seed}"
+
+    def finished(self, at: int) -> bool:
+        """Whether nothing more can happen but the closing: all are done, the time is up, or nobody ever started."""
+        if self.ends_at is None:
+            return self.stage == "open" and at >= self.header.opened_at + OPEN_MS
+        return at >= self.ends_at or all(seat.run is None or seat.run.done(self.options) for seat in self.seats)
+
+    def seat(self, number: int) -> Seat:
+        """The seat of that number. Raises Refused if nobody has it."""
+        if not 1 <= number <= len(self.seats) or self.seats[number - 1].left:
+            raise Refused("not-seated", f"Nobody has seat {number}.")
+        return self.seats[number - 1]
+
+    def seat_of(self, player: str) -> Seat | None:
+        """The seat that a player has."""
+        return next((seat for seat in self.roster if seat.player == player), None)
+
+    def standings(self) -> tuple[Standing, ...]:
+        """The racers, best first: winners by time, then by the most cards home and who got there first (ties share)."""
+        racers = sorted((seat for seat in self.roster if seat.run), key=_rank)
+        table: list[Standing] = []
+        for _, equals in groupby(racers, key=_rank):
+            place = len(table) + 1
+            table += (self._standing(place, seat) for seat in equals)
+        return (*table, *(self._standing(len(table) + 1, seat) for seat in self.roster if not seat.run))
+
+    # Steps of the fold.
+
+    def _joined(self, event: Joined) -> Self:
+        if self.stage != "open":
+            raise Refused("untimely", "Seats are taken before the countdown.")
+        if len(self.roster) >= self.options.max_racers or len(self.seats) >= 16 * self.options.max_racers:
+            raise Refused("race-full")
+        if self.seat_of(event.player):
+            raise Refused("untimely", f"{event.name} has a seat already.")
+        if event.seat != len(self.seats) + 1:
+            raise Refused("untimely", "Seats are numbered in the order of joining.")
+        if event.commitment is None and self.header.seed is None:
+            raise Refused("nonce-mismatch", "A sealed deal needs every racer's commitment to a nonce.")
+        seat = Seat(event.seat, event.player, event.name, event.bot, event.commitment, taken=self.n + 1)
+        return replace(self, seats=(*self.seats, seat))
+
+    def _opened_nonce(self, number: int, nonce: str) -> Self:
+        seat = self.seat(number)
+        if self.stage != "countdown" or seat.nonce is not None:
+            raise Refused("untimely", "A nonce is opened once, during the countdown.")
+        if nonce_commitment(self.id, bytes.fromhex(nonce)) != seat.commitment:
+            raise Refused("nonce-mismatch")
+        return self._seated(replace(seat, nonce=nonce))
+
+    def _dealt(self, at: int, k: int) -> Self:
+        if self.stage != "countdown" or self.starts_at is None or at < self.starts_at:
+            raise Refused("untimely", "The deal comes when the countdown is over.")
+        seed = self.header.seed
+        if seed is None:
+            seed = f"{root(self.secret, (bytes.fromhex(seat.nonce) for seat in self.roster if seat.nonce))}.{k}"
+        deal = self.game.from_seed(seed, **self.header.variant)
+        in_time = [self.header.seed is not None or seat.nonce is not None for seat in self.seats]
+        seats = tuple(
+            replace(seat, run=Run(deal, deal, peak_at=at)) if counts and not seat.left else seat
+            for seat, counts in zip(self.seats, in_time, strict=True)
+        )
+        return replace(self, seats=seats, started_at=at, seed=seed)
+
+    def _waiting(self, number: int) -> Seat:
+        if self.stage != "open":
+            raise Refused("untimely", "The seats are settled once the countdown has begun.")
+        return self.seat(number)
+
+    def _playing(self, number: int, at: int) -> tuple[Seat, Run]:
+        seat = self.seat(number)
+        if self.started_at is None:
+            raise Refused("untimely", "The race has not begun.")
+        if seat.run is None:
+            raise Refused("not-playing", "This seat was scratched: its nonce did not come in time.")
+        if self.finished(at):
+            raise Refused("race-over")
+        if seat.run.done(self.options):
+            raise Refused("not-playing", f"You have stopped: {seat.run.outcome}.")
+        return seat, seat.run
+
+    def _seated(self, seat: Seat) -> Self:
+        at = seat.number - 1
+        return replace(self, seats=(*self.seats[:at], seat, *self.seats[at + 1 :]))
+
+    def _standing(self, place: int, seat: Seat) -> Standing:
+        run = seat.run
+        if run is None:
+            outcome = "scratched" if self.started_at is not None else "ready" if seat.ready else "waiting"
+            done = self.closed or self.started_at is not None
+        else:
+            outcome = "timeout" if self.closed and run.outcome == "playing" else run.outcome
+            done = self.closed or run.done(self.options)
+        return Standing(
+            place=place,
+            seat=seat.number,
+            name=seat.name,
+            bot=seat.bot,
+            outcome=outcome,
+            done=done,
+            home=run.peak if run else 0,
+            goal=self.game.goal,
+            progress=run.progress if run else 0.0,
+            attempts=run.attempts if run else 0,
+            ms=run.peak_at - (self.started_at or 0) if run else 0,
+        )
+
+
+def _rank(seat: Seat) -> tuple[bool, int, int]:
+    """Sorts the best first; seats with equal ranks share a place."""
+    run = seat.run
+    if run is None:
+        return (True, 0, 0)
+    return (not run.game.won, 0 if run.game.won else -run.peak, run.peak_at)

@@ -1,0 +1,52 @@
+"""The wire: messages and records to bytes and back, in MessagePack and in JSON, the same content in either."""
+
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from samedeal.errors import Malformed, Refused
+from samedeal.messages import FromServer, ToServer
+
+Form = Literal["msgpack", "json"]
+T = TypeVar("T")
+
+_ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
+_TO_SERVER: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(ToServer), "json": msgspec.json.Decoder(ToServer)}
+_FROM_SERVER: dict[Form, Any] = {
+    "msgpack": msgspec.msgpack.Decoder(FromServer),
+    "json": msgspec.json.Decoder(FromServer),
+}
+
+
+def encode(message: object, form: Form) -> bytes:
+    """The bytes of a message or a record. JSON is in the canonical form of RFC 8785: no white space, keys sorted."""
+    data: bytes = _ENCODERS[form].encode(message)
+    return data
+
+
+def decode_to_server(data: bytes, form: Form) -> ToServer:
+    """A client's message. Raises Malformed for bytes that are none, Refused("bad-message") for one that is not ours."""
+    message: ToServer = _decode(_TO_SERVER[form], data)
+    return message
+
+
+def decode_from_server(data: bytes, form: Form) -> FromServer:
+    """The server's message. Raises as ``decode_to_server``."""
+    message: FromServer = _decode(_FROM_SERVER[form], data)
+    return message
+
+
+def decode(data: bytes, form: Form, kind: type[T]) -> T:
+    """A record of a kind. Raises as ``decode_to_server``."""
+    decoder: Any = msgspec.msgpack.Decoder if form == "msgpack" else msgspec.json.Decoder
+    record: T = _decode(decoder(kind), data)
+    return record
+
+
+def _decode(decoder: Any, data: bytes) -> Any:
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError as error:
+        raise Refused("bad-message", f"{error}.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Malformed(str(error)) from error
