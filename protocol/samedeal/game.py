@@ -148,6 +148,6 @@ class Game(ABC):
     def view(self) -> dict[str, list[str]]:
         """What the player sees: every pile from bottom to top, with only the backs of the hidden ones."""
         return {
-            place: [BACK] * len(pile) if place in self.hidden else list(pile)
+            place: [BACK] * len(pile) if place in self.hidden else [card.text for card in pile]
             for place, pile in self.table.piles.items()
         }
