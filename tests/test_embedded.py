@@ -90,6 +90,20 @@ async def test_what_was_stored_is_there_after_a_stop(data_dir: Path) -> None:
         assert read(store.url, "move") == "1"
 
 
+async def test_a_copy_of_the_data_is_a_backup_even_with_its_last_entry_cut_off(data_dir: Path, tmp_path: Path) -> None:
+    async with EmbeddedStore(data_dir) as store:
+        write(store.url, "move", "1")
+        write(store.url, "next", "2")
+        shutil.copytree(data_dir / "appendonlydir", tmp_path / "restored" / "appendonlydir")
+    (tmp_path / "restored").chmod(0o700)
+    log = tmp_path / "restored" / "appendonlydir" / "appendonly.aof.1.incr.aof"
+    log.write_bytes(log.read_bytes()[:-3])
+    async with EmbeddedStore(tmp_path / "restored") as store:
+        assert read(store.url, "move") == "1"
+        assert read(store.url, "next") is None
+        assert "truncat" in (tmp_path / "restored" / "store.log").read_text()
+
+
 async def test_only_its_owner_can_reach_it_and_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
     path = Path(Redis.from_url(store.url).get_connection_kwargs()["path"])
     assert path.parent == store.data_dir
@@ -340,9 +354,11 @@ def write(url: str, key: str, value: str) -> None:
         assert redis.set(key, value)
 
 
-def read(url: str, key: str) -> str:
+def read(url: str, key: str) -> str | None:
     with Redis.from_url(url, decode_responses=True) as redis:
-        return str(redis.get(key))
+        value = redis.get(key)
+        assert value is None or isinstance(value, str)
+        return value
 
 
 def append(url: str, number: int) -> int:

@@ -1,0 +1,189 @@
+"""The settings: what the environment says about this server, checked, each with its meaning."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+import msgspec
+from msgspec import Meta
+from platformdirs import user_data_dir
+
+PREFIX: Final = "SAMEDEAL_"
+PLAIN: Final = {"REDIS_URL": "redis_url", "PORT": "port"}
+"""Names without the prefix, as hosts set them; with the prefix they win."""
+OF_CLIENTS: Final = frozenset({"SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"})
+"""Names that are not for the server, and no mistake."""
+
+Count = Annotated[int, Meta(ge=1)]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Seconds = Annotated[float, Meta(gt=0, le=86400)]
+StoreUrl = Annotated[str, Meta(pattern=r"^((rediss?|redis\+cluster)://[^/]|unix:///)\S*$")]
+PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$")]
+Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$")]
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the text names it and says what is expected, and shows no secret."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How this server runs. With each setting stand its meaning and what is expected."""
+
+    host: Annotated[
+        Annotated[str, Meta(min_length=1)],
+        "The address to listen on",
+        "an address or a host name; `0.0.0.0` is every address of the machine",
+    ] = "127.0.0.1"
+    port: Annotated[Port, "The port to listen on", "a number from 0 (any free port) to 65535"] = 8640
+    redis_url: Annotated[
+        StoreUrl | None,
+        "The store; if not set, the embedded one",
+        "`redis://…`, `rediss://…`, `unix:///…` or `redis+cluster://…`",
+    ] = None
+    data_dir: Annotated[Path, "Where the embedded store and the master key are", "a directory of its own"] = (
+        msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
+    )
+    public_url: Annotated[
+        PublicUrl | None,
+        "The address at which others reach the server, for invitations",
+        "`https://` or `http://` and a host, nothing after it",
+    ] = None
+    master_key: Annotated[
+        Key | None,
+        "The key that the secrets of all sealed deals come from; if not set, that in `master.key`",
+        "64 hexadecimal digits",
+    ] = None
+    replay_days: Annotated[Count | None, "How long replays are kept; if not set, for ever", "a number of days"] = None
+    message_bytes: Annotated[
+        Annotated[int, Meta(ge=256, le=2**20)], "The longest message taken", "a number of bytes from 256 to 1048576"
+    ] = 4096
+    rate: Annotated[
+        Annotated[float, Meta(gt=0, le=1e6)],
+        "Messages a second that one connection may send all the time",
+        "a number above 0",
+    ] = 20.0
+    burst: Annotated[Count, "Messages that one connection may send at once", "a number from 1"] = 60
+    connections_per_address: Annotated[
+        Annotated[int, Meta(ge=0)],
+        "Connections from one address; 0, for a server behind a proxy, is any number",
+        "a number from 0",
+    ] = 50
+    hello_timeout_ms: Annotated[
+        Count, "How long the handshake and the first message may take", "a number of milliseconds from 1"
+    ] = 5000
+    ping_seconds: Annotated[Seconds, "The silence after which a ping is sent", "a number of seconds"] = 20.0
+    queue_messages: Annotated[
+        Count, "Messages that may wait for a slow reader before it is dropped", "a number from 1"
+    ] = 256
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        "From which level on events are logged",
+        "`debug`, `info`, `warning` or `error`",
+    ] = "info"
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> Self:
+        """The settings that the environment asks for; an empty value counts as none. Raises SettingsError."""
+        fields = {field.name: field for field in msgspec.structs.fields(cls)}
+        names = PLAIN | {PREFIX + name.upper(): name for name in fields}
+        values: dict[str, Any] = {}
+        faults = [
+            _unknown(name, names) for name in env if name.startswith(PREFIX) and name not in names.keys() | OF_CLIENTS
+        ]
+        for variable, name in names.items():
+            if value := env.get(variable):
+                try:
+                    values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decoded)
+                except msgspec.ValidationError:
+                    *_, expected = fields[name].type.__metadata__
+                    faults.append(f"{variable} is {_shown(name, value)}; expected is {expected.replace('`', '')}.")
+        if faults:
+            raise SettingsError("\n".join(faults))
+        return cls(**values)
+
+    def shown(self) -> dict[str, str]:
+        """Every setting by the name of its variable, fit to be shown to people: without the secrets."""
+        return {
+            PREFIX + name.upper(): "" if value is None else _shown(name, str(value))
+            for name, value in msgspec.structs.asdict(self).items()
+        }
+
+    def __repr__(self) -> str:
+        return f"Settings({self.shown()})"
+
+
+def described() -> Iterator[tuple[str, str, str, str]]:
+    """Of every setting the variable, the default, the meaning and what is expected."""
+    plain = {name: variable for variable, name in PLAIN.items()}
+    for field in msgspec.structs.fields(Settings):
+        *_, meaning, expected = field.type.__metadata__
+        default = (
+            "the user's data directory" if field.name == "data_dir" else "" if field.default is None else field.default
+        )
+        yield plain.get(field.name, PREFIX + field.name.upper()), str(default), meaning, expected
+
+
+def master_key_of(settings: Settings) -> bytes:
+    """The 32 bytes of the master key: from the settings, or from its file, which is made if there is none.
+
+    Of several processes that start at once one makes the file and all use it. Raises SettingsError.
+    """
+    if settings.master_key:
+        return bytes.fromhex(settings.master_key)
+    file = settings.data_dir.expanduser() / "master.key"
+    try:
+        if not file.exists():
+            _make_key(file)
+        if os.name == "posix" and file.stat().st_mode & 0o077:
+            raise SettingsError(
+                f"{file} can be read by others: close it (chmod 600), or make a new key if they may have."
+            )
+        text = file.read_text(encoding="ascii", errors="replace").strip()
+    except OSError as error:
+        raise SettingsError(f"The master key {file} cannot be used: {error}") from error
+    try:
+        return bytes.fromhex(msgspec.convert(text, Key))
+    except msgspec.ValidationError:
+        raise SettingsError(f"{file} holds no master key: expected are 64 hexadecimal digits.") from None
+
+
+def _make_key(file: Path) -> None:
+    """Make the file with a new key, whole or not at all; if another process is quicker its file stays."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
+            output.write(secrets.token_hex(32) + "\n")
+            output.flush()
+            os.fsync(output.fileno())
+        with suppress(FileExistsError):
+            file.hardlink_to(draft)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _unknown(name: str, names: Iterable[str]) -> str:
+    bare = {known.removeprefix(PREFIX): known for known in names}
+    near = get_close_matches(name.removeprefix(PREFIX), bare, n=1, cutoff=0.0)
+    return f"{name} is no setting; the nearest is {bare[near[0]]}."
+
+
+def _shown(name: str, value: str) -> str:
+    if name == "master_key":
+        return "(not shown)"
+    if name in {"redis_url", "public_url"} and (hidden := re.search(r"[@?]", value)):
+        scheme = re.match(r"[a-z+]+://", value)
+        rest = value.rpartition("@")[2] if "?" not in value else ""
+        return f"{scheme.group() if scheme else ''}…{hidden.group() if rest else ''}{rest}"
+    return value
+
+
+def _decoded(kind: type, value: object) -> object:
+    if kind is Path:
+        return Path(str(value)).expanduser()
+    raise NotImplementedError
