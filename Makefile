@@ -1,0 +1,40 @@
+# make demo    play at once                               make demo ARGS="--once --json"
+# make test    all tests                                   make test ARGS="-k deal"
+# make lint    formatting, lint and types                  make format   put the formatting right
+# make clean   remove everything that was made
+#
+# Needs Python 3.11 or newer with venv and pip, and nothing else.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+
+.PHONY: demo test lint format clean
+
+demo: .venv/has-server,fast
+	$(BIN)/samedeal demo $(ARGS)
+
+test: .venv/has-server,fast,dev
+	$(BIN)/pytest -n 2 $(ARGS)
+
+lint: .venv/has-server,fast,dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+format: .venv/has-server,fast,dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+# The extras of pyproject.toml that are installed, such as .venv/has-server,fast
+.venv/has-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	@touch '$@'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Same Deal needs Python 3.11 or newer. Name one: make PYTHON=python3.12 ...' >&2; exit 1; }
+	$(PYTHON) -m venv .venv
