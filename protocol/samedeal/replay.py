@@ -1,5 +1,6 @@
 """Replays: a finished race as a file, and the verification that needs nothing but the file."""
 
+import json
 from collections.abc import Iterator
 from itertools import accumulate
 from typing import Literal
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from samedeal import wire
 from samedeal.errors import Malformed, Refused
-from samedeal.log import Closed, Dealt, Entry, Header, Joined, Moved, Nonce, Record, Resigned
+from samedeal.log import Closed, Dealt, Entry, Header, Moved, Record, Resigned
 from samedeal.race import Race, Standing
 
 MOST_BYTES = 64 * 2**20
@@ -29,8 +30,8 @@ FACTS = {
 }
 """What a verification finds out, in this order, and what each fact means when it holds."""
 
-_FACT_OF = {Moved: "moves", Resigned: "moves", Joined: "nonces", Nonce: "nonces", Dealt: "deal"}
-"""The fact that fails when the fold refuses an event of a kind; ``order`` for the others."""
+UNCHECKED = "cannot be checked past the first failure"
+"""The note of a fact about which nothing is known, because another one fails before."""
 
 
 class Replay(Record, frozen=True, kw_only=True):
@@ -68,7 +69,7 @@ class Replay(Record, frozen=True, kw_only=True):
 
     def races(self) -> Iterator[Race]:
         """The race before the first entry and after each, checked in folding. Raises Refused where it does not hold."""
-        return accumulate(self.entries, Race.after, initial=Race.opened(self.header, self.secret))
+        return accumulate(self.entries, Race.after, initial=_opened(self))
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -83,19 +84,28 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 def read(data: bytes) -> Replay:
-    """A replay from the bytes of a file, JSON or MessagePack. Raises Refused("bad-replay") if they are none."""
+    """A replay from the bytes of a file, JSON or MessagePack. Raises Refused("bad-replay") if they are none.
+
+    In JSON white space and the order of fields are free; MessagePack is read only as it is written here. No field may
+    be unknown or there twice: two programs that read the same file cannot find different races in it.
+    """
     if len(data) > MOST_BYTES:
         raise Refused("bad-replay", f"A replay has at most {MOST_BYTES} bytes.")
+    form: wire.Form = "json" if data.lstrip()[:1] == b"{" else "msgpack"
     try:
-        return wire.decode(data, "json" if data.lstrip()[:1] == b"{" else "msgpack", Replay)
+        replay = wire.decode(data, form, Replay)
+        canonical = wire.encode(replay, form)
+        if data != canonical and (form == "msgpack" or _fields(data) != _fields(canonical)):
+            raise Refused("bad-message", "It has a field that is unknown, or is written otherwise than a replay is.")
     except (Malformed, Refused) as error:
         raise Refused("bad-replay", f"This is not a replay: {error}") from error
+    return replay
 
 
 def verify(replay: Replay) -> tuple[Fact, ...]:
     """Every fact of FACTS, checked from the replay alone: derives the deal again and folds the log again."""
     failures: dict[str, tuple[int | None, str]] = {}
-    for fact, entry, note in (*_numbering(replay.entries), *_folding(replay)):
+    for fact, entry, note in (*_numbering(replay), *_folding(replay)):
         failures.setdefault(fact, (entry, note))
     return tuple(
         Fact(name=name, holds=False, entry=failures[name][0], note=failures[name][1])
@@ -109,13 +119,39 @@ Failure = tuple[str, int | None, str]
 """A fact, the number of the entry where it fails if it fails at one, and why."""
 
 
-def _numbering(entries: tuple[Entry, ...]) -> Iterator[Failure]:
-    at = 0
-    for position, entry in enumerate(entries, start=1):
+def _fields(data: bytes) -> object:
+    """All that JSON holds, known or not. Raises Malformed for a field that is there twice."""
+    try:
+        return json.loads(data, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from error
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a field is there twice")
+    return fields
+
+
+def _opened(replay: Replay) -> Race:
+    """The race before its first entry, of a game that is known in the variant that the header names."""
+    race = Race.opened(replay.header, replay.secret)
+    for option, choice in replay.header.variant.items():
+        if choice not in race.game.options.get(option, ()):
+            raise Refused("unsupported-version", f"This is a variant that is not known here: {option}={choice}.")
+    return race
+
+
+def _numbering(replay: Replay) -> Iterator[Failure]:
+    at = replay.header.opened_at
+    for position, entry in enumerate(replay.entries, start=1):
         if entry.n != position:
             yield "numbers", position, f"entry {entry.n} stands where {position} belongs"
         if entry.at < at:
             yield "times", position, f"entry {position} is {at - entry.at} ms before the one it follows"
+        if isinstance(entry.event, Closed) and position < len(replay.entries):
+            yield "complete", position, f"entry {position} closes the race, and others follow it"
         at = max(at, entry.at)
 
 
@@ -123,20 +159,21 @@ def _folding(replay: Replay) -> Iterator[Failure]:
     """Everything that takes the secret: without it, or past the first refusal, the rest cannot be checked."""
     last = len(replay.entries)
     try:
-        secret = replay.secret
-        race = Race.opened(replay.header, secret)
+        race = _opened(replay)
     except Refused as refused:
         fact = "rules" if refused.code == "unsupported-version" else "commitment" if replay.closed else "complete"
         yield fact, None if fact == "rules" else last, refused.text
-        yield from _unchecked()
+        yield from _unchecked("commitment", *(["rules"] if fact == "complete" else []))
         return
     for position, entry in enumerate(replay.entries, start=1):
         try:
             race, made = race.extended(max(entry.at, race.at), entry.event)
         except Refused as refused:
-            yield _FACT_OF.get(type(entry.event), "order"), position, f"entry {position}: {refused.text}"
+            yield _fact(refused, entry), position, f"entry {position}: {refused.text}"
             yield from _unchecked()
             return
+        if isinstance(entry.event, Dealt) and entry.event.k:
+            yield "deal", position, f"seed {entry.event.k} was dealt, where the first that follows from the root is due"
         if made != entry:
             yield "chain", position, f"the digest of entry {position} is not that of its content and its predecessor"
     if race.digest != replay.digest:
@@ -145,7 +182,13 @@ def _folding(replay: Replay) -> Iterator[Failure]:
         yield "standings", None, "the standings are not those that follow from the log"
 
 
-def _unchecked() -> Iterator[Failure]:
-    for fact in FACTS:
-        if fact not in ("rules", "complete", "commitment", "numbers", "times"):
-            yield fact, None, "cannot be checked past the first failure"
+def _fact(refused: Refused, entry: Entry) -> str:
+    """The fact that fails when the fold refuses an entry."""
+    if refused.code == "nonce-mismatch":
+        return "nonces"
+    return "moves" if isinstance(entry.event, Moved | Resigned) else "order"
+
+
+def _unchecked(*others: str) -> Iterator[Failure]:
+    for fact in (*others, "order", "nonces", "deal", "moves", "chain", "standings"):
+        yield fact, None, UNCHECKED
