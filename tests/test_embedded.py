@@ -104,6 +104,20 @@ async def test_a_copy_of_the_data_is_a_backup_even_with_its_last_entry_cut_off(d
         assert "truncat" in (tmp_path / "restored" / "store.log").read_text()
 
 
+async def test_a_store_that_takes_long_to_load_is_waited_for(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with EmbeddedStore(data_dir) as store:
+        with Redis.from_url(store.url) as redis, redis.pipeline() as moves:
+            for number in range(3000):
+                moves.rpush("log", number)
+            moves.execute()
+    monkeypatch.setattr(embedded, "_OPTIONS", [*embedded._OPTIONS, "--key-load-delay", "500"])  # microseconds
+    said: list[str] = []
+    async with EmbeddedStore(data_dir, say=said.append) as store:
+        assert said == ["The store is reading its log; a million moves take about 10 s."]
+        with Redis.from_url(store.url) as redis:
+            assert redis.llen("log") == 3000
+
+
 async def test_only_its_owner_can_reach_it_and_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
     path = Path(Redis.from_url(store.url).get_connection_kwargs()["path"])
     assert path.parent == store.data_dir
