@@ -1,0 +1,165 @@
+"""The server over HTTP: what is asked once, such as the games, a new race, a replay."""
+
+from http.client import HTTPException
+from typing import TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+
+import msgspec
+from msgspec import Struct
+
+from samedeal.log import Header
+from samedeal.race import Standing
+from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.settings import is_local
+
+T = TypeVar("T")
+BASE = "/api/v1"
+
+
+class GameInfo(Struct, frozen=True):
+    """What a client has to know of a game to draw it and to open a race."""
+
+    slug: str
+    title: str
+    rules: str
+    layout: str
+    goal: int
+    limit_ms: int
+    fanned: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    options: dict[str, tuple[str | bool, ...]] = {}
+    dead_end: str = "stuck"
+
+
+class Games(Struct, frozen=True):
+    """All games of a server."""
+
+    games: tuple[GameInfo, ...]
+
+
+class Opened(Struct, frozen=True):
+    """A race that was opened."""
+
+    race: str
+    link: str
+    header: Header
+
+
+class RaceLine(Struct, frozen=True):
+    """A race in a list."""
+
+    race: str
+    game: str
+    stage: str
+    seats: int
+    max_racers: int
+    opened_at: int = 0
+    deal: str | None = None
+
+
+class Races(Struct, frozen=True):
+    """Races, the newest first."""
+
+    races: tuple[RaceLine, ...]
+
+
+class ReplayLine(Struct, frozen=True):
+    """A race that is over in a list."""
+
+    race: str
+    game: str
+    deal: str | None = None
+    ended_at: int = 0
+    standings: tuple[Standing, ...] = ()
+
+
+class Replays(Struct, frozen=True):
+    """Replays, the newest first."""
+
+    replays: tuple[ReplayLine, ...]
+
+
+class _Problem(Struct, frozen=True):
+    code: str
+    title: str
+    detail: str = ""
+
+
+class Api:
+    """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait."""
+
+    def __init__(self, server: str, *, token: str | None = None, timeout: float = 10.0) -> None:
+        self.server = server
+        self._token = token
+        self._timeout = timeout
+
+    def answers(self) -> bool:
+        """Whether a server is there."""
+        try:
+            self.fetch("/healthz", base="")
+        except Failure:
+            return False
+        return True
+
+    def games(self) -> tuple[GameInfo, ...]:
+        return self.read(self.fetch("/games"), Games).games
+
+    def game(self, slug: str) -> GameInfo:
+        return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameInfo)
+
+    def open_race(self, wish: dict[str, object]) -> Opened:
+        """Open a race; `wish` is the request's body."""
+        return self.read(self.fetch("/races", body=wish), Opened)
+
+    def fetch(
+        self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
+    ) -> bytes:
+        """The answer's bytes to a GET, or with a body to a POST of it as JSON (of bytes as they are).
+
+        Raises Unreachable, or Declined with the server's reason.
+        """
+        wanted = {name: value for name, value in (query or {}).items() if value is not None}
+        url = f"{self.server}{base}{path}" + (f"?{urlencode(wanted)}" if wanted else "")
+        data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
+        request = Request(url, data=data, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        if self._token:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with self._opener().open(request, timeout=self._timeout) as response:
+                answer: bytes = response.read()
+                return answer
+        except HTTPError as error:
+            with error:
+                raise self._refused(error.code, error.read()) from error
+        except URLError as error:
+            raise Unreachable(self.server, plain(error.reason)) from error
+        except (OSError, HTTPException) as error:
+            raise Unreachable(self.server, plain(error)) from error
+
+    def read(self, data: bytes, kind: type[T]) -> T:
+        """A document of a kind. Raises Unreachable for another."""
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.DecodeError as error:
+            raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
+
+    def _opener(self) -> OpenerDirector:
+        return build_opener(ProxyHandler({})) if is_local(self.server) else build_opener()
+
+    def _refused(self, status: int, data: bytes) -> Failure:
+        try:
+            problem = msgspec.json.decode(data, type=_Problem)
+        except msgspec.DecodeError:
+            return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
+        return Declined(problem.code, problem.detail or problem.title)
+
+
+def plain(reason: object) -> str:
+    """An error in words, without its number."""
+    if isinstance(reason, OSError) and reason.strerror:
+        return reason.strerror
+    return str(reason) or type(reason).__name__

@@ -1,0 +1,463 @@
+"""The connection: a client's line to one race. It survives losses, and resends what was not answered."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from hmac import digest as hmac_digest
+from importlib import metadata
+from itertools import count
+from secrets import token_bytes
+from types import TracebackType
+from typing import Final, Self
+
+from msgspec.structs import replace
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.typing import Subprotocol
+
+from samedeal.errors import CODES, Malformed, Refused
+from samedeal.log import Header
+from samedeal.messages import (
+    SUBPROTOCOLS,
+    FromServer,
+    Hello,
+    Join,
+    Leave,
+    Move,
+    Nonce,
+    Problem,
+    Progress,
+    Ready,
+    Request,
+    Resign,
+    View,
+    Watch,
+    Welcome,
+)
+from samedeal.race import Standing
+from samedeal.seal import nonce_commitment
+from samedeal.wire import Form, decode_from_server, encode
+from samedeal_cli.api import plain
+from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.settings import is_local
+
+BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
+PATIENCE_S = 300.0
+"""How long a lost connection is tried again before it is given up."""
+ANSWER_S = 15.0
+"""How long the server may take to greet."""
+TOO_MANY_S = 0.5
+_NEWS = 1024
+
+# The close codes after which nobody need try again, with what they mean.
+FINAL: Final = {
+    1009: Failure("the server found a message too large"),
+    4001: Failure("the server did not understand this program"),
+    4009: Declined("replaced", "your seat is played from a newer connection (to race as somebody else, use --as NAME)"),
+    4010: Declined("unsupported-version", "the server speaks another version of the protocol"),
+}
+
+
+PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The connection is gone; it is being tried again. The race's clock runs, and the seat is kept."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The connection is back, and `view` is how things stand."""
+
+    view: View
+
+
+News = View | Progress | Lost | Restored
+
+
+class _TokenUnknown(Declined):
+    """The server does not know, or no longer knows, who had this token."""
+
+
+@dataclass
+class _Unanswered:
+    request: Request
+    answer: asyncio.Future[View]
+    resent: bool = False
+
+
+class Connection:
+    """A seat in a race, or with ``watch=True`` a place to look on; an asynchronous context manager.
+
+    ``view`` is always the newest one. Iterating gives what the server says unasked. Requests such as ``move`` answer
+    with a view, or raise Refused with the server's reason. What cannot be mended raises Failure, in both.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        race: str,
+        *,
+        name: str | None = None,
+        token: str | None = None,
+        watch: bool = False,
+        bot: bool = False,
+        legal: bool = True,
+        form: Form = "msgpack",
+        nonce_key: bytes | None = None,
+        on_welcome: Callable[[Welcome], None] | None = None,
+        on_message: Callable[[FromServer], None] | None = None,
+    ) -> None:
+        """With a token one comes back as who one was; with a name, or if the token is no longer known, as a new guest.
+
+        The same ``nonce_key``, which never leaves this machine, gives the same nonce for the same seat, so that a
+        program that was started again can still open its commitment.
+        """
+        self.server = server
+        self.race = race
+        self.name = name
+        self.token = token
+        self.welcome: Welcome
+        self.view: View
+        self.header: Header
+        self.standings: tuple[Standing, ...] = ()
+        self.receipts: dict[int, str] = {}
+        """The digest of the log by the number of its entry, as the server gave them: to be held against the replay."""
+        self._watch, self._bot, self._legal, self._form = watch, bot, legal, form
+        self._nonce_key = nonce_key or token_bytes(32)
+        self._on_welcome, self._on_message = on_welcome, on_message
+        self._ids = count(1)
+        self._unanswered: dict[int, _Unanswered] = {}
+        self._news: asyncio.Queue[News | Failure | None] = asyncio.Queue(_NEWS)
+        self._socket: ClientConnection
+        self._up = False
+        self._nonce_sent = False
+        self._viewed_at = 0.0
+        self._standings_n = -1
+        self._moving = asyncio.Lock()
+        self._failure: Failure | None = None
+        self._last_problem: Problem | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Connect once, greet, and take the seat. Raises Unreachable, or Declined with the server's reason."""
+        await self._attach()
+        self._task = asyncio.create_task(self._stay())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._socket.close()
+
+    async def __aiter__(self) -> AsyncIterator[News]:
+        """What the server says unasked, and losses; ends when the server hangs up after the race."""
+        while (news := await self._news.get()) is not None:
+            if isinstance(news, Failure):
+                raise news
+            yield news
+
+    # What can be asked.
+
+    async def ready(self, ready: bool = True) -> View:
+        return await self.ask(Ready(id=next(self._ids), ready=ready))
+
+    async def move(self, move: str) -> View:
+        """Make a move from where the own table stands. One that was lost on the way is sent again by itself."""
+        async with self._moving:
+            ply = self.view.board.ply if self.view.board else 0
+            return await self.ask(Move(id=next(self._ids), move=move, ply=ply))
+
+    async def resign(self) -> View:
+        return await self.ask(Resign(id=next(self._ids)))
+
+    async def leave(self) -> View:
+        return await self.ask(Leave(id=next(self._ids)))
+
+    async def ask(self, request: Request) -> View:
+        """The view that answers a request. While the connection is lost this waits for its return."""
+        for attempt in range(8):
+            try:
+                return await self._asked(request)
+            except Refused as refused:
+                if refused.code != "too-many" or attempt == 7:
+                    raise
+                await asyncio.sleep(TOO_MANY_S * (attempt + 1))
+        raise AssertionError
+
+    @property
+    def seat(self) -> int | None:
+        return self.view.seat
+
+    @property
+    def standing(self) -> Standing | None:
+        """The own standing."""
+        return next((standing for standing in self.standings if standing.seat == self.view.seat), None)
+
+    @property
+    def left_ms(self) -> int | None:
+        """How long the countdown or the race still lasts, by the newest view and the time since."""
+        if self.view.clock_ms is None:
+            return None
+        return max(0, self.view.clock_ms - round((time.monotonic() - self._viewed_at) * 1000))
+
+    @property
+    def over(self) -> bool:
+        return self.view.stage in ("over", "cancelled")
+
+    # The way in.
+
+    async def _attach(self) -> None:
+        """Open a socket, greet, and take the seat or look on; as a new guest if the token is known no more."""
+        try:
+            await self._enter()
+        except _TokenUnknown:
+            if not self.name:
+                raise
+            self.token = None
+            await self._enter()
+
+    async def _enter(self) -> None:
+        socket = await self._opened()
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                self.welcome = await self._greeted(socket)
+                self.token = self.welcome.token or self.token
+                if self._on_welcome:
+                    self._on_welcome(self.welcome)
+                request = self._entrance()
+                await socket.send(encode(request, self._form))
+                await self._until_seated(socket, request.id)
+        except TimeoutError as error:
+            await socket.close()
+            raise Unreachable(self.server, "it does not answer") from error
+        except ConnectionClosed as error:
+            raise self._closed(socket) from error
+        except BaseException:
+            await socket.close()
+            raise
+        self._socket, self._up, self._nonce_sent = socket, True, False
+
+    async def _opened(self) -> ClientConnection:
+        protocol = next(name for name, form in SUBPROTOCOLS.items() if form == self._form)
+        try:
+            return await connect(
+                f"ws{self.server.removeprefix('http')}/ws",
+                subprotocols=[Subprotocol(protocol)],
+                compression=None,
+                proxy=None if is_local(self.server) else True,
+                user_agent_header=PROGRAM,
+            )
+        except OSError as error:
+            raise Unreachable(self.server, plain(error)) from error
+        except (InvalidHandshake, InvalidURI) as error:
+            raise Unreachable(self.server, f"it did not open a connection: {error}") from error
+
+    async def _greeted(self, socket: ClientConnection) -> Welcome:
+        hello = Hello(id=next(self._ids), client=PROGRAM)
+        hello = replace(hello, token=self.token) if self.token else replace(hello, name=self.name or "guest")
+        await socket.send(encode(hello, self._form))
+        message = await self._heard(socket)
+        if isinstance(message, Welcome):
+            return message
+        if isinstance(message, Problem):
+            kind = _TokenUnknown if message.code == "bad-token" else Declined
+            raise kind(message.code, message.detail)
+        raise Unreachable(self.server, "it greets as no Same Deal server does")
+
+    def _entrance(self) -> Join | Watch:
+        if self._watch:
+            return Watch(id=next(self._ids), race=self.race)
+        commitment = nonce_commitment(self.race, self._nonce)
+        return Join(id=next(self._ids), race=self.race, commitment=commitment, bot=self._bot, legal=self._legal)
+
+    async def _until_seated(self, socket: ClientConnection, re: int) -> None:
+        while True:
+            match message := await self._heard(socket):
+                case Problem(re=answered) if answered == re:
+                    raise Declined(message.code, message.detail)
+                case View():
+                    self._take(message)
+                    if message.re == re:
+                        return
+                case _:
+                    pass
+
+    async def _heard(self, socket: ClientConnection) -> FromServer:
+        return self._decoded(await socket.recv())
+
+    # While it lasts.
+
+    async def _stay(self) -> None:
+        """Hear the server out, over as many sockets as it takes."""
+        try:
+            while True:
+                await self._open_nonce()
+                await self._resend()
+                await self._listen()
+                if self.over:
+                    self._tell(None)
+                    return
+                self._check_final()
+                self._tell(Lost(_why(self._socket)))
+                await self._return()
+                self._tell(Restored(self.view))
+        except Failure as failure:
+            self._fail(failure)
+        except (Malformed, Refused) as error:
+            self._fail(Unreachable(self.server, f"it says what no Same Deal server does: {error}"))
+        finally:
+            self._up = False
+            if not self._failure:
+                self._failure = Failure("the connection is closed")
+            self._refuse_unanswered(self._failure)
+
+    async def _listen(self) -> None:
+        """Take what comes in until the socket closes."""
+        with suppress(ConnectionClosed):
+            while True:
+                self._receive(await self._heard(self._socket))
+                await self._open_nonce()
+        self._up = False
+
+    def _receive(self, message: FromServer) -> None:
+        match message:
+            case View():
+                self._take(message)
+                if not self._answered(message.re, message):
+                    self._tell(message)
+            case Progress():
+                self._rank(message.n, message.standings)
+                self._tell(message)
+            case Problem():
+                self._last_problem = message
+                self._declined(message)
+            case _:
+                pass
+
+    def _take(self, view: View) -> None:
+        self.view = view
+        self._viewed_at = time.monotonic()
+        self.receipts[view.n] = view.h
+        self._rank(view.n, view.standings)
+        if view.header:
+            self.header = view.header
+
+    def _rank(self, n: int, standings: tuple[Standing, ...]) -> None:
+        if n >= self._standings_n:
+            self._standings_n, self.standings = n, standings
+
+    def _answered(self, re: int | None, view: View) -> bool:
+        waiting = self._unanswered.get(re) if re is not None else None
+        if waiting and not waiting.answer.done():
+            waiting.answer.set_result(view)
+        return re is not None
+
+    def _declined(self, problem: Problem) -> None:
+        waiting = self._unanswered.get(problem.re) if problem.re is not None else None
+        if not waiting or waiting.answer.done():
+            return
+        if waiting.resent and problem.code in ("untimely", "not-playing") and not isinstance(waiting.request, Move):
+            # It had been done before the answer was lost.
+            waiting.answer.set_result(self.view)
+        elif problem.code in CODES:
+            waiting.answer.set_exception(Refused(problem.code, problem.detail))
+        else:
+            waiting.answer.set_exception(Declined(problem.code, problem.detail))
+
+    async def _open_nonce(self) -> None:
+        """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way."""
+        if self.view.stage == "countdown" and self.view.seat is not None and not self._nonce_sent:
+            self._nonce_sent = True
+            await self._send(Nonce(id=next(self._ids), nonce=self._nonce.hex()))
+
+    async def _asked(self, request: Request) -> View:
+        if self._failure:
+            raise self._failure
+        waiting = _Unanswered(request, asyncio.get_running_loop().create_future())
+        self._unanswered[request.id] = waiting
+        try:
+            await self._send(request)
+            return await waiting.answer
+        finally:
+            del self._unanswered[request.id]
+
+    async def _send(self, request: Request) -> None:
+        """Send if there is a socket; what is not answered is sent again when there is one."""
+        if self._up:
+            with suppress(ConnectionClosed):
+                await self._socket.send(encode(request, self._form))
+
+    async def _resend(self) -> None:
+        for waiting in tuple(self._unanswered.values()):
+            waiting.resent = True
+            await self._send(waiting.request)
+
+    async def _return(self) -> None:
+        """Take up the seat again, with growing pauses of random length, so that not all come back at once."""
+        until = time.monotonic() + PATIENCE_S
+        for attempt in count():
+            longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
+            await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
+            try:
+                return await self._attach()
+            except Unreachable:
+                if time.monotonic() > until:
+                    raise
+        raise AssertionError
+
+    # The end.
+
+    def _check_final(self) -> None:
+        if self._socket.close_code in FINAL:
+            raise FINAL[self._socket.close_code]
+
+    def _closed(self, socket: ClientConnection) -> Failure:
+        code = socket.close_code or 1006
+        if code == 4003:
+            return _TokenUnknown("bad-token", "the server does not know this token")
+        if code in FINAL:
+            return FINAL[code]
+        return Unreachable(self.server, _why(socket))
+
+    def _fail(self, failure: Failure) -> None:
+        self._failure = failure
+        self._tell(failure)
+
+    def _refuse_unanswered(self, failure: Failure) -> None:
+        for waiting in self._unanswered.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(failure)
+
+    def _tell(self, news: News | Failure | None) -> None:
+        if self._news.full():
+            self._news.get_nowait()
+        self._news.put_nowait(news)
+
+    def _decoded(self, data: str | bytes) -> FromServer:
+        message = decode_from_server(data.encode() if isinstance(data, str) else data, self._form)
+        if self._on_message:
+            self._on_message(message)
+        return message
+
+    @property
+    def _nonce(self) -> bytes:
+        """The same for the same seat: kept nowhere, so that nothing has to be kept."""
+        return hmac_digest(self._nonce_key, f"{self.server}|{self.race}|{self.welcome.player}".encode(), "sha256")
+
+
+def _why(socket: ClientConnection) -> str:
+    code, reason = socket.close_code, socket.close_reason
+    known = {1001: "the server goes away", 1011: "the server failed", 1012: "the server restarts"}
+    known |= {1013: "the server is busy", 4008: "this program was too slow"}
+    return reason or known.get(code or 0, "the connection broke")

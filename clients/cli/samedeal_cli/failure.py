@@ -1,0 +1,58 @@
+"""Failures: what a command says and exits with when it cannot do what was asked."""
+
+from typing import Any, Final
+
+import click
+
+EXIT_CODES: Final[dict[int, str]] = {
+    0: "done",
+    1: "something unexpected",
+    2: "a wrong command line",
+    3: "the server cannot be reached",
+    4: "refused; the reason and its code are on standard error",
+    5: "a replay failed verification",
+    130: "interrupted",
+    141: "whoever read the output has gone",
+}
+"""Promised stable."""
+INTERRUPTED, READER_GONE = 130, 141
+
+
+class Failure(click.ClickException):
+    """Ends a command with one line on standard error and an exit code."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"samedeal: {self.format_message().removesuffix('.')}", file=file, err=file is None)
+
+
+class Misused(Failure):
+    """A wrong command line."""
+
+    exit_code = 2
+
+
+class Unreachable(Failure):
+    """No server of ours is there, or not any more."""
+
+    exit_code = 3
+
+    def __init__(self, server: str, why: object) -> None:
+        super().__init__(f"{server} cannot be reached: {why}")
+
+
+class Declined(Failure):
+    """The server refused; `code` is the problem's."""
+
+    exit_code = 4
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(f"{text.rstrip('.')} ({code})" if code else text)
+        self.code = code
+
+
+class Unverified(Failure):
+    """A replay is not what it says it is."""
+
+    exit_code = 5

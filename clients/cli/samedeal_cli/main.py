@@ -1,0 +1,133 @@
+"""The command ``samedeal``: finds the command that is meant, and turns every end into one line and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from typing import Final, NoReturn
+
+import click
+from click.utils import PacifyFlushWrapper
+
+from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, Declined, Failure, Misused
+from samedeal_cli.settings import global_options
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "demo": ("samedeal_cli.demo:demo", "Start a server and a race against bots, here and now."),
+    "new": ("samedeal_cli.races:new", "Open a race and print the link to send round."),
+    "join": ("samedeal_cli.play:join", "Take a seat in a race and play."),
+    "watch": ("samedeal_cli.play:watch", "Look on at a race."),
+    "solo": ("samedeal_cli.play:solo", "Play alone against the clock."),
+    "games": ("samedeal_cli.races:games", "List the games."),
+    "rules": ("samedeal_cli.races:rules", "Print the rules of a game."),
+    "ls": ("samedeal_cli.races:ls", "List races or replays."),
+    "replay": ("samedeal_cli.replays:replay", "Look at a race that is over."),
+    "verify": ("samedeal_cli.replays:verify", "Check a replay, move by move."),
+    "export": ("samedeal_cli.replays:export", "Write a replay in another form."),
+    "deal": ("samedeal_cli.replays:deal", "Show the cards that a deal code names."),
+    "bot": ("samedeal_cli.bot:bot", "Let a program take a seat."),
+    "serve": ("samedeal_cli.demo:serve", "Run a server."),
+    "whoami": ("samedeal_cli.races:whoami", "Show the names you play under."),
+    "logout": ("samedeal_cli.races:logout", "Forget a name and its token."),
+}
+"""Each command: where it is, so that only the one that is meant is imported, and what it does."""
+
+EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+
+class Main(click.Group):
+    """A group that imports a command when it is called, and lets no traceback out."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        taken = {text for option in command.params for text in option.opts}
+        command.params += [option for option in global_options() if not taken & set(option.opts)]
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+
+    def __call__(self, args: Sequence[str] | None = None) -> NoReturn:
+        sys.exit(self.exit_code(args))
+
+    def exit_code(self, args: Sequence[str] | None = None) -> int:
+        """Do what the arguments say, by default the process's own."""
+        try:
+            code = self.main(args, prog_name="samedeal", standalone_mode=False)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except (click.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except click.UsageError as error:
+            hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
+            misused = Misused(error.format_message().rstrip(".") + hint)
+            misused.show()
+            return misused.exit_code
+        except click.ClickException as error:
+            Failure(error.format_message()).show()
+            return error.exit_code
+        except SystemExit as end:
+            # click ends so when it could not write, with its own wrapper for standard output.
+            if isinstance(sys.stdout, PacifyFlushWrapper):
+                return _reader_gone()
+            return end.code if isinstance(end.code, int) else 1
+        except BrokenPipeError:
+            return _reader_gone()
+        except Exception as error:
+            if os.environ.get("SAMEDEAL_TRACEBACK"):
+                raise
+            failure = _explained(error)
+            failure.show()
+            return failure.exit_code
+
+
+def _reader_gone() -> int:
+    """Nothing more can be written, so nothing is said about it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    return READER_GONE
+
+
+def _explained(error: Exception) -> Failure:
+    from samedeal.errors import Refused
+
+    if isinstance(error, Refused):
+        return Declined(error.code, error.text)
+    if isinstance(error, OSError):
+        return Failure(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+    return Failure(f"unexpected {type(error).__name__}: {error} (SAMEDEAL_TRACEBACK=1 shows where)")
+
+
+def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        click.echo(f"samedeal {metadata.version('samedeal')}")
+        context.exit()
+
+
+main = Main(
+    name="samedeal",
+    help="Race your friends at patience on the same shuffled deck.",
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=[
+        *global_options(),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_version,
+            help="Show the version.",
+        ),
+    ],
+)
+
+if __name__ == "__main__":
+    main()
