@@ -7,7 +7,6 @@ from importlib import import_module, metadata
 from typing import Final, NoReturn
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, Declined, Failure, Misused
 from samedeal_cli.settings import global_options
@@ -59,6 +58,7 @@ class Main(click.Group):
 
     def exit_code(self, args: Sequence[str] | None = None) -> int:
         """Do what the arguments say, by default the process's own."""
+        stdout = sys.stdout
         try:
             code = self.main(args, prog_name="samedeal", standalone_mode=False)
             sys.stdout.flush()
@@ -74,8 +74,8 @@ class Main(click.Group):
             Failure(error.format_message()).show()
             return error.exit_code
         except SystemExit as end:
-            # click ends so when it could not write, with its own wrapper for standard output.
-            if isinstance(sys.stdout, PacifyFlushWrapper):
+            # click ends so when it could not write, with a wrapper of its own for standard output.
+            if sys.stdout is not stdout:
                 return _reader_gone()
             return end.code if isinstance(end.code, int) else 1
         except BrokenPipeError:
