@@ -308,8 +308,11 @@ async def test_a_directory_that_others_use_is_refused_and_left_as_it_is(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]
 
 
-async def test_an_empty_directory_is_closed_to_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [[], ["master.key"]])
+async def test_a_new_directory_is_closed_to_others(files: list[str], tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
+    for name in files:
+        (tmp_path / name).touch()
     async with EmbeddedStore(tmp_path):
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
