@@ -1,6 +1,7 @@
 """The deal, to the byte: every value here must come out the same in any other language."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,12 @@ def test_each_place_is_about_equally_likely_for_a_card() -> None:
 def test_a_bar_cannot_stand_in_a_seed() -> None:
     with pytest.raises(ValueError, match="a text without"):
         GAMES["corners"].from_seed("1|2")
+
+
+def test_the_check_values_of_the_documentation() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "notation.md").read_text()
+    assert f"The first word of `{VECTORS['first_word']['label']}` is {VECTORS['first_word']['word']}." in text
+    listed = dict(re.findall(r"^\| `([a-z-]+:\d+)` \| ((?:\w\w ){9}\w\w)", text, re.MULTILINE))
+    assert listed.keys() == {f"{slug}:1" for slug in GAMES} | {"gallery:66"}
+    for code, cards in listed.items():
+        assert VECTORS["deals"][code.replace(":", "|")].startswith(cards)
