@@ -11,9 +11,6 @@ from samedeal.errors import Refused
 from samedeal.log import Header, Hex32, MoveText
 from samedeal.race import Stage, Standing
 
-SUBPROTOCOLS = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
-"""The WebSocket subprotocols and the form of their messages; JSON is spoken if none is asked for."""
-
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]
 Token = Annotated[str, Meta(min_length=1, max_length=128)]

@@ -8,6 +8,11 @@ from samedeal.errors import Malformed, Refused
 from samedeal.messages import FromServer, ToServer
 
 Form = Literal["msgpack", "json"]
+"""How messages are written in bytes; their content is the same."""
+
+SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
+"""The WebSocket subprotocols and the form of their messages; JSON is spoken if none is asked for."""
+
 T = TypeVar("T")
 
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}

@@ -21,7 +21,6 @@ from websockets.typing import Subprotocol
 from samedeal.errors import CODES, Malformed, Refused
 from samedeal.log import Header
 from samedeal.messages import (
-    SUBPROTOCOLS,
     FromServer,
     Hello,
     Join,
@@ -39,7 +38,7 @@ from samedeal.messages import (
 )
 from samedeal.race import Standing
 from samedeal.seal import nonce_commitment
-from samedeal.wire import Form, decode_from_server, encode
+from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.settings import is_local

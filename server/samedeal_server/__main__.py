@@ -1,0 +1,101 @@
+"""The program: reads the settings, starts the embedded store if no other is named, and serves until told to stop."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+
+import click
+import uvicorn
+
+from samedeal.errors import Refused
+from samedeal_server.app import create_app
+from samedeal_server.embedded import EmbeddedStore, StoreError
+from samedeal_server.settings import Settings, SettingsError, master_key_of
+from samedeal_server.store import UnfitStoreError
+
+MOST_FRAME_BYTES = 65_536
+"""Longer messages end the connection with 1009 before they are read; shorter ones that are too long are answered."""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--host", help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 for any free one.")
+def main(host: str | None, port: int | None) -> None:
+    """Serve races. Everything else is set by environment variables (docs/operations.md)."""
+    environment = dict(os.environ)
+    if host is not None:
+        environment["SAMEDEAL_HOST"] = host
+    if port is not None:
+        environment["SAMEDEAL_PORT"] = str(port)
+    try:
+        settings = Settings.from_env(environment)
+        logging.basicConfig(
+            level=settings.log_level.upper(),
+            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+            stream=sys.stderr,
+        )
+        asyncio.run(serve(settings, master_key_of(settings)))
+    except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
+        click.echo(f"samedeal: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+async def serve(settings: Settings, master_key: bytes) -> None:
+    """Serves until a signal comes. Raises StoreError, UnfitStoreError or Refused where it cannot begin or go on."""
+    if settings.redis_url:
+        await _serve(settings, settings.redis_url, master_key)
+        return
+    async with EmbeddedStore(settings.data_dir) as store:
+        serving = asyncio.ensure_future(_serve(settings, store.url, master_key))
+        failing = asyncio.ensure_future(store.wait())
+        done, _ = await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)
+        serving.cancel()
+        failing.cancel()
+        await asyncio.gather(serving, failing, return_exceptions=True)
+        for ended in done:
+            ended.result()
+
+
+async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
+    config = uvicorn.Config(
+        create_app(settings, redis_url, master_key),
+        host=settings.host,
+        port=settings.port,
+        ws="websockets-sansio",
+        ws_max_size=MOST_FRAME_BYTES,
+        ws_per_message_deflate=False,
+        ws_ping_interval=settings.ping_seconds,
+        ws_ping_timeout=settings.ping_seconds,
+        timeout_graceful_shutdown=10,
+        server_header=False,
+        proxy_headers=False,
+        access_log=False,
+        lifespan="on",
+        log_config=None,
+    )
+    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((settings.host, settings.port))
+        server = uvicorn.Server(config)
+        announcing = asyncio.ensure_future(_announce(server, listening))
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            announcing.cancel()
+    if not server.started:
+        raise StoreError("The server did not start; the lines above say why.")
+
+
+async def _announce(server: uvicorn.Server, listening: socket.socket) -> None:
+    while not server.started:  # noqa: ASYNC110 - uvicorn tells nobody
+        await asyncio.sleep(0.01)
+    host, port = listening.getsockname()[:2]
+    click.echo(f"samedeal serves at http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""The HTTP interface: games, races, replays, verification and health, with problems as RFC 9457 has them."""
+
+import asyncio
+from hashlib import sha256
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from samedeal import sight, wire
+from samedeal.catalogue import GAMES
+from samedeal.errors import CODES, Malformed, Refused
+from samedeal.game import Game
+from samedeal.log import Options
+from samedeal.replay import MOST_BYTES, read, verify
+from samedeal.wire import Form
+from samedeal_server.archive import Search
+from samedeal_server.hall import Hall, checked_game
+from samedeal_server.settings import Settings
+
+T = TypeVar("T")
+MEDIA = {"json": "application/json", "msgpack": "application/vnd.msgpack"}
+MOST_CREATED_BYTES = 16_384
+
+
+class Opening(Struct, frozen=True, forbid_unknown_fields=True):
+    """What POST /races takes."""
+
+    game: str
+    seed: str | None = None
+    """Makes it an open deal; without it the deal is sealed."""
+    variant: dict[str, str | bool] = {}
+    options: dict[str, int | bool | str] = {}
+    """Those of Options that are not to have their defaults; `limit_ms` has the game's."""
+
+
+class Listing(Struct, frozen=True, forbid_unknown_fields=True):
+    """What GET /races is narrowed to."""
+
+    stage: str | None = None
+    game: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class Api:
+    """The routes, over a hall."""
+
+    def __init__(self, hall: Hall, settings: Settings, ready: Any) -> None:
+        """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
+        self._hall, self._settings, self._ready = hall, settings, ready
+
+    def routes(self) -> list[BaseRoute]:
+        v1 = "/api/v1"
+        return [
+            Route(f"{v1}/games", self.games),
+            Route(f"{v1}/games/{{game}}", self.game),
+            Route(f"{v1}/races", self.create, methods=["POST"]),
+            Route(f"{v1}/races", self.races),
+            Route(f"{v1}/races/{{race}}", self.race),
+            Route(f"{v1}/replays", self.replays),
+            Route(f"{v1}/replays/{{name}}", self.replay),
+            Route(f"{v1}/verify", self.verify, methods=["POST"]),
+            Route("/healthz", self.healthz),
+            Route("/readyz", self.readyz),
+            Route("/problems/{code}", self.problem),
+            Route("/r/{race}", self.invitation),
+            Route("/", self.front),
+        ]
+
+    async def games(self, request: Request) -> Response:
+        return _json({"games": [_described(game) for game in GAMES.values()]})
+
+    async def game(self, request: Request) -> Response:
+        return _json(_described(checked_game(request.path_params["game"])))
+
+    async def create(self, request: Request) -> Response:
+        opening = _converted(await _body(request, MOST_CREATED_BYTES), Opening)
+        game = checked_game(opening.game)
+        options = _checked({"limit_ms": game.limit_ms, **opening.options}, Options)
+        room = await self._hall.create(game, opening.variant, opening.seed, options)
+        header = room.race.header
+        created = _json({"race": header.race, "link": self._link(request, header.race), "header": header}, status=201)
+        created.headers["Location"] = f"/api/v1/races/{header.race}"
+        return created
+
+    async def races(self, request: Request) -> Response:
+        listing = _checked(dict(request.query_params), Listing)
+        races = [
+            {
+                "race": race.id,
+                "game": race.header.game,
+                "stage": race.stage,
+                "racers": len(race.roster),
+                "max_racers": race.options.max_racers,
+                "opened_at": race.header.opened_at,
+                "sealed": race.header.seed is None,
+            }
+            for race in await self._hall.listed(100)
+            if listing.stage in (None, race.stage) and listing.game in (None, race.header.game)
+        ]
+        return _json({"races": races[: listing.limit]})
+
+    async def race(self, request: Request) -> Response:
+        room = await self._hall.room(request.path_params["race"])
+        return _json(sight.view(room.race, None, self._hall.clock.now(), header=True))
+
+    async def replays(self, request: Request) -> Response:
+        search = _checked(dict(request.query_params), Search)
+        found = await self._hall.archive.search(search)
+        following = found[-1].ended_at if len(found) == search.limit else None
+        return _json({"replays": found, "next": following})
+
+    async def replay(self, request: Request) -> Response:
+        race, form = _form(request)
+        room = await self._hall.room(race)
+        if not room.race.closed:
+            raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
+        text = await self._hall.archive.text(race)
+        if text is None:
+            raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
+        tag = f'"sha256-{sha256(text).hexdigest()}-{form}"'
+        headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        data = text if form == "json" else await asyncio.to_thread(lambda: wire.encode(read(text), "msgpack"))
+        return Response(data, media_type=MEDIA[form], headers=headers)
+
+    async def verify(self, request: Request) -> Response:
+        data = await _body(request, MOST_BYTES)
+        facts = await asyncio.to_thread(lambda: verify(read(data)))
+        return _json({"ok": all(fact.holds for fact in facts), "facts": facts})
+
+    async def healthz(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(self, request: Request) -> Response:
+        await self._ready()
+        return PlainTextResponse("ready\n")
+
+    async def problem(self, request: Request) -> Response:
+        code = request.path_params["code"]
+        if code not in CODES:
+            raise Refused("not-found", "There is no such problem.")
+        status, title = CODES[code]
+        return PlainTextResponse(f"{code} ({status}): {title}.\n")
+
+    async def invitation(self, request: Request) -> Response:
+        race = (await self._hall.room(request.path_params["race"])).race
+        link = self._link(request, race.id)
+        return PlainTextResponse(
+            f"{race.game.title}: race {race.id} is {race.stage}, {len(race.roster)} of {race.options.max_racers} seats"
+            f" are taken.\n\nTake a seat:  samedeal join {link}\nLook on:      samedeal watch {link}\n"
+        )
+
+    async def front(self, request: Request) -> Response:
+        return PlainTextResponse(
+            "Same Deal: race your friends at patience on the same shuffled deck, and prove afterwards who won.\n\n"
+            f"samedeal --server {self._base(request)} new corners --join\n"
+        )
+
+    def _link(self, request: Request, race: str) -> str:
+        return f"{self._base(request)}/r/{race}"
+
+    def _base(self, request: Request) -> str:
+        return (self._settings.public_url or str(request.base_url)).rstrip("/")
+
+
+def problem_response(refused: Refused) -> Response:
+    """A refusal over HTTP."""
+    body = {
+        "type": f"/problems/{refused.code}",
+        "title": refused.title,
+        "status": refused.status,
+        "code": refused.code,
+        "detail": refused.text,
+    }
+    return Response(wire.encode(body, "json"), refused.status, media_type="application/problem+json")
+
+
+def _described(game: type[Game]) -> dict[str, Any]:
+    return {
+        "slug": game.slug,
+        "title": game.title,
+        "rules": game.rules,
+        "layout": game.layout,
+        "fanned": sorted(game.fanned),
+        "hidden": sorted(game.hidden),
+        "goal": game.goal,
+        "limit_ms": game.limit_ms,
+        "options": game.options,
+    }
+
+
+def _json(content: object, status: int = 200) -> Response:
+    return Response(wire.encode(content, "json"), status, media_type=MEDIA["json"])
+
+
+def _form(request: Request) -> tuple[str, Form]:
+    """The race that a replay's name asks for, and the form: by suffix, else by Accept."""
+    name: str = request.path_params["name"]
+    race, _, suffix = name.partition(".")
+    if suffix == "json":
+        return race, "json"
+    if suffix == "msgpack":
+        return race, "msgpack"
+    if suffix:
+        raise Refused("not-found", "Replays are there as .json and .msgpack.")
+    accepted = request.headers.get("accept", "*/*")
+    if any(kind in accepted for kind in ("application/json", "application/*", "*/*")):
+        return race, "json"
+    if "msgpack" in accepted:
+        return race, "msgpack"
+    raise Refused("not-acceptable", "Replays are there as application/json and application/vnd.msgpack.")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Refused("too-large", f"The body has at most {most} bytes.")
+    return bytes(body)
+
+
+def _converted(data: bytes, kind: type[T]) -> T:
+    try:
+        return wire.decode(data, "json", kind)
+    except (Malformed, Refused) as error:
+        raise Refused("bad-request", f"{error}") from error
+
+
+def _checked(values: dict[str, Any], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(values, kind, strict=not all(isinstance(value, str) for value in values.values()))
+    except msgspec.ValidationError as error:
+        raise Refused("bad-request", f"{error}.") from error

@@ -1,0 +1,93 @@
+"""The application: the parts put together, and where their refusals become answers."""
+
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+
+from samedeal.errors import Refused
+from samedeal.wire import SUBPROTOCOLS, Form
+from samedeal_server.api import Api, problem_response
+from samedeal_server.archive import Archive
+from samedeal_server.clock import Clock
+from samedeal_server.guests import Guests
+from samedeal_server.hall import Hall
+from samedeal_server.log import RaceLog
+from samedeal_server.session import Session
+from samedeal_server.settings import Settings
+from samedeal_server.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlette:
+    """The server over the store at a URL. It checks the store when it starts: UnfitStoreError, Refused."""
+    store = Store(redis_url)
+    hall = Hall(RaceLog(store), Archive(store, settings.replay_days), Clock(store), master_key)
+    guests = Guests(store)
+    connections = Counter[str]()
+
+    async def ready() -> None:
+        await store.ask("PING")
+
+    async def play(socket: WebSocket) -> None:
+        origin, address = socket.headers.get("origin"), socket.client.host if socket.client else ""
+        offered: list[str] = socket.scope.get("subprotocols", [])
+        subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
+        if origin is not None and not _same_origin(origin, socket, settings):
+            refused = Refused("not-allowed", f"Pages of {origin} may not play here.")
+            return await socket.send_denial_response(problem_response(refused))
+        if offered and subprotocol is None:
+            refused = Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
+            return await socket.send_denial_response(problem_response(refused))
+        if connections[address] >= (settings.connections_per_address or float("inf")):
+            refused = Refused("too-many", "Too many connections from this address.")
+            return await socket.send_denial_response(problem_response(refused))
+        connections[address] += 1
+        try:
+            await socket.accept(subprotocol)
+            form: Form = SUBPROTOCOLS[subprotocol] if subprotocol else "json"
+            await Session(socket, form, hall, guests, settings).run()
+        finally:
+            connections[address] -= 1
+        return None
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        logger.info("store: %s", await store.checked())
+        await hall.start()
+        yield
+        await hall.stop()
+        await store.close()
+
+    return Starlette(
+        routes=[*Api(hall, settings, ready).routes(), WebSocketRoute("/ws", play)],
+        exception_handlers={Refused: _refused, HTTPException: _http_exception},
+        lifespan=lifespan,
+    )
+
+
+def _same_origin(origin: str, socket: WebSocket, settings: Settings) -> bool:
+    """Whether a browser's page comes from this server, by the address it was reached at or by the public one."""
+    return urlsplit(origin).netloc == socket.headers.get("host") or origin == settings.public_url
+
+
+async def _refused(request: Request, refused: Exception) -> Response:
+    return problem_response(refused if isinstance(refused, Refused) else Refused("bad-request"))
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    if status == 404:
+        return problem_response(Refused("not-found", "There is nothing at this address."))
+    response = problem_response(Refused("bad-request", "This address does not take such a request."))
+    response.status_code = status
+    return response

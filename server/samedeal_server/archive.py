@@ -1,0 +1,118 @@
+"""The archive: finished races as replays, by id, game, player, deal and time; and which live races are due when."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from samedeal import wire
+from samedeal.errors import Refused
+from samedeal.log import Entry, Header
+from samedeal.race import Race, Standing
+from samedeal.replay import Replay, read
+from samedeal_server.store import Store, Word
+
+DUE, LISTED, ENDED = "races:due", "races:listed", "replays"
+
+
+class Ended(Struct, frozen=True):
+    """A finished race in a list."""
+
+    race: str
+    game: str
+    deal: str | None
+    ended_at: int
+    standings: tuple[Standing, ...]
+
+
+class Search(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a list of finished races is narrowed to."""
+
+    game: str | None = None
+    player: str | None = None
+    """A public id."""
+    deal: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    before: int | None = None
+    """Only races that ended before this time, in ms: the `next` of the page before."""
+
+
+class Archive:
+    """Lists and replays in the store, each written so that writing it again changes nothing."""
+
+    def __init__(self, store: Store, replay_days: int | None = None) -> None:
+        self._store = store
+        self._expiry: tuple[Word, ...] = () if replay_days is None else ("EX", replay_days * 86_400)
+
+    # Live races.
+
+    async def opened(self, header: Header) -> None:
+        """Lists a new race, unless it is unlisted."""
+        if not header.options.unlisted:
+            await self._store.insist("ZADD", LISTED, header.opened_at, header.race)
+
+    async def due(self, race: str, at: int) -> None:
+        """Notes when something must happen in a race though nobody may be there."""
+        await self._store.insist("ZADD", DUE, at, race)
+
+    async def overdue(self, now: int, limit: int = 100) -> list[str]:
+        """Races in which something should have happened by now, the oldest first."""
+        return _texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))
+
+    async def listed(self, limit: int) -> list[str]:
+        """The newest live races that may be listed."""
+        return _texts(await self._store.ask("ZREVRANGE", LISTED, 0, limit - 1))
+
+    # Finished races.
+
+    async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Keeps a closed race as its replay, and takes it from the live ones. A cancelled one is not listed."""
+        id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries)), "json")
+        ended = wire.encode(Ended(id_, race.header.game, race.deal, race.at, race.standings()), "json")
+        for key, text in ((_replay(id_), replay), (_ended(id_), ended)):
+            await self._store.insist("SET", key, text, *self._expiry)
+        if race.stage == "over" and not race.options.unlisted:
+            players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
+            for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
+                await self._store.insist("ZADD", key, race.at, id_)
+        await self.forget(id_)
+
+    async def forget(self, race: str) -> None:
+        """Takes a race from the live ones."""
+        await self._store.insist("ZREM", LISTED, race)
+        await self._store.insist("ZREM", DUE, race)
+
+    async def has(self, race: str) -> bool:
+        return bool(await self._store.ask("EXISTS", _replay(race)))
+
+    async def text(self, race: str) -> bytes | None:
+        """The replay of a race in its canonical JSON, or None."""
+        text: bytes | None = await self._store.ask("GET", _replay(race))
+        return text
+
+    async def replay(self, race: str) -> Replay | None:
+        text = await self.text(race)
+        return None if text is None else read(text)
+
+    async def search(self, search: Search) -> list[Ended]:
+        """Finished races, the newest first. Raises Refused("bad-request") for two of game, player and deal at once."""
+        wanted = [f"{ENDED}:{by}:{value}" for by in ("game", "player", "deal") if (value := getattr(search, by))]
+        if len(wanted) > 1:
+            raise Refused("bad-request", "A search is by game, by player or by deal.")
+        newest = "+inf" if search.before is None else f"({search.before}"
+        (key,) = wanted or [ENDED]
+        races = _texts(await self._store.ask("ZREVRANGEBYSCORE", key, newest, "-inf", "LIMIT", 0, search.limit))
+        texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
+        return [wire.decode(text, "json", Ended) for text in texts if text]
+
+
+def _replay(race: str) -> str:
+    return f"replay:{{{race}}}"
+
+
+def _ended(race: str) -> str:
+    return f"ended:{{{race}}}"
+
+
+def _texts(members: Sequence[bytes]) -> list[str]:
+    return [member.decode() for member in members]

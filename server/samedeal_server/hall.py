@@ -1,0 +1,166 @@
+"""The hall: every room of this process, opened when somebody comes or something is due, from the log or the archive."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from secrets import choice, randbelow, token_hex
+
+from samedeal import seal
+from samedeal.catalogue import GAMES
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.log import Header, Options
+from samedeal.race import Race
+from samedeal_server.archive import Archive
+from samedeal_server.clock import MEASURED_EVERY_S, Clock
+from samedeal_server.log import RaceLog
+from samedeal_server.room import Room
+from samedeal_server.words import ADJECTIVES, ANIMALS
+
+logger = logging.getLogger(__name__)
+
+RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
+SWEPT_EVERY_S = 2
+
+
+class Hall:
+    """Creates races and finds them again."""
+
+    def __init__(self, log: RaceLog, archive: Archive, clock: Clock, master_key: bytes) -> None:
+        self.clock = clock
+        self.archive = archive
+        self._log = log
+        self._master_key = master_key
+        self._rooms: dict[str, Room] = {}
+        self._opening: dict[str, asyncio.Task[Room]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
+        await self.clock.measure()
+        duties = (self._follow, self._sweep, self._tell_time)
+        self._tasks = [asyncio.get_running_loop().create_task(duty()) for duty in duties]
+
+    async def stop(self) -> None:
+        """Ends it, when what is under way is written."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(room.close() for room in self._rooms.values()))
+
+    async def create(
+        self, game: type[Game], variant: dict[str, str | bool], seed: str | None, options: Options
+    ) -> Room:
+        """A new race in its own room. Raises Refused for a variant or a seed that the game has not."""
+        try:
+            game.from_seed(seed or "", **variant)
+        except ValueError as error:
+            raise Refused("bad-request", f"{error}.") from error
+        while True:
+            race, salt = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}", token_hex(16)
+            secret = seal.secret(self._master_key, race, salt)
+            header = Header(
+                race=race,
+                game=game.slug,
+                rules=game.rules,
+                variant=variant,
+                seed=seed,
+                commitment=seal.commitment(race, secret),
+                salt=salt,
+                opened_at=self.clock.now(),
+                options=options,
+            )
+            opened = Race.opened(header, secret)
+            if not await self.archive.has(race) and await self._log.create(header, opened.digest):
+                break
+        await self.archive.opened(header)
+        return self._rooms.setdefault(race, Room(opened, [], self._log, self.archive, self.clock))
+
+    async def room(self, race: str) -> Room:
+        """The room of a race, live or finished. Raises Refused("not-found") for one that is not there."""
+        if race in self._rooms:
+            return self._rooms[race]
+        if not RACE_ID.fullmatch(race):
+            raise Refused("not-found", "There is no such race.")
+        if race not in self._opening:
+            opening = self._opening[race] = asyncio.get_running_loop().create_task(self._open(race))
+            opening.add_done_callback(lambda _: self._opening.pop(race, None))
+        return await asyncio.shield(self._opening[race])
+
+    async def listed(self, limit: int) -> Sequence[Race]:
+        """The newest live races that may be listed."""
+        races = []
+        for race in await self.archive.listed(limit):
+            try:
+                races.append((await self.room(race)).race)
+            except Refused as refused:
+                if refused.code != "not-found":
+                    raise
+                await self.archive.forget(race)
+        return races
+
+    async def _open(self, race: str) -> Room:
+        header = await self._log.header(race)
+        if header is not None:
+            entries = await self._log.read(race)
+        elif (replay := await self.archive.replay(race)) is not None:
+            header, entries = replay.header, list(replay.entries)
+        else:
+            raise Refused("not-found", "There is no such race.")
+        opened = Race.opened(header, seal.secret(self._master_key, race, header.salt))
+        room = self._rooms[race] = Room(opened.after_all(entries), entries, self._log, self.archive, self.clock)
+        return room
+
+    # What goes on in the background.
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                cursors = {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
+                for race, entries in (await self._log.follow(cursors)).items():
+                    if room := self._rooms.get(race):
+                        room.follow(entries)
+            except Refused:
+                await asyncio.sleep(SWEPT_EVERY_S / 10)
+            except Exception:
+                logger.exception("following the logs failed")
+                await asyncio.sleep(SWEPT_EVERY_S)
+
+    async def _sweep(self) -> None:
+        """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""
+        while True:
+            for name in [name for name, room in self._rooms.items() if room.idle]:
+                await self._rooms.pop(name).close()
+            try:
+                for race in await self.archive.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):
+                    await self._look_after(race)
+            except Refused as refused:
+                logger.warning("looking after overdue races: %s", refused.text)
+            except Exception:
+                logger.exception("looking after overdue races failed")
+            await asyncio.sleep(SWEPT_EVERY_S)
+
+    async def _look_after(self, race: str) -> None:
+        try:
+            (await self.room(race)).remind()
+        except Refused as refused:
+            if refused.code == "store-unavailable":
+                raise
+            logger.error("race %s is overdue and cannot be opened: %s", race, refused.text)
+            await self.archive.forget(race)
+
+    async def _tell_time(self) -> None:
+        while True:
+            await asyncio.sleep(MEASURED_EVERY_S)
+            try:
+                await self.clock.measure()
+            except Refused as refused:
+                logger.warning("measuring the clock: %s", refused.text)
+
+
+def checked_game(slug: str) -> type[Game]:
+    """The game of a slug. Raises Refused("not-found")."""
+    if slug not in GAMES:
+        raise Refused("not-found", f"There is no game {slug!r}; there are {', '.join(sorted(GAMES))}.")
+    return GAMES[slug]

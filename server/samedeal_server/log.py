@@ -1,0 +1,156 @@
+"""The log in Redis: one stream a race, appended to only at its very end, and read back whole or from a number on."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, json
+
+from samedeal.errors import Refused
+from samedeal.log import AnyEvent, Entry, Header, entry_bytes, header_bytes
+from samedeal_server.store import Store, Word
+
+IN_FLIGHT = 4
+"""How many group commits of this process may be under way at once."""
+BLOCK_MS = 200
+"""How long a process waits for news of the races it follows before it looks again which these are."""
+LINGER_S = 600
+"""How long the log of a finished race stays, for other processes that still follow it."""
+
+
+class Behind(Exception):
+    """The log goes on differently from what the writer thought."""
+
+
+class Lost(Exception):
+    """The log is shorter than what was acknowledged: `n` is its last number, -1 if the race is not there at all."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self.n = n
+
+
+class _Line(Struct, array_like=True):
+    n: int
+    at: int
+    event: AnyEvent
+
+
+class _Run(Struct):
+    """What one room wants to append, and who waits for it."""
+
+    race: str
+    before: str
+    entries: Sequence[Entry]
+    written: "asyncio.Future[None]"
+
+
+class RaceLog:
+    """The logs of all races. What the rooms of this process append in one turn of its loop travels together."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._create = store.script("create.lua")
+        self._append = store.script("append.lua")
+        self._waiting: list[_Run] = []
+        self._commits: set[asyncio.Task[None]] = set()
+
+    async def create(self, header: Header, digest: str) -> bool:
+        """Begins the log of a race; False if its id is taken. Safe to repeat."""
+        return bool(await self._create.insist([_head(header.race)], [header_bytes(header), digest]))
+
+    async def header(self, race: str) -> Header | None:
+        """The header of a race, or None where there is no log of it."""
+        text = await self._store.ask("HGET", _head(race), "header")
+        return None if text is None else json.decode(text, type=Header)
+
+    async def head(self, race: str) -> tuple[int, str]:
+        """The number and digest of the last entry; the number is 0 before the first, and -1 where there is no log."""
+        n, digest = await self._store.ask("HMGET", _head(race), "n", "h")
+        return (-1, "") if n is None or digest is None else (int(n), digest.decode())
+
+    async def read(self, race: str, after: int = 0) -> list[Entry]:
+        """The entries with numbers above `after`. Raises Refused("store-unavailable")."""
+        return [_entry(fields) for _, fields in await self._store.ask("XRANGE", _log(race), f"{after + 1}-0", "+")]
+
+    async def append(self, race: str, before: str, entries: Sequence[Entry]) -> None:
+        """Appends entries after the digest `before`; when it returns they are in the log.
+
+        Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if nobody knows whether they
+        are in.
+        """
+        run = _Run(race, before, entries, asyncio.get_running_loop().create_future())
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._commit)
+        self._waiting.append(run)
+        await run.written
+
+    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry]]:
+        """What comes next in any of the races after the given numbers, waiting up to BLOCK_MS for it."""
+        if not cursors:
+            await asyncio.sleep(BLOCK_MS / 1000)
+            return {}
+        ends = (f"{n}-0" for n in cursors.values())
+        found = await self._store.ask("XREAD", "BLOCK", BLOCK_MS, "STREAMS", *map(_log, cursors), *ends)
+        return {_race(key): [_entry(fields) for _, fields in entries] for key, entries in found or ()}
+
+    async def discard(self, race: str) -> None:
+        """Lets the log of a race that is kept as a replay go after LINGER_S."""
+        for key in (_log(race), _head(race)):
+            await self._store.ask("EXPIRE", key, LINGER_S)
+
+    def _commit(self) -> None:
+        if self._waiting and len(self._commits) < IN_FLIGHT:
+            runs, self._waiting = self._waiting, []
+            commit = asyncio.get_running_loop().create_task(self._write(runs))
+            self._commits.add(commit)
+            commit.add_done_callback(self._committed)
+
+    def _committed(self, commit: "asyncio.Task[None]") -> None:
+        self._commits.discard(commit)
+        self._commit()
+
+    async def _write(self, runs: list[_Run]) -> None:
+        keys: list[str] = []
+        words: list[Word] = []
+        for run in runs:
+            keys += (_log(run.race), _head(run.race))
+            words += (run.before, len(run.entries))
+            for entry in run.entries:
+                words += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
+        try:
+            replies = await self._append.insist(keys, words)
+        except Refused as refused:
+            for run in runs:
+                _settle(run, refused)
+            return
+        for run, (status, n) in zip(runs, replies, strict=True):
+            _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
+
+
+def _settle(run: _Run, failure: Exception | None) -> None:
+    if run.written.done():
+        return
+    if failure is None:
+        run.written.set_result(None)
+    else:
+        run.written.set_exception(failure)
+
+
+def _log(race: str) -> str:
+    return f"race:{{{race}}}:log"
+
+
+def _head(race: str) -> str:
+    return f"race:{{{race}}}:head"
+
+
+def _race(key: bytes) -> str:
+    return key.decode().removeprefix("race:{").removesuffix("}:log")
+
+
+_decoder = json.Decoder(_Line)
+
+
+def _entry(fields: Mapping[bytes, bytes]) -> Entry:
+    line = _decoder.decode(fields[b"e"])
+    return Entry(line.n, line.at, line.event, fields[b"h"].decode())

@@ -1,0 +1,254 @@
+"""A room: one live race in this process. First the rules, then the log, then the memory, then the world."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from samedeal.errors import Refused
+from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry
+from samedeal.race import OPEN_MS, Race
+from samedeal_server.archive import Archive
+from samedeal_server.clock import Clock
+from samedeal_server.log import Behind, Lost, RaceLog
+
+logger = logging.getLogger(__name__)
+
+Proposal = Callable[[Race], Iterable[AnyEvent]]
+"""What somebody wants to happen, given the race as it stands; nothing, if it has happened already. May raise Refused.
+
+It is asked again whenever the race has moved on before the log took the events."""
+
+AGAIN_S = 1.0
+"""How soon a deed that is due is tried again while the store is away."""
+
+
+class Listener(Protocol):
+    """Somebody who hears of a race."""
+
+    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
+        """The race after new entries. Must return at once and not raise."""
+
+
+class _Wish:
+    """A proposal on its way, and the one who waits for the race that it leads to."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        self.proposal = proposal
+        self.settled: asyncio.Future[Race] = asyncio.get_running_loop().create_future()
+        self.settled.add_done_callback(_heeded)
+
+    def settle(self, outcome: Race | Exception) -> None:
+        if self.settled.done():
+            return
+        if isinstance(outcome, Exception):
+            self.settled.set_exception(outcome)
+        else:
+            self.settled.set_result(outcome)
+
+
+def _heeded(settled: "asyncio.Future[Race]") -> None:
+    """Whoever waited may have gone: an exception that nobody asks for is none of the loop's business."""
+    if not settled.cancelled():
+        settled.exception()
+
+
+class Room:
+    """One race, its log so far, and its listeners. One task of its own does all the writing."""
+
+    def __init__(self, race: Race, entries: Sequence[Entry], log: RaceLog, archive: Archive, clock: Clock) -> None:
+        """`race` as it stands after `entries`, all that the log had when it was read."""
+        self.race = race
+        self._entries = list(entries)
+        self._log, self._archive, self._clock = log, archive, clock
+        self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
+        self._kept = False  # whether the finished race is in the archive
+        self._closing = False
+        self._due_at: int | None = None
+        self._listeners: set[Listener] = set()
+        self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
+        self._timer: asyncio.TimerHandle | None = None
+        self._task = asyncio.get_running_loop().create_task(self._work())
+        self.remind()
+
+    async def submit(self, proposal: Proposal) -> Race:
+        """The race once what is proposed is in the log. Raises Refused; then nothing was changed.
+
+        Whoever waits here may be cancelled; the writing goes on.
+        """
+        wish = _Wish(proposal)
+        self._wishes.put_nowait(wish)
+        return await wish.settled
+
+    def remind(self) -> None:
+        """Has the room look whether anything is due."""
+        if self._wishes.empty():
+            self._wishes.put_nowait(_Wish(lambda race: ()))
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.add(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        self._listeners.discard(listener)
+
+    def follow(self, entries: Sequence[Entry]) -> None:
+        """Takes in what was read from the log: what this process wrote itself, or what another one did."""
+        news = [entry for entry in entries if entry.n > self.race.n]
+        if not news:
+            return
+        try:
+            self._advance(self.race.after_all(news), news)
+        except Refused:
+            logger.exception("race %s: the log does not continue what is known of it", self.race.id)
+            self._doubtful = True
+        self.remind()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody would miss the room: its race is kept, and nobody listens."""
+        return self._kept and not self._listeners and self._wishes.empty()
+
+    async def close(self) -> None:
+        """Ends the room's work when what is under way is written: a write is never cancelled."""
+        self._closing = True
+        self.remind()
+        await self._task
+        if self._timer:
+            self._timer.cancel()
+
+    # The room's own task.
+
+    async def _work(self) -> None:
+        while not self._closing:
+            wishes = [await self._wishes.get()]
+            while not self._wishes.empty():
+                wishes.append(self._wishes.get_nowait())
+            try:
+                await self._grant(wishes)
+            except Exception as error:
+                if not isinstance(error, Refused):
+                    logger.exception("race %s: a failure of the server", self.race.id)
+                self._doubtful = True
+                for wish in wishes:
+                    wish.settle(error)
+            self._set_timer()
+
+    async def _grant(self, wishes: Sequence[_Wish]) -> None:
+        while True:
+            if self._doubtful:
+                await self._reconcile()
+            race, made, outcomes = self._imagined(wishes)
+            try:
+                if made:
+                    await self._log.append(self.race.id, self.race.digest, made)
+            except (Behind, Lost):
+                self._doubtful = True
+                continue
+            break
+        if made:
+            self._advance(race, made)
+        for wish, outcome in zip(wishes, outcomes, strict=True):
+            wish.settle(outcome)
+        await self._note_due()
+
+    def _imagined(self, wishes: Sequence[_Wish]) -> tuple[Race, list[Entry], list[Race | Exception]]:
+        """The race if all wishes are granted that can be, with the entries for the log and each wish's outcome."""
+        race, made, outcomes = self.race, list[Entry](), list[Race | Exception]()
+        now = max(self._clock.now(), race.at)
+        for wish in wishes:
+            before = race, len(made)
+            try:
+                for event in wish.proposal(race):
+                    race, entry = race.extended(now, event)
+                    made.append(entry)
+                outcomes.append(race)
+            except Exception as error:
+                race = before[0]
+                del made[before[1] :]
+                if not isinstance(error, Refused):
+                    logger.exception("race %s: a failure of the server", race.id)
+                outcomes.append(error)
+        while due := _due(race, now):
+            race, entry = race.extended(now, due)
+            made.append(entry)
+        return race, made, [race if isinstance(outcome, Race) else outcome for outcome in outcomes]
+
+    def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
+        self.race = race
+        self._entries.extend(entries)
+        for listener in tuple(self._listeners):
+            listener.heard(race, entries)
+
+    async def _reconcile(self) -> None:
+        """Makes memory and log agree. Raises Refused("store-unavailable"), and then they may still differ."""
+        n, digest = await self._log.head(self.race.id)
+        if n < self.race.n:
+            await self._write_again(n)
+        elif n > self.race.n or digest != self.race.digest:
+            news = await self._log.read(self.race.id, after=self.race.n)
+            try:
+                self._advance(self.race.after_all(news), news)
+            except Refused:
+                await self._start_over()
+        self._doubtful = False
+
+    async def _write_again(self, n: int) -> None:
+        """The log ends at `n`, -1 for no log: the race was archived by another process, or the store lost its tail."""
+        untouched = Race.opened(self.race.header, self.race.secret)
+        if n < 0:
+            kept = await self._archive.replay(self.race.id)
+            if kept:
+                news = kept.entries[self.race.n :]
+                self._advance(self.race.after_all(news), news)
+                return
+            await self._log.create(self.race.header, untouched.digest)
+        logger.error("race %s: the store lost what came after entry %d; it is written again", self.race.id, max(n, 0))
+        lost = self._entries[max(n, 0) :]
+        if lost:
+            await self._log.append(self.race.id, self._entries[n - 1].h if n > 0 else untouched.digest, lost)
+
+    async def _start_over(self) -> None:
+        """Another writer, who did not know this memory's tail, has continued the log: the log is the truth."""
+        logger.error("race %s: another writer has continued the log from an older point", self.race.id)
+        entries = await self._log.read(self.race.id)
+        race = Race.opened(self.race.header, self.race.secret).after_all(entries)
+        self._entries.clear()
+        self._advance(race, entries)
+
+    async def _note_due(self) -> None:
+        """Keeps the archive's list in step: the finished race as its replay, a live one by when it is due."""
+        race = self.race
+        if race.closed:
+            if not self._kept:
+                await self._archive.keep(race, self._entries)
+                await self._log.discard(race.id)
+                self._kept = True
+        elif (due_at := _due_at(race)) != self._due_at:
+            await self._archive.due(race.id, due_at)
+            self._due_at = due_at
+
+    def _set_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if not self._kept:
+            wait_s = max(0.0, (_due_at(self.race) - self._clock.now()) / 1000)
+            if self._doubtful or self.race.closed:
+                wait_s = max(wait_s, AGAIN_S)
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self.remind)
+
+
+def _due(race: Race, now: int) -> AnyEvent | None:
+    """What must happen now, whoever is there."""
+    if race.closed:
+        return None
+    if race.set_to_go:
+        return Counting()
+    if race.stage == "countdown" and race.starts_at is not None and now >= race.starts_at:
+        return Dealt()
+    return Closed(secret=race.secret.hex()) if race.finished(now) else None
+
+
+def _due_at(race: Race) -> int:
+    """When the next thing must happen at the latest."""
+    return race.ends_at or race.starts_at or race.header.opened_at + OPEN_MS

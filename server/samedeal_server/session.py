@@ -1,0 +1,314 @@
+"""A session: one WebSocket connection, what it asks and what it hears. It never decides anything: rooms do."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from samedeal import messages as m
+from samedeal import sight, wire
+from samedeal.errors import Malformed, Refused
+from samedeal.log import (
+    AnyEvent,
+    Entry,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Readied,
+    Resigned,
+    Taken,
+    Unreadied,
+)
+from samedeal.race import Race
+from samedeal_server.guests import Guest, Guests
+from samedeal_server.hall import Hall
+from samedeal_server.room import Room
+from samedeal_server.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_EVERY_S = 0.25
+GOING, PROTOCOL, TOKEN, TOO_SLOW, REPLACED, INTERNAL = 1001, 4001, 4003, 4008, 4009, 1011
+"""The close codes that a session gives (docs/protocol.md)."""
+
+
+Deed = Callable[[Race, int], Iterable[AnyEvent]]
+"""What a request comes to, for the race as it stands and the seat of the one who asks."""
+
+
+class Closing(Exception):
+    """The connection is to be closed, with a code and a reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class Session:
+    """Reads requests one after another, and has one task that does all the sending."""
+
+    def __init__(self, socket: WebSocket, form: wire.Form, hall: Hall, guests: Guests, settings: Settings) -> None:
+        self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
+        self._guest: Guest | None = None
+        self._room: Room | None = None
+        self._seat: int | None = None
+        self._taken = 0  # the entry by which this connection has its seat
+        self._legal = True
+        self._answering = False  # whether a whole view is under way anyway, in answer to a request
+        self._outbox: list[bytes] = []
+        self._news: Literal["none", "progress", "view"] = "none"
+        self._closing: Closing | None = None
+        self._wake = asyncio.Event()
+        self._bucket = float(settings.burst)
+        self._filled_at = 0.0
+
+    async def run(self) -> None:
+        """Serves the connection until it ends."""
+        sender = asyncio.create_task(self._send_all())
+        sender.add_done_callback(_logged)
+        try:
+            await self._receive_all()
+        except Closing as closing:
+            self._close(closing)
+        except WebSocketDisconnect:
+            sender.cancel()
+        except Exception:
+            logger.exception("a session failed")
+            self._close(Closing(INTERNAL, "internal error"))
+        finally:
+            self._leave_room()
+            await asyncio.gather(sender, return_exceptions=True)
+
+    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Notes that there is news of the race; the sender looks up which when it can send."""
+        if self._seat is not None and not self._mine(race):
+            self._close(Closing(REPLACED, "a newer connection has taken the seat"))
+            return
+        rivals = all(isinstance(entry.event, Moved) and entry.event.seat != self._seat for entry in entries)
+        if not rivals and not self._answering:
+            self._news = "view"
+        elif self._news == "none":
+            self._news = "progress"
+        self._wake.set()
+
+    # Receiving.
+
+    async def _receive_all(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.hello_timeout_ms / 1000):
+                while self._guest is None:
+                    await self._receive()
+        except TimeoutError:
+            raise Closing(PROTOCOL, "no hello came") from None
+        while True:
+            await self._receive()
+
+    async def _receive(self) -> None:
+        packet = await self._socket.receive()
+        if packet["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(packet.get("code", 1005))
+        data: bytes = packet.get("bytes") or (packet.get("text") or "").encode()
+        request: m.ToServer | None = None
+        try:
+            await self._keep_to_rate()
+            if len(data) > self._settings.message_bytes:
+                raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
+            request = wire.decode_to_server(data, self._form)
+            self._answering = True
+            answer = await self._answer(request)
+        except Malformed as malformed:
+            self._say(m.Problem.of(Refused("malformed", f"This is no message in {self._form}: {malformed}.")))
+            raise Closing(PROTOCOL, "malformed") from malformed
+        except Refused as refused:
+            answer = m.Problem.of(refused, request.id if request else None)
+            if refused.code == "bad-token":
+                self._say(answer)
+                raise Closing(TOKEN, "the token is not known here") from refused
+        finally:
+            self._answering = False
+        self._say(answer)
+
+    async def _keep_to_rate(self) -> None:
+        """Answers no faster than the rate allows: nothing is refused or lost, a flood only slows its sender down."""
+        now = asyncio.get_running_loop().time()
+        earned = (now - self._filled_at) * self._settings.rate
+        self._bucket, self._filled_at = min(float(self._settings.burst), self._bucket + earned) - 1, now
+        if self._bucket < 0:
+            await asyncio.sleep(-self._bucket / self._settings.rate)
+
+    async def _answer(self, request: m.ToServer) -> m.FromServer:
+        match request:
+            case m.Hello():
+                return await self._hello(request)
+            case m.Ping(id=re):
+                return m.Pong(re=re)
+            case _ if self._guest is None:
+                raise Refused("bad-token", "Say hello first.")
+            case m.Join():
+                return await self._join(request, self._guest)
+            case m.Watch(id=re, race=race):
+                await self._enter(race)
+                return self._view(re, header=True)
+            case m.Ready(ready=ready):
+                return await self._submit(request, lambda race, seat: _ready(race, seat, ready))
+            case m.Nonce(nonce=nonce):
+                return await self._submit(request, lambda race, seat: _nonce(race, seat, nonce))
+            case m.Move(move=move, ply=ply):
+                return await self._submit(request, lambda race, seat: _move(race, seat, move, ply))
+            case m.Resign():
+                return await self._submit(request, _resign)
+            case m.Leave():
+                return await self._submit(request, lambda race, seat: [Left(seat=seat)])
+
+    async def _hello(self, hello: m.Hello) -> m.Welcome:
+        if self._guest is not None:
+            raise Refused("bad-message", "Hello is said once.")
+        token: str | None = None
+        if hello.token is not None:
+            guest = await self._guests.known(hello.token)
+        elif hello.name is not None:
+            guest, token = await self._guests.welcome(hello.name)
+        else:
+            raise Refused("bad-message", "Hello says a name or a token.")
+        self._guest = guest
+        return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server="samedeal/1")
+
+    async def _join(self, join: m.Join, guest: Guest) -> m.View:
+        room = await self._hall.room(join.race)
+        race = await room.submit(lambda race: _join(race, guest, join))
+        seat = race.seat_of(guest.player)
+        if seat is None:
+            raise Refused("not-seated")
+        self._legal = join.legal
+        self._sit(room, seat.number, seat.taken)
+        return self._view(join.id, header=True)
+
+    async def _enter(self, race: str) -> None:
+        self._sit(await self._hall.room(race), None, 0)
+
+    def _sit(self, room: Room, seat: int | None, taken: int) -> None:
+        if room is not self._room:
+            self._leave_room()
+        self._room, self._seat, self._taken = room, seat, taken
+        room.listen(self)
+
+    def _leave_room(self) -> None:
+        if self._room:
+            self._room.unlisten(self)
+        self._room, self._seat, self._news = None, None, "none"
+
+    async def _submit(self, request: m.Request, deed: Deed) -> m.View:
+        room, number = self._room, self._seat
+        if room is None or number is None:
+            raise Refused("not-seated", "Join a race first.")
+
+        def proposal(race: Race) -> Iterable[AnyEvent]:
+            if not self._mine(race):
+                raise Refused("replaced")
+            return deed(race, number)
+
+        await room.submit(proposal)
+        return self._view(request.id)
+
+    def _mine(self, race: Race) -> bool:
+        """Whether this connection still has its seat, or has given it up itself."""
+        seat = race.seats[self._seat - 1] if self._seat and self._seat <= len(race.seats) else None
+        return seat is not None and seat.taken == self._taken
+
+    # Sending.
+
+    def _say(self, message: m.FromServer) -> None:
+        if len(self._outbox) >= self._settings.queue_messages:
+            raise Closing(TOO_SLOW, "too slow")
+        if isinstance(message, m.View):
+            self._news = "none"
+        self._outbox.append(wire.encode(message, self._form))
+        self._wake.set()
+
+    def _close(self, closing: Closing) -> None:
+        self._closing = self._closing or closing
+        self._wake.set()
+
+    def _view(self, re: int | None = None, *, header: bool = False) -> m.View:
+        if self._room is None:
+            raise Refused("not-seated", "Join a race first.")
+        race = self._room.race
+        if self._seat is not None and race.seats[self._seat - 1].left:
+            self._seat = None
+        return sight.view(race, self._seat, self._hall.clock.now(), re=re, legal=self._legal, header=header)
+
+    async def _send_all(self) -> None:
+        """Sends answers at once, news whole when it matters, and progress at most every PROGRESS_EVERY_S."""
+        loop = asyncio.get_running_loop()
+        progress_from = 0.0
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._news == "view" and self._room:
+                self._news = "none"
+                self._outbox.append(wire.encode(self._view(), self._form))
+            elif self._news == "progress" and self._room:
+                if (wait_s := progress_from - loop.time()) > 0:
+                    loop.call_later(wait_s, self._wake.set)
+                else:
+                    self._news, progress_from = "none", loop.time() + PROGRESS_EVERY_S
+                    self._outbox.append(wire.encode(sight.progress(self._room.race, self._seat), self._form))
+            outbox, self._outbox = self._outbox, []
+            try:
+                for data in outbox:
+                    if self._form == "json":
+                        await self._socket.send_text(data.decode())
+                    else:
+                        await self._socket.send_bytes(data)
+                if self._closing:
+                    await self._socket.close(self._closing.code, self._closing.reason)
+                    return
+            except (WebSocketDisconnect, RuntimeError):
+                return  # the peer has gone: the reader hears of it too
+
+
+def _logged(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()):
+        logger.error("a session's sender failed", exc_info=error)
+
+
+# What requests come to, given the race as it stands. Each yields nothing if it has happened already.
+
+
+def _join(race: Race, guest: Guest, join: m.Join) -> list[AnyEvent]:
+    seat = race.seat_of(guest.player)
+    joined = Joined(
+        seat=len(race.seats) + 1, player=guest.player, name=guest.name, bot=join.bot, commitment=join.commitment
+    )
+    if seat is None:
+        return [joined]
+    if race.stage == "open" and join.commitment not in (None, seat.commitment):
+        return [Left(seat=seat.number), joined]
+    return [] if race.closed else [Taken(seat=seat.number)]
+
+
+def _ready(race: Race, number: int, ready: bool) -> list[AnyEvent]:
+    if race.seat(number).ready == ready:
+        return []
+    return [Readied(seat=number) if ready else Unreadied(seat=number)]
+
+
+def _nonce(race: Race, number: int, nonce: str) -> list[AnyEvent]:
+    return [] if race.seat(number).nonce == nonce else [Nonce(seat=number, nonce=nonce)]
+
+
+def _move(race: Race, number: int, move: str, ply: int) -> list[AnyEvent]:
+    run = race.seat(number).run
+    if run and ply != len(run.moves):
+        if ply < len(run.moves) and run.moves[ply] == move:
+            return []
+        raise Refused("stale-move", f"You have made {len(run.moves)} moves; this one was made after {ply}.")
+    return [Moved(seat=number, move=move)]
+
+
+def _resign(race: Race, number: int) -> list[AnyEvent]:
+    run = race.seat(number).run
+    return [] if run and run.resigned else [Resigned(seat=number)]
