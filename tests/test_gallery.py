@@ -197,7 +197,7 @@ def test_cap_plays_a_card_whose_twin_is_home() -> None:
 
 
 def test_a_twin_astray_in_its_own_row_is_not_home() -> None:
-    assert capped("a1: 5S\na2: 2S\nt1: 5S\nstock: 9S").table["t1"] == ("5S",)
+    assert capped("a1: 5S\na2: 2S\nt1: 5S\nstock: 9S").table["a2"] == ("2S",)
 
 
 def test_cap_plays_a_card_whose_twin_lies_below_it() -> None:

@@ -101,7 +101,7 @@ class CornerStones(Game):
         top = self.table.top(target)
         if top is None:
             return target in CORNERS and not (source in CORNERS and len(self.table[source]) == 1)
-        return source != target and adjacent(card, top)
+        return adjacent(card, top)
 
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]
