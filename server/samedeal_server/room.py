@@ -174,10 +174,13 @@ class Room:
         return race, made, [race if isinstance(outcome, Race) else outcome for outcome in outcomes]
 
     def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
-        self.race = race
-        self._entries.extend(entries)
-        for listener in tuple(self._listeners):
-            listener.heard(race, entries)
+        """Takes in what is in the log: the same entries may come twice, from the writing and from the following."""
+        news = [entry for entry in entries if entry.n > self.race.n]
+        if news:
+            self.race = race
+            self._entries += news
+            for listener in tuple(self._listeners):
+                listener.heard(race, news)
 
     async def _reconcile(self) -> None:
         """Makes memory and log agree. Raises Refused("store-unavailable"), and then they may still differ."""
@@ -211,9 +214,8 @@ class Room:
         """Another writer, who did not know this memory's tail, has continued the log: the log is the truth."""
         logger.error("race %s: another writer has continued the log from an older point", self.race.id)
         entries = await self._log.read(self.race.id)
-        race = Race.opened(self.race.header, self.race.secret).after_all(entries)
-        self._entries.clear()
-        self._advance(race, entries)
+        self.race, self._entries = Race.opened(self.race.header, self.race.secret), []
+        self._advance(self.race.after_all(entries), entries)
 
     async def _note_due(self) -> None:
         """Keeps the archive's list in step: the finished race as its replay, a live one by when it is due."""
