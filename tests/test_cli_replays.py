@@ -1,0 +1,285 @@
+"""The commands for races that are over: what they print, what they end with, and that they need no network."""
+
+import json
+import re
+import socket
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from msgspec import structs
+
+from finished import finished, opened
+from samedeal import wire
+from samedeal.catalogue import GAMES
+from samedeal.log import Closed, Entry
+from samedeal.race import OPEN_MS
+from samedeal.replay import FACTS, Replay
+from samedeal_cli import transcript
+from samedeal_cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No connection can be opened, and nothing is found that earlier runs left."""
+
+    def refuse(*_: Any) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "race.json"
+    path.write_bytes(wire.encode(finished("corners"), "json"))
+    return path
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command ended with and what it wrote."""
+
+    exit_code: int
+    stdout_bytes: bytes
+    stderr: str
+
+    @property
+    def stdout(self) -> str:
+        return self.stdout_bytes.decode()
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
+
+
+def run(*arguments: object, stdin: bytes = b"") -> Result:
+    with CliRunner().isolation(stdin) as (stdout, stderr, _):
+        code = main.exit_code([str(argument) for argument in arguments])
+        return Result(code, stdout.getvalue(), stderr.getvalue().decode())
+
+
+def written(path: Path, replay: Replay) -> Path:
+    path.write_bytes(wire.encode(replay, "json"))
+    return path
+
+
+# verify
+
+
+@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("form", ["json", "msgpack"])
+def test_verify_prints_every_fact_and_ends_well(slug: str, form: wire.Form, tmp_path: Path) -> None:
+    path = tmp_path / "race"
+    path.write_bytes(wire.encode(finished(slug), form))
+    result = run("verify", path)
+    assert result.exit_code == 0, result.output
+    *facts, conclusion = result.stdout.splitlines()
+    assert [line.split()[:2] for line in facts] == [["✔", fact] for fact in FACTS]
+    assert conclusion.startswith("VERIFIED: calm-otter-42")
+
+
+def test_verify_reads_standard_input(file: Path) -> None:
+    assert run("verify", "-", stdin=file.read_bytes()).exit_code == 0
+
+
+def test_verify_can_speak_json(file: Path) -> None:
+    document = json.loads(run("verify", file, "--json").stdout)
+    assert document["ok"] is True
+    assert document["entries"] == 56
+    assert [fact["name"] for fact in document["facts"]] == list(FACTS)
+
+
+def _changed(entries: list[Entry]) -> None:
+    entries[20] = structs.replace(entries[20], event=structs.replace(entries[20].event, move="redeal"))
+
+
+def _dropped(entries: list[Entry]) -> None:
+    del entries[20]
+
+
+def _swapped(entries: list[Entry]) -> None:
+    entries[20], entries[21] = entries[21], entries[20]
+
+
+def _redated(entries: list[Entry]) -> None:
+    entries[20] = structs.replace(entries[20], at=entries[20].at + 1)
+
+
+@pytest.mark.parametrize("tamper", [_changed, _dropped, _swapped, _redated])
+def test_verify_names_the_entry_that_was_tampered_with(tamper: Any, file: Path) -> None:
+    replay = finished("corners")
+    entries = list(replay.entries)
+    tamper(entries)
+    result = run("verify", written(file, structs.replace(replay, entries=tuple(entries))))
+    assert result.exit_code == 5
+    assert re.search(r"^✘ .*entry 2[12]\b", result.stdout, re.MULTILINE)
+    assert result.stdout.splitlines()[-1].startswith("NOT VERIFIED: ")
+    assert "first at entry 21." in result.stdout
+
+
+def test_verify_does_not_blame_what_it_could_not_check(file: Path) -> None:
+    replay = finished("corners")
+    result = run("verify", written(file, structs.replace(replay, entries=replay.entries[:-1])))
+    assert result.exit_code == 5
+    assert result.stdout.count("✘") == 1
+    assert "✘ complete    entry 55: The log ends" in result.stdout
+    assert "· chain" in result.stdout
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"no replay", b"\xff" * 50])
+def test_verify_says_in_one_line_that_a_file_is_no_replay(data: bytes, file: Path) -> None:
+    file.write_bytes(data)
+    result = run("verify", file)
+    assert result.exit_code == 5
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "This is not a replay" in result.stderr
+    document = json.loads(run("verify", file, "--json").stdout)
+    assert document["ok"] is False
+    assert document["code"] == "bad-replay"
+
+
+def test_a_file_that_is_not_there_is_a_wrong_command_line() -> None:
+    assert run("verify", "nowhere.json").exit_code == 2
+    assert run("verify", "no/where").exit_code == 2
+
+
+def test_a_race_is_asked_of_the_server() -> None:
+    assert run("verify", "calm-otter-42").exit_code == 3
+    result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
+    assert result.exit_code == 3
+    assert "http://127.0.0.1:9 cannot be reached" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
+def test_a_name_out_of_a_file_cannot_steer_the_terminal(command: list[str], file: Path) -> None:
+    replay = finished("corners")
+    standings = tuple(structs.replace(standing, name="\x1b[2J\u202eeve") for standing in replay.standings)
+    event = structs.replace(replay.entries[0].event, name="\x1b]0;owned\x07")
+    forged = (structs.replace(replay.entries[0], event=event), *replay.entries[1:])
+    written(file, structs.replace(replay, standings=standings))
+    first = run(*command[:1], file, *command[1:])
+    written(file, structs.replace(replay, entries=forged))
+    for result in (first, run(*command[:1], file, *command[1:])):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", result.output)
+
+
+# export
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_the_two_forms_turn_into_each_other_without_loss(slug: str, tmp_path: Path) -> None:
+    first, packed, again = tmp_path / "a.json", tmp_path / "b.msgpack", tmp_path / "c.json"
+    written(first, finished(slug))
+    assert run("export", first, "-o", packed).exit_code == 0
+    assert run("export", packed, "-o", again).exit_code == 0
+    assert again.read_bytes() == first.read_bytes()
+    assert run("export", again, "--format", "msgpack").stdout_bytes == packed.read_bytes()
+
+
+def test_export_writes_a_score_sheet(file: Path) -> None:
+    sheet = run("export", file, "--format", "txt").stdout
+    assert sheet == "".join(f"{line}\n" for line in transcript.lines(finished("corners")))
+    assert "Seat 2     bo (bot)" in sheet
+    assert "Seat 3     cy, who left" in sheet
+    assert re.search(r"^ +15 +0:03\.6  ada r2  3S r2 → f1; KH stock → r2  1/48$", sheet, re.MULTILINE)
+    assert sheet.endswith(f"Digest     {finished('corners').digest}\n")
+
+
+def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
+    result = run("export", file, "--format", "pdf")
+    assert result.exit_code == 2
+    assert "'json', 'msgpack', 'txt'" in result.stderr
+    result = run("export", file, "-o", tmp_path / "race.pdf")
+    assert result.exit_code == 2
+    assert "json, msgpack, txt" in result.stderr
+
+
+def test_a_log_that_does_not_hold_has_no_score_sheet(file: Path) -> None:
+    replay = finished("corners")
+    written(file, structs.replace(replay, entries=replay.entries[:-1]))
+    assert run("export", file, "--format", "txt").exit_code == 5
+    assert run("replay", file).exit_code == 5
+
+
+def test_a_race_that_never_began_can_be_told(file: Path) -> None:
+    log = opened("gallery")
+    log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
+    written(file, log.replay())
+    assert run("verify", file).exit_code == 0
+    sheet = run("export", file, "--format", "txt")
+    assert sheet.exit_code == 0
+    assert "the race is called off" in sheet.stdout
+    assert run("replay", file).exit_code == 2
+
+
+# replay
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_replay_tells_the_race_in_sentences(slug: str, file: Path) -> None:
+    written(file, finished(slug))
+    result = run("replay", file)
+    assert result.exit_code == 0, result.output
+    for sentence in ("ada takes seat 1", "the countdown begins", "the cards are dealt", "the race is over"):
+        assert sentence in result.stdout
+    assert " 1. " in result.stdout
+
+
+def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
+    result = run("replay", file, "--seat", 1, "--at", 2)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("ada · move 2, 0:03.6 · r2\n")
+    assert "home 1" in result.stdout
+    assert run("replay", file, "--at", 0).stdout.startswith("ada · before the first move\n")
+    assert run("replay", file, "--at", 999).exit_code == 2
+    assert run("replay", file, "--seat", 3).exit_code == 2
+
+
+def test_replay_of_one_seat_leaves_the_moves_of_others_out(file: Path) -> None:
+    told = run("replay", file, "--seat", 2).stdout
+    assert "bo r2" in told
+    assert "ada r2" not in told
+
+
+def test_replay_keeps_the_clock_of_the_race(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    assert run("replay", file, "--speed", 10, "--idle-limit", "200ms").exit_code == 0
+    replay = finished("corners")
+    times = [replay.entries[0].at, *(entry.at for entry in replay.entries)]
+    due = [min((later - at) / 10_000, 0.2) for at, later in pairwise(times)]
+    assert waits == pytest.approx(due)
+
+
+def test_replay_in_ascii_is_ascii(file: Path) -> None:
+    assert run("replay", file, "--ascii").stdout.isascii()
+    assert run("verify", file, "--ascii").stdout.isascii()
+
+
+# deal
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
+    game = GAMES[slug].from_seed("42")
+    document = json.loads(run("deal", f"{slug}:42", "--json").stdout)
+    assert document["table"] == game.view()
+    assert document["moves"] == list(game.moves())
+    for place in game.hidden:
+        assert set(document["table"][place]) == {"??"}
+    assert run("deal", f"{slug}:42").stdout.startswith(f"{game.title} · deal {slug}:42\n")
+
+
+@pytest.mark.parametrize("code", ["corners", "corners:", "poker:42", ":42", "corners:4|2"])
+def test_deal_needs_a_code(code: str) -> None:
+    result = run("deal", code)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
