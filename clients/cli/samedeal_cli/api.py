@@ -53,10 +53,10 @@ class RaceLine(Struct, frozen=True):
     race: str
     game: str
     stage: str
-    seats: int
+    racers: int
     max_racers: int
-    opened_at: int = 0
-    deal: str | None = None
+    opened_at: int
+    sealed: bool = True
 
 
 class Races(Struct, frozen=True):
@@ -70,9 +70,9 @@ class ReplayLine(Struct, frozen=True):
 
     race: str
     game: str
-    deal: str | None = None
-    ended_at: int = 0
-    standings: tuple[Standing, ...] = ()
+    deal: str | None
+    ended_at: int
+    standings: tuple[Standing, ...]
 
 
 class Replays(Struct, frozen=True):

@@ -81,7 +81,7 @@ class Main(click.Group):
         except BrokenPipeError:
             return _reader_gone()
         except Exception as error:
-            if os.environ.get("SAMEDEAL_TRACEBACK"):
+            if sys.flags.dev_mode:
                 raise
             failure = _explained(error)
             failure.show()
@@ -102,7 +102,7 @@ def _explained(error: Exception) -> Failure:
         return Declined(error.code, error.text)
     if isinstance(error, OSError):
         return Failure(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-    return Failure(f"unexpected {type(error).__name__}: {error} (SAMEDEAL_TRACEBACK=1 shows where)")
+    return Failure(f"unexpected {type(error).__name__}: {error} (PYTHONDEVMODE=1 shows where)")
 
 
 def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:

@@ -92,6 +92,11 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
+def examples(*lines: str) -> str:
+    """The end of a command's help: lines as one would type them."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 def global_options() -> list[click.Option]:
     """The options that every command takes, before or after its name."""
     server = click.Option(

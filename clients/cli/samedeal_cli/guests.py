@@ -1,0 +1,93 @@
+"""Guests: who one is on each server, and the token that proves it, kept for the next time."""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from getpass import getuser
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_bytes
+from tempfile import NamedTemporaryFile
+
+import msgspec
+from msgspec import Struct
+
+from samedeal.errors import Refused
+from samedeal.names import LONGEST, normalised
+from samedeal_cli.settings import state_dir
+
+
+class Guest(Struct, frozen=True):
+    """A name on a server, with what proves it. Two names on one machine are two players."""
+
+    server: str
+    name: str
+    player: str
+    token: str
+
+
+@dataclass(frozen=True)
+class Who:
+    """How to greet a server: as a new guest by name, with the token of one known there, or both ways."""
+
+    name: str | None
+    token: str | None
+
+
+def who(server: str, name: str | None) -> Who:
+    """Who to be on a server: the token of the environment first, then the one kept for the name."""
+    if name is None and (token := os.environ.get("SAMEDEAL_TOKEN")):
+        return Who(None, token)
+    name = name or own_name()
+    known = _read(_file(server, name))
+    return Who(name, known.token if known else None)
+
+
+def own_name() -> str:
+    """What one is called without being asked: the name of the account."""
+    with suppress(Refused, OSError, KeyError, ImportError):
+        return normalised(getuser()[:LONGEST])
+    return "guest"
+
+
+def keep(guest: Guest) -> None:
+    """Remember a guest, for this account's eyes only."""
+    path = _file(guest.server, guest.name)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
+        file.write(msgspec.json.format(msgspec.json.encode(guest)))
+    os.replace(file.name, path)
+
+
+def kept() -> list[Guest]:
+    """All guests that are remembered."""
+    guests = (_read(path) for path in sorted((state_dir() / "guests").glob("*.json")))
+    return [guest for guest in guests if guest]
+
+
+def forget(guest: Guest) -> None:
+    """Forget a guest: nobody can come back as it."""
+    _file(guest.server, guest.name).unlink(missing_ok=True)
+
+
+def nonce_key() -> bytes:
+    """The key from which this account's nonces come. It is made once and never leaves the machine."""
+    path = state_dir() / "nonce.key"
+    with suppress(FileExistsError), open(path, "xb", opener=_private) as file:
+        file.write(token_bytes(32))
+    key = path.read_bytes()
+    return key if len(key) == 32 else token_bytes(32)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _file(server: str, name: str) -> Path:
+    return state_dir() / "guests" / f"{sha256(f'{server} {name}'.encode()).hexdigest()[:24]}.json"
+
+
+def _read(path: Path) -> Guest | None:
+    with suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode(path.read_bytes(), type=Guest)
+    return None

@@ -1,0 +1,389 @@
+"""Line mode: a race in lines of text, one fact each, for terminals, scripts and screen readers."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Iterable
+from contextlib import aclosing
+from typing import Final, Literal
+
+from samedeal.errors import Refused
+from samedeal.messages import Board, Progress, View
+from samedeal.race import Standing
+from samedeal_cli.api import GameInfo
+from samedeal_cli.connection import Connection, Lost, News, Restored
+from samedeal_cli.screen import board_lines, standings_lines
+from samedeal_cli.typed import typed_lines
+from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence
+
+Boards = Literal["picture", "words", "none"]
+
+HELP: Final = (
+    "a move such as {example} plays it; the rules tell the notation: samedeal rules {game}",
+    "board       the table             legal      every legal move",
+    "undo        take a move back      restart    the same deal again, while the clock runs on",
+    "standings   who is where          clock      the time left",
+    "last        what happened last    p 6h       where the six of hearts is",
+    "ready       to start              resign     stop for good; your best attempt counts",
+    "quit        go; the seat is kept  ?          this",
+)
+QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
+WAITING: Final = ("waiting", "ready")
+LINGER_S: Final = 2.0
+"""How long one waits for the end of a race in which one has nothing more to do, before quitting."""
+
+
+class Quit(Exception):
+    """Enough."""
+
+
+class LineMode:
+    """Plays one race over a connection: tells what happens, and does what is typed."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        game: GameInfo,
+        *,
+        boards: Boards,
+        interactive: bool,
+        width: int,
+        ascii: bool = False,  # noqa: A002
+        color: bool = False,
+        silent: bool = False,
+    ) -> None:
+        """`silent` leaves standard output to somebody else, who writes what the server says."""
+        self._connection, self._game = connection, game
+        self._boards, self._interactive = boards, interactive
+        self._width, self._ascii, self._color = width, ascii, color
+        self._silent = silent
+        self._known: dict[int, Standing] = {}
+        self._stage = "open"
+        self._started = asyncio.Event()
+        self._last = "nothing has happened yet"
+        self._prompted = False
+        self._resigning = False
+
+    async def run(self, *, ready: bool | None) -> None:
+        """Until the race is over, or there is nothing more to do. With ``ready=None`` a person is asked."""
+        self._greet()
+        if ready and self._waits:
+            await self._connection.ready()
+        elif self._waits and ready is None:
+            self._say("ready? (y)" if self._interactive else "type ready when you are")
+        hearing, obeying = asyncio.create_task(self._hear()), asyncio.create_task(self._obey())
+        counting = asyncio.create_task(self._count_down())
+        try:
+            done, _ = await asyncio.wait((hearing, obeying), return_when=asyncio.FIRST_COMPLETED)
+            if hearing not in done and self._done:
+                await asyncio.wait((hearing,), timeout=LINGER_S)
+            for task in (obeying, hearing):
+                if task.done():
+                    task.result()
+        except Quit:
+            if not self._connection.over and self._connection.seat is not None:
+                self._say("your seat is kept; join again to go on")
+        finally:
+            for task in (hearing, obeying, counting):
+                task.cancel()
+            await asyncio.gather(hearing, obeying, counting, return_exceptions=True)
+
+    # What is heard.
+
+    async def _hear(self) -> None:
+        async for news in self._connection:
+            self._tell(news)
+            if self._connection.over:
+                return
+
+    def _tell(self, news: News) -> None:
+        match news:
+            case Lost(why=why):
+                self._say(f"connection lost: {why}; your seat is kept, the clock runs, trying again …")
+            case Restored():
+                self._say("connected again")
+                self._news_of_stage()
+                self._news_of_racers()
+            case View():
+                self._news_of_stage()
+                self._news_of_racers()
+            case Progress():
+                self._news_of_racers()
+
+    def _greet(self) -> None:
+        connection = self._connection
+        options = connection.header.options
+        self._say(f"{self._game.title}, race {connection.race}, {connection.view.stage}; type ? for help")
+        self._say(
+            f"{'open deal ' + connection.view.deal if connection.view.deal else 'sealed deal'}, "
+            f"time limit {clock(options.limit_ms)}, {self._game.goal} cards to bring home"
+        )
+        if connection.seat is not None:
+            self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
+        else:
+            self._say("you look on")
+        self._news_of_racers()
+        self._news_of_stage()
+
+    def _news_of_stage(self) -> None:
+        stage, self._stage = self._stage, self._connection.view.stage
+        if self._stage == stage:
+            return
+        match self._stage:
+            case "countdown":
+                self._say(f"starts in {-(-(self._connection.left_ms or 0) // 1000)} s")
+            case "running":
+                self._say(f"go: {clock(self._connection.left_ms or 0)} left")
+                self._started.set()
+                self._show_board()
+            case "over" | "cancelled":
+                self._tell_end()
+            case _:
+                pass
+
+    def _tell_end(self) -> None:
+        self._started.set()
+        if self._stage == "cancelled":
+            self._say("the race was called off")
+            return
+        self._say(f"the race is over; the deal was {self._connection.view.deal}")
+        self._show_standings()
+        link = f"{self._connection.server}/r/{self._connection.race}"
+        self._say(f"to look at it: samedeal replay {link}", f"to check it: samedeal verify {link}")
+
+    def _news_of_racers(self) -> None:
+        """Says who came, went, stopped, passed whom, or got past a quarter; nothing else is worth an interruption."""
+        standings, known = self._connection.standings, self._known
+        self._known = {standing.seat: standing for standing in standings}
+        mine = self._connection.seat
+        for seat in known.keys() - self._known.keys():
+            self._happened(f"{known[seat].name} has left")
+        for standing in standings:
+            if standing.seat != mine:
+                self._news_of(known.get(standing.seat), standing)
+        before = known.get(mine) if mine is not None else None
+        now = self._known.get(mine) if mine is not None else None
+        if before and now and before.outcome not in WAITING and now.place != before.place:
+            self._happened(f"you are {now.place} of {len(standings)}{self._passing(known, before, now)}")
+
+    def _news_of(self, before: Standing | None, now: Standing) -> None:
+        name = f"{now.name} (bot)" if now.bot else now.name
+        if before is None:
+            self._happened(f"{name} is here, {now.outcome}")
+        elif now.outcome != before.outcome and now.outcome in WAITING:
+            self._happened(f"{name} is {'ready' if now.outcome == 'ready' else 'not ready after all'}")
+        elif now.outcome != before.outcome and now.outcome == "scratched":
+            self._happened(f"{name} was scratched")
+        elif now.outcome == "won" != before.outcome:
+            self._happened(f"{name} has won in {clock(now.ms)}")
+        elif now.done and not before.done:
+            self._happened(f"{name} has stopped, {now.outcome}, {now.home} of {now.goal} home")
+        elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
+            self._happened(f"{name} is past {QUARTERS.get(quarter, 'it all')}, {now.home} of {now.goal} home")
+
+    def _passing(self, known: dict[int, Standing], before: Standing, now: Standing) -> str:
+        """Who passed whom, when it was one."""
+        up = now.place < before.place
+        names = [
+            standing.name
+            for seat, standing in self._known.items()
+            if seat in known and seat != now.seat
+            if (known[seat].place < before.place, standing.place < now.place) == (up, not up)
+        ]
+        if len(names) != 1:
+            return ""
+        return f": you passed {names[0]}" if up else f": {names[0]} passed you"
+
+    async def _count_down(self) -> None:
+        """Counts the last seconds for a person."""
+        while self._interactive:
+            left = self._connection.left_ms or 0
+            if self._stage == "countdown" and 0 < left <= 3_000:
+                self._say(str(-(-left // 1000)))
+            await asyncio.sleep((left % 1000 or 1000) / 1000 + 0.01 if self._stage == "countdown" else 0.2)
+
+    # What is typed.
+
+    async def _obey(self) -> None:
+        async with aclosing(typed_lines()) as lines:
+            self._prompt()
+            async for line in lines:
+                self._prompted = False
+                await self._do(line.strip())
+                self._prompt()
+        if self._connection.seat is None:
+            await asyncio.Event().wait()  # who only looks on need not type
+
+    async def _do(self, line: str) -> None:
+        word, _, rest = line.lower().partition(" ")
+        if self._resigning:
+            self._resigning = False
+            if word in ("y", "yes"):
+                return await self._ask_resign()
+            return self._say("not resigned")
+        match word:
+            case "":
+                pass
+            case "?" | "h" | "help":
+                example = next(iter(self._board.moves or ()), "l4c4") if self._board else "l4c4"
+                self._say(*(text.format(example=example, game=self._game.slug) for text in HELP))
+            case "quit" | "q" | "exit":
+                raise Quit
+            case "board":
+                self._show_board(asked=True)
+            case "legal":
+                self._say(" ".join(self._board.moves or ()) or "no legal move" if self._board else "no table yet")
+            case "standings":
+                self._show_standings()
+            case "clock":
+                left = self._connection.left_ms
+                self._say("the clock does not run" if left is None else f"{clock(left)} left")
+            case "last":
+                self._say(self._last)
+            case "p" | "where":
+                self._say(self._whereabouts(rest.strip()))
+            case "ready" | "unready":
+                await self._try(self._connection.ready(word == "ready"))
+            case "y" | "yes" if self._waits:
+                await self._try(self._connection.ready())
+            case "resign" if self._interactive:
+                self._resigning = True
+                self._say("resign for good? (y)")
+            case "resign":
+                await self._ask_resign()
+            case _:
+                await self._move(word)
+        return None
+
+    async def _move(self, move: str) -> None:
+        if self._connection.seat is None:
+            return self._say("no: you look on")
+        if not self._interactive:
+            await self._started.wait()  # a script's moves wait for the deal
+        before = self._board
+        view = await self._try(self._connection.move(move))
+        if not view or not before or not view.board:
+            return None
+        after = view.board
+        self._last = f"{move}: {change_sentence(before, after)}"
+        self._say(f"ok {after.ply}: {self._last}")
+        if after.home != before.home:
+            self._say(f"home {after.home} of {self._game.goal}")
+        if self._boards == "picture":
+            self._show_board()
+        if after.outcome != before.outcome:
+            self._say(self._stand(after))
+        self._news_of_racers()
+        self._news_of_stage()
+        return None
+
+    async def _ask_resign(self) -> None:
+        if not self._interactive:
+            await self._started.wait()
+        if await self._try(self._connection.resign()):
+            self._say("you have resigned; your best attempt counts")
+            self._news_of_racers()
+            self._news_of_stage()
+
+    async def _try(self, request: Awaitable[View]) -> View | None:
+        """The answer, or None after saying why not."""
+        try:
+            return await request
+        except Refused as refused:
+            self._say(f"no: {refused.text}")
+            return None
+
+    def _stand(self, board: Board) -> str:
+        """How the own game stands when that has changed."""
+        ways = [way for way, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
+        standing = self._connection.standing
+        match board.outcome:
+            case "won":
+                return f"you have won in {clock(standing.ms) if standing else '?'}"
+            case "playing":
+                return "you are playing again"
+            case outcome:
+                return f"your game is {outcome}: {', '.join([*ways, 'resign']) if ways else 'you are done'}"
+
+    def _whereabouts(self, card: str) -> str:
+        wanted = card.upper().replace("10", "T")
+        if not self._board:
+            return "no table yet"
+        found = [
+            f"{place}, {'on top' if below == 0 else f'under {below}'}"
+            for place, pile in self._board.table.items()
+            for below, other in enumerate(reversed(pile))
+            if other == wanted
+        ]
+        if found:
+            return f"{spoken(wanted)}: {'; '.join(found)}"
+        return f"{card or 'no card'}: nowhere to be seen"
+
+    # What is shown.
+
+    @property
+    def _board(self) -> Board | None:
+        return self._connection.view.board
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the race waits for one to be ready."""
+        standing = self._connection.standing
+        return self._connection.view.stage == "open" and standing is not None and standing.outcome == "waiting"
+
+    @property
+    def _done(self) -> bool:
+        standing = self._connection.standing
+        return standing is not None and standing.done
+
+    def _show_board(self, *, asked: bool = False) -> None:
+        """The own table, or for one who looks on those that may be seen."""
+        boards = {self._connection.seat: self._board} if self._board else self._connection.view.boards or {}
+        if asked and not boards:
+            self._say("there is no table to be seen")
+        for seat, board in boards.items():
+            if board and (asked or self._boards != "none"):
+                if seat != self._connection.seat and seat in self._known:
+                    self._say(f"{self._known[seat].name}:")
+                self._say(*self._drawn(board))
+
+    def _drawn(self, board: Board) -> Iterable[str]:
+        if self._boards == "picture":
+            return board_lines(
+                self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
+            )
+        places = (place for place in self._game.layout.split() if place != ".")
+        notes = [f"{name} {value}" for name, value in board.notes.items()]
+        return [
+            *(pile_sentence(place, board.table[place]) for place in places),
+            f"home {board.home} of {self._game.goal}",
+            *notes,
+        ]
+
+    def _show_standings(self) -> None:
+        standings = self._connection.standings
+        if self._boards == "picture":
+            lines = standings_lines(standings, seat=self._connection.seat, width=self._width, ascii=self._ascii)
+            self._say(*lines)
+        else:
+            self._say(*(standing_sentence(standing, len(standings)) for standing in standings))
+
+    def _happened(self, text: str) -> None:
+        self._last = text
+        self._say(f": {text}")
+
+    def _say(self, *lines: str) -> None:
+        if self._silent:
+            return
+        if self._prompted:
+            sys.stdout.write("\r")
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        if self._prompted:
+            sys.stdout.write("> ")
+        sys.stdout.flush()
+
+    def _prompt(self) -> None:
+        if self._interactive and not self._silent:
+            self._prompted = True
+            sys.stdout.write("> ")
+            sys.stdout.flush()

@@ -1,0 +1,135 @@
+"""Playing: the commands ``join``, ``watch`` and ``solo``."""
+
+import asyncio
+import shutil
+import sys
+from typing import get_args
+
+import click
+
+from samedeal import wire
+from samedeal.messages import FromServer, Welcome
+from samedeal_cli import guests
+from samedeal_cli.api import Api
+from samedeal_cli.connection import Connection
+from samedeal_cli.line import Boards, LineMode
+from samedeal_cli.parameters import NAME, RACE, Link
+from samedeal_cli.settings import Settings, examples
+
+as_option = click.option(
+    "--as",
+    "name",
+    type=NAME,
+    metavar="NAME",
+    help="Who to be; each name is a player.  [default: your account]",
+)
+board_option = click.option(
+    "--board",
+    "boards",
+    type=click.Choice(get_args(Boards)),
+    help="How to show the table.  [default: picture on a terminal, otherwise words]",
+)
+
+
+@click.command(
+    epilog=examples(
+        "samedeal join http://192.168.1.20:8640/r/calm-otter-42",
+        "samedeal join calm-otter-42 --as bo --ready < moves.txt",
+    )
+)
+@click.argument("race", type=RACE)
+@as_option
+@click.option("--ready/--no-ready", default=None, help="Be ready at once, or not yet.  [default: you are asked]")
+@board_option
+@click.pass_obj
+def join(settings: Settings, race: Link, name: str | None, ready: bool | None, boards: Boards | None) -> None:
+    """Take a seat in a race, by its link or its id, and play. Whoever has a seat comes back to it."""
+    play(settings, race.server or settings.address, race.race, name=name, ready=ready, boards=boards)
+
+
+@click.command(
+    epilog=examples("samedeal watch calm-otter-42", "samedeal watch http://192.168.1.20:8640/r/calm-otter-42 --json")
+)
+@click.argument("race", type=RACE)
+@as_option
+@board_option
+@click.pass_obj
+def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None) -> None:
+    """Look on at a race until it is over."""
+    play(settings, race.server or settings.address, race.race, name=name, boards=boards, watching=True)
+
+
+@click.command(epilog=examples("samedeal solo corners", "samedeal solo corners:42"))
+@click.argument("what", metavar="GAME|DEAL")
+@as_option
+@board_option
+@click.pass_obj
+def solo(settings: Settings, what: str, name: str | None, boards: Boards | None) -> None:
+    """Play alone against the clock: a sealed deal of a game, or the deal that a code names."""
+    game, colon, seed = what.partition(":")
+    options = {"max_racers": 1, "unlisted": True, "start_delay_ms": 0 if seed else 1000}
+    wish: dict[str, object] = {"game": game, "options": options, **({"seed": seed} if colon else {})}
+    opened = Api(settings.address).open_race(wish)
+    play(settings, settings.address, opened.race, name=name, ready=True, boards=boards)
+
+
+def play(
+    settings: Settings,
+    server: str,
+    race: str,
+    *,
+    name: str | None = None,
+    ready: bool | None = None,
+    boards: Boards | None = None,
+    watching: bool = False,
+) -> None:
+    """Play or look on in line mode until it is enough."""
+    asyncio.run(_play(settings, server, race, name, ready, boards, watching))
+
+
+async def _play(
+    settings: Settings,
+    server: str,
+    race: str,
+    name: str | None,
+    ready: bool | None,
+    boards: Boards | None,
+    watching: bool,
+) -> None:
+    who = guests.who(server, name)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
+
+    def keep(welcome: Welcome) -> None:
+        if welcome.token and who.name:
+            guests.keep(guests.Guest(server, who.name, welcome.player, welcome.token))
+
+    async with Connection(
+        server,
+        race,
+        name=who.name,
+        token=who.token,
+        watch=watching,
+        nonce_key=guests.nonce_key(),
+        on_welcome=keep,
+        on_message=_print if settings.json else None,
+    ) as connection:
+        game = await asyncio.to_thread(Api(server).game, connection.header.game)
+        mode = LineMode(
+            connection,
+            game,
+            boards=boards or ("picture" if interactive else "words"),
+            interactive=interactive,
+            width=min(100, shutil.get_terminal_size().columns),
+            ascii=settings.plain,
+            color=settings.colored,
+            silent=settings.json,
+        )
+        await mode.run(ready=ready)
+
+
+def _print(message: FromServer) -> None:
+    """What the server says as a line of JSON, but for the token, which is nobody else's business."""
+    if isinstance(message, Welcome) and message.token:
+        message = Welcome(re=message.re, player=message.player, name=message.name, server=message.server)
+    sys.stdout.write(f"{wire.encode(message, 'json').decode()}\n")
+    sys.stdout.flush()
