@@ -1,6 +1,7 @@
 """Line mode: a race in lines of text, one fact each, for terminals, scripts and screen readers."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Awaitable, Iterable
 from contextlib import aclosing
@@ -11,7 +12,7 @@ from samedeal.messages import Board, Progress, View
 from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
-from samedeal_cli.screen import board_lines, standings_lines
+from samedeal_cli.screen import board_lines, card_text, standings_lines
 from samedeal_cli.typed import typed_lines
 from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence
 
@@ -28,6 +29,8 @@ HELP: Final = (
 )
 QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
 WAITING: Final = ("waiting", "ready")
+BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "q", "quit", "exit", "ready", "unready", "standings", "clock", "last")
+_CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 LINGER_S: Final = 2.0
 """How long one waits for the end of a race in which one has nothing more to do, before quitting."""
 
@@ -68,6 +71,7 @@ class LineMode:
         self._greet()
         if ready and self._waits:
             await self._connection.ready()
+            self._catch_up()
         elif self._waits and ready is None:
             self._say("ready? (y)" if self._interactive else "type ready when you are")
         hearing, obeying = asyncio.create_task(self._hear()), asyncio.create_task(self._obey())
@@ -98,16 +102,17 @@ class LineMode:
     def _tell(self, news: News) -> None:
         match news:
             case Lost(why=why):
-                self._say(f"connection lost: {why}; your seat is kept, the clock runs, trying again …")
+                self._say(f"{why}: your seat is kept, the clock runs; trying again")
             case Restored():
                 self._say("connected again")
-                self._news_of_stage()
-                self._news_of_racers()
-            case View():
-                self._news_of_stage()
-                self._news_of_racers()
-            case Progress():
-                self._news_of_racers()
+                self._catch_up()
+            case View() | Progress():
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Says what has changed since it was last said, however it was learnt."""
+        self._news_of_racers()
+        self._news_of_stage()
 
     def _greet(self) -> None:
         connection = self._connection
@@ -121,8 +126,7 @@ class LineMode:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
             self._say("you look on")
-        self._news_of_racers()
-        self._news_of_stage()
+        self._catch_up()
 
     def _news_of_stage(self) -> None:
         stage, self._stage = self._stage, self._connection.view.stage
@@ -209,16 +213,19 @@ class LineMode:
             async for line in lines:
                 self._prompted = False
                 await self._do(line.strip())
+                self._catch_up()
                 self._prompt()
         if self._connection.seat is None:
             await asyncio.Event().wait()  # who only looks on need not type
 
     async def _do(self, line: str) -> None:
         word, _, rest = line.lower().partition(" ")
+        if not self._interactive and word not in BEFORE_THE_DEAL:
+            await self._started.wait()  # a script need not know when the deal comes
         if self._resigning:
             self._resigning = False
             if word in ("y", "yes"):
-                return await self._ask_resign()
+                return await self._resign()
             return self._say("not resigned")
         match word:
             case "":
@@ -249,7 +256,7 @@ class LineMode:
                 self._resigning = True
                 self._say("resign for good? (y)")
             case "resign":
-                await self._ask_resign()
+                await self._resign()
             case _:
                 await self._move(word)
         return None
@@ -257,8 +264,6 @@ class LineMode:
     async def _move(self, move: str) -> None:
         if self._connection.seat is None:
             return self._say("no: you look on")
-        if not self._interactive:
-            await self._started.wait()  # a script's moves wait for the deal
         before = self._board
         view = await self._try(self._connection.move(move))
         if not view or not before or not view.board:
@@ -272,24 +277,18 @@ class LineMode:
             self._show_board()
         if after.outcome != before.outcome:
             self._say(self._stand(after))
-        self._news_of_racers()
-        self._news_of_stage()
         return None
 
-    async def _ask_resign(self) -> None:
-        if not self._interactive:
-            await self._started.wait()
+    async def _resign(self) -> None:
         if await self._try(self._connection.resign()):
             self._say("you have resigned; your best attempt counts")
-            self._news_of_racers()
-            self._news_of_stage()
 
     async def _try(self, request: Awaitable[View]) -> View | None:
         """The answer, or None after saying why not."""
         try:
             return await request
         except Refused as refused:
-            self._say(f"no: {refused.text}")
+            self._say(f"no: {_CARD.sub(self._card, refused.text)}")
             return None
 
     def _stand(self, board: Board) -> str:
@@ -319,6 +318,10 @@ class LineMode:
         return f"{card or 'no card'}: nowhere to be seen"
 
     # What is shown.
+
+    def _card(self, found: re.Match[str]) -> str:
+        """A card in the server's words, as cards are called here."""
+        return card_text(found[0], ascii=self._ascii) if self._boards == "picture" else spoken(found[0])
 
     @property
     def _board(self) -> Board | None:

@@ -13,7 +13,6 @@ from samedeal_cli.api import Api, GameInfo, Games, Opened, Races, Replays
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.parameters import DEAL, DURATION, NAME, VARIANT, Deal
 from samedeal_cli.settings import Settings, examples
-from samedeal_cli.words import clock
 
 
 @click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
@@ -108,7 +107,7 @@ def games(settings: Settings) -> None:
         click.echo(data)
         return
     for game in known:
-        click.echo(f"{game.slug:<22} {game.title:<22} {game.goal:>3} cards, {clock(game.limit_ms)}{_variants(game)}")
+        click.echo(f"{game.slug:<22} {game.title:<22} {game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}")
 
 
 @click.command(epilog=examples("samedeal rules corners", "samedeal rules gallery | less"))
@@ -116,13 +115,13 @@ def games(settings: Settings) -> None:
 def rules(game: str) -> None:
     """Print the rules of a game, its table and how its moves are written."""
     meant = GAMES[game]
-    click.echo(f"{(sys.modules[meant.__module__].__doc__ or '').strip()}\n")
+    click.echo((sys.modules[meant.__module__].__doc__ or "").strip().replace("``", "") + "\n")
     click.echo("The table:\n")
     click.echo("\n".join(f"    {line.strip()}" for line in meant.layout.strip().splitlines()))
     click.echo(f"\nMoves: {_notation(meant)}")
     click.echo("In every game: undo (never back over a card that was turned up) and restart (the same deal again).")
     click.echo(
-        f"\nA race lasts {clock(meant.limit_ms)} unless it is opened with another limit.{_variants(_info(meant))}"
+        f"\nA race lasts {_minutes(meant.limit_ms)} unless it is opened with another limit{_variants(_info(meant))}."
     )
 
 
@@ -215,3 +214,7 @@ def _variants(game: GameInfo) -> str:
 
 def _word(value: str | bool) -> str:
     return value if isinstance(value, str) else "on" if value else "off"
+
+
+def _minutes(ms: int) -> str:
+    return f"{ms / 60_000:g} min"
