@@ -22,7 +22,7 @@ OF_CLIENTS: Final = frozenset({"SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"})
 Count = Annotated[int, Meta(ge=1)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
-StoreUrl = Annotated[str, Meta(pattern=r"^((rediss?|redis\+cluster)://[^/]|unix:///)\S*$")]
+StoreUrl = Annotated[str, Meta(pattern=r"^(rediss?://[^/]|unix:///)\S*$")]
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$")]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$")]
 
@@ -43,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Annotated[
         StoreUrl | None,
         "The store; if not set, the embedded one",
-        "`redis://…`, `rediss://…`, `unix:///…` or `redis+cluster://…`",
+        "`redis://…`, `rediss://…` or `unix:///…`",
     ] = None
     data_dir: Annotated[Path, "Where the embedded store and the master key are", "a directory of its own"] = (
         msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
