@@ -1,5 +1,6 @@
 """The server over HTTP: what is asked once, such as the games, a new race, a replay."""
 
+import os
 from http.client import HTTPException
 from typing import TypeVar
 from urllib.error import HTTPError, URLError
@@ -159,7 +160,13 @@ class Api:
 
 
 def plain(reason: object) -> str:
-    """An error in words, without its number."""
+    """An error in words, without numbers and addresses."""
+    if isinstance(reason, ConnectionError) and reason.errno:
+        return os.strerror(reason.errno)
     if isinstance(reason, OSError) and reason.strerror:
         return reason.strerror
+    if isinstance(reason, TimeoutError):
+        return "it does not answer in time"
+    if str(reason).startswith("Multiple exceptions"):
+        return "Connection refused"
     return str(reason) or type(reason).__name__

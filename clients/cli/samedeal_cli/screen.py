@@ -166,11 +166,8 @@ def _drawn(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str
     line = ""
     for column, place in enumerate(row):
         if place != ".":
-            room = starts[_next(row, column)] - starts[column] - 1
-            if place in fanned:
-                text = _fan(piles[place], room - len(place) - 1)
-            else:
-                text = _pile(piles[place], room - len(place) - 1, plain)
+            room = starts[_next(row, column)] - starts[column] - len(place) - 1
+            text = _fan(piles[place], room - len(GAP)) if place in fanned else _pile(piles[place], room - 1, plain)
             line = f"{line:<{starts[column]}}{place} {text}"
     return line
 

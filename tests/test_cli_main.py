@@ -1,0 +1,191 @@
+"""The command line's frame: options, exit codes, and one line for every failure."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from samedeal_cli import guests
+from samedeal_cli.failure import EXIT_CODES
+from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.settings import Settings, demo_file, state_dir
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([name, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"Usage: samedeal {name}")
+    assert f"samedeal {name}" in out.partition("--help")[2]
+    assert err == ""
+
+
+def test_help_is_quick_and_imports_no_command() -> None:
+    program = "import sys; from samedeal_cli.main import main; main.exit_code(['--help']); print(*sys.modules)"
+    start = time.monotonic()
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert time.monotonic() - start < 2
+    loaded = run.stdout.splitlines()[-1].split()
+    assert not {"asyncio", "msgspec", "websockets", "samedeal.race", "samedeal_cli.play"} & set(loaded)
+
+
+def test_the_client_never_imports_the_server() -> None:
+    program = "import sys, samedeal_cli.play, samedeal_cli.races; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in run.stdout.split() if name.startswith(("samedeal_server", "redis", "starlette"))]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["new", "corners"],
+        ["join", "a-race"],
+        ["watch", "a-race"],
+        ["solo", "corners"],
+        ["ls", "races"],
+        ["ls", "replays", "--json"],
+    ],
+)
+def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([*args, "--server", NOBODY]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == f"samedeal: {NOBODY} cannot be reached: Connection refused\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["nope"], "No such command 'nope'"),
+        (["--nope"], "No such option"),
+        (["new"], "Missing argument 'GAME'"),
+        (["new", "corners", "--limit", "soon"], "'soon' is no duration"),
+        (["new", "corners", "--deal", "gallery:1"], "the deal gallery:1 is not one of corners"),
+        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "give one of them"),
+        (["join", "no race"], "is no race"),
+        (["join", "a-race", "--as", "a\x07"], "may not contain"),
+        (["games", "--server", "ftp://x"], "is no server's address"),
+        (["games", "--color", "pink"], "Invalid value for '--color'"),
+        (["logout", "nobody", "--server", NOBODY], "nobody is not known"),
+    ],
+)
+def test_a_wrong_command_line_is_said_in_one_line(
+    args: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.exit_code(args) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("samedeal: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+def test_global_options_stand_before_or_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for args in (["--json", "-q", "--server", NOBODY, "games"], ["games", "--json", "-q", "--server", NOBODY]):
+        assert main.exit_code(args) == 0
+        out, err = capsys.readouterr()
+        assert len(json.loads(out)["games"]) == 5
+        assert err == ""
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:2")
+    for args, server in (
+        (["ls", "races"], "http://127.0.0.1:2"),
+        (["--server", NOBODY, "ls", "races"], NOBODY),
+        (["ls", "races", "--server", NOBODY], NOBODY),
+    ):
+        assert main.exit_code(args) == 3
+        assert server in capsys.readouterr().err
+
+
+def test_without_a_server_the_games_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["games", "--server", NOBODY]) == 0
+    out, err = capsys.readouterr()
+    assert (
+        out.splitlines()[2]
+        == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
+    )
+    assert "these are the games of this program" in err
+
+
+def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["rules", "corners"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Corners: build each corner up in suit")
+    assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in out
+
+
+def test_a_reader_that_goes_is_no_failure() -> None:
+    command = f"{sys.executable} -m samedeal_cli.main rules gallery | true; exit ${{PIPESTATUS[0]}}"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) in ((141, ""), (0, ""))
+
+
+def test_what_is_unexpected_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(guests, "kept", lambda: 1 / 0)
+    assert main.exit_code(["whoami"]) == 1
+    err = capsys.readouterr().err
+    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"
+
+
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    main.exit_code(["--help"])
+    out = capsys.readouterr().out
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code:>3}  {meaning}" in out
+
+
+def test_colour_follows_the_flag_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings(color="always").colored
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert Settings().colored
+    assert not Settings(color="never").colored
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Settings().colored
+
+
+def test_guests_are_kept_for_their_owner_alone() -> None:
+    ada = guests.Guest("http://a", "ada", "p1", "secret")
+    guests.keep(ada)
+    guests.keep(guests.Guest("http://b", "ada", "p2", "other"))
+    assert guests.who("http://a", "ada") == guests.Who("ada", "secret")
+    assert guests.who("http://a", "bo") == guests.Who("bo", None)
+    assert sorted(guest.player for guest in guests.kept()) == ["p1", "p2"]
+    for file in state_dir().rglob("*.*"):
+        assert file.stat().st_mode & 0o077 == 0
+    guests.forget(ada)
+    assert guests.who("http://a", "ada").token is None
+
+
+def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
+    assert guests.who("http://a", None) == guests.Who(None, "sd_x")
+    assert guests.who("http://a", "bo") == guests.Who("bo", None)
+
+
+def test_the_nonce_key_stays_the_same() -> None:
+    assert guests.nonce_key() == guests.nonce_key()
+    assert len(guests.nonce_key()) == 32
+
+
+def test_a_demo_that_does_not_answer_is_passed_over() -> None:
+    for text in (json.dumps({"url": NOBODY}), "{}", "nonsense"):
+        demo_file().write_text(text)
+        assert Settings().address == "http://127.0.0.1:8640"
+    assert os.path.isfile(demo_file())
