@@ -272,7 +272,7 @@ class Connection:
         if isinstance(message, Problem):
             kind = _TokenUnknown if message.code == "bad-token" else Declined
             raise kind(message.code, message.detail)
-        raise Unreachable(self.server, "it greets as no Same Deal server does")
+        raise Unreachable(self.server, "it does not greet as Same Deal does")
 
     def _entrance(self) -> Join | Watch:
         if self._watch:
@@ -313,8 +313,6 @@ class Connection:
                 self._tell(Restored(self.view))
         except Failure as failure:
             self._fail(failure)
-        except (Malformed, Refused) as error:
-            self._fail(Unreachable(self.server, f"it says what no Same Deal server does: {error}"))
         finally:
             self._up = False
             if not self._failure:
@@ -444,7 +442,10 @@ class Connection:
         self._news.put_nowait(news)
 
     def _decoded(self, data: str | bytes) -> FromServer:
-        message = decode_from_server(data.encode() if isinstance(data, str) else data, self._form)
+        try:
+            message = decode_from_server(data.encode() if isinstance(data, str) else data, self._form)
+        except (Malformed, Refused) as error:
+            raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
         if self._on_message:
             self._on_message(message)
         return message

@@ -1,0 +1,210 @@
+"""The connection: what is lost is sent again, and what is final is final."""
+
+import asyncio
+import random
+
+import pytest
+from msgspec import structs
+
+from peers import RACE, Peer, server, view
+from samedeal import messages as m
+from samedeal.catalogue import GAMES
+from samedeal.errors import Refused
+from samedeal.replay import verify
+from samedeal.seal import nonce_commitment
+from samedeal_cli import connection as module
+from samedeal_cli.connection import Connection, Lost, Restored
+from samedeal_cli.failure import Declined, Failure, Unreachable
+from servers import Server
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(module, "LONGEST_BACKOFF_S", 0.05)
+    monkeypatch.setattr(module, "TOO_MANY_S", 0.01)
+
+
+async def test_a_move_whose_answer_was_lost_is_sent_again_with_its_old_ply() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(ply=7)
+        move = await peer.hear()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+            return
+        await peer.say(structs.replace(view(ply=8), re=move.id))
+        await peer.hear()
+
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+        answer = await connection.move("draw")
+        assert answer.board
+        assert answer.board.ply == 8
+        news = aiter(connection)
+        assert isinstance(await anext(news), Lost)
+        assert isinstance(await anext(news), Restored)
+        assert connection.receipts[9] == f"{8:064}"
+    moves = [message for message in heard if isinstance(message, m.Move)]
+    assert [(move.move, move.ply) for move in moves] == [("draw", 7), ("draw", 7)]
+    hellos = [message for message in heard if isinstance(message, m.Hello)]
+    assert [(hello.name, hello.token) for hello in hellos] == [("ada", None), (None, "t1")]
+    joins = [message.commitment for message in heard if isinstance(message, m.Join)]
+    assert len(joins) == 2
+    assert len(set(joins)) == 1
+
+
+async def test_a_request_that_was_done_before_its_answer_was_lost_is_no_refusal() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="open")
+        ready = await peer.hear()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+            return
+        await peer.say(m.Problem.of(Refused("untimely"), ready.id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        assert (await connection.ready()).stage == "open"
+
+
+async def test_a_seat_that_was_taken_over_is_not_taken_back() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.socket.close(4009, "replaced")
+
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+        with pytest.raises(Declined, match="newer connection"):
+            async for _ in connection:
+                pass
+        with pytest.raises(Failure):
+            await connection.move("draw")
+    assert sum(isinstance(message, m.Join) for message in heard) == 1
+
+
+async def test_who_is_forgotten_becomes_a_new_guest_of_the_same_name() -> None:
+    async def script(peer: Peer) -> None:
+        if peer.number == 0:
+            hello = await peer.hear()
+            await peer.say(m.Problem.of(Refused("bad-token"), hello.id))
+            await peer.socket.close(4003)
+            return
+        await peer.seat()
+        await peer.hear()
+
+    tokens: list[str | None] = []
+    async with (
+        server(script) as (url, heard),
+        Connection(url, RACE, name="ada", token="old", on_welcome=lambda said: tokens.append(said.token)),
+    ):
+        pass
+    assert [(hello.token, hello.name) for hello in heard if isinstance(hello, m.Hello)] == [
+        ("old", None),
+        (None, "ada"),
+    ]
+    assert tokens == ["t1"]
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match="bad-token"):
+            async with Connection(url, RACE, token="old"):
+                pass
+
+
+async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_program_started_anew() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="open")
+        await peer.say(view("countdown"))
+        await peer.hear()
+        opened.set()
+        await peer.hear()
+
+    opened = asyncio.Event()
+    for _ in range(2):
+        async with server(script) as (url, heard), Connection(url, RACE, name="ada", nonce_key=b"k" * 32) as connection:
+            await asyncio.wait_for(opened.wait(), 5)
+            opened.clear()
+            nonces = [message for message in heard if isinstance(message, m.Nonce)]
+            joins = [message for message in heard if isinstance(message, m.Join)]
+            assert len(nonces) == 1
+            assert nonce_commitment(RACE, bytes.fromhex(nonces[0].nonce)) == joins[0].commitment
+            assert connection.view.stage == "countdown"
+
+
+async def test_who_is_told_to_be_slower_tries_again_by_itself() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        for _ in range(2):
+            await peer.say(m.Problem.of(Refused("too-many"), (await peer.hear()).id))
+        await peer.say(structs.replace(view(ply=1), re=(await peer.hear()).id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        assert (await connection.move("draw")).n == 2
+
+
+async def test_a_refusal_is_raised_and_changes_nothing() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.say(m.Problem.of(Refused("illegal-move", "No."), (await peer.hear()).id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        with pytest.raises(Refused, match="No"):
+            await connection.move("nope")
+        assert connection.view.n == 1
+
+
+async def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.1)
+
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+
+    async with server(script) as (url, _):
+        connection = Connection(url, RACE, name="ada")
+        await connection.__aenter__()
+    with pytest.raises(Unreachable):
+        async for _ in connection:
+            pass
+    with pytest.raises(Unreachable):
+        await connection.move("draw")
+    await connection.__aexit__(None, None, None)
+
+
+async def test_something_else_than_our_server_is_unreachable() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.hear()
+        await peer.socket.send("hello yourself")
+
+    async with server(script) as (url, _):
+        with pytest.raises(Unreachable):
+            async with Connection(url, RACE, name="ada"):
+                pass
+
+
+async def test_a_race_goes_on_when_the_server_is_killed_and_comes_back(redis_url: str) -> None:
+    chance = random.Random(5)
+    game = Server(redis_url).start()
+    race = game.create("gallery", max_racers=1, start_delay_ms=300)
+    async with Connection(game.url, race, name="ada") as connection:
+        await connection.ready()
+        async with asyncio.timeout(20):
+            async for _ in connection:
+                if connection.view.stage == "running":
+                    break
+            for step in range(30):
+                if step == 10:
+                    game.kill()
+                    asyncio.get_running_loop().call_later(0.3, lambda: game.start(game.port))
+                if not connection.view.board or not connection.view.board.moves:
+                    break
+                await connection.move(chance.choice(connection.view.board.moves))
+            await connection.resign()
+            async for _ in connection:
+                if connection.over:
+                    break
+    replay = await game.replay(race)
+    game.__exit__()
+    assert [fact for fact in verify(replay) if not fact.holds] == []
+    chain = {entry.n: entry.h for entry in replay.entries}
+    assert {n: h for n, h in connection.receipts.items() if n}.items() <= chain.items()
+    assert GAMES["gallery"].slug == replay.header.game

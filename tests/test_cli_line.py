@@ -1,0 +1,304 @@
+"""Line mode: what is said and when, what may be typed, and whole races through pipes and at a terminal."""
+
+import asyncio
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from peers import RACE, Peer, server, view
+from samedeal import messages as m
+from samedeal.catalogue import GAMES
+from samedeal.errors import IllegalMove
+from samedeal.race import Standing
+from samedeal_cli.api import GameInfo
+from samedeal_cli.connection import Connection
+from samedeal_cli.line import Boards, LineMode
+from samedeal_cli.main import main
+from servers import Server
+
+CORNERS = GAMES["corners"]
+GAME = GameInfo(
+    slug="corners",
+    title="Corners",
+    rules="corners/1",
+    layout=CORNERS.layout,
+    goal=48,
+    limit_ms=360_000,
+)
+
+
+def standing(seat: int, name: str, outcome: str, home: int = 0, place: int = 1) -> Standing:
+    done = outcome in ("won", "resigned")
+    return Standing(
+        place=place,
+        seat=seat,
+        name=name,
+        bot=False,
+        outcome=outcome,
+        done=done,
+        home=home,
+        goal=48,
+        progress=home / 48,
+        attempts=1,
+        ms=home * 1000,
+    )
+
+
+async def session(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    typed: str,
+    *said: m.FromServer,
+    answers: tuple[m.FromServer, ...] = (),
+    boards: Boards = "words",
+) -> list[str]:
+    """What line mode prints when the server says so much and a script so much; the script ends it."""
+    begun, told = asyncio.Event(), asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="open")
+        await begun.wait()
+        for message in said:
+            await peer.say(message)
+            await asyncio.sleep(0.03)
+        told.set()
+        for answer in answers:
+            request = await peer.hear()
+            await peer.say(structs.replace(answer, re=request.id))
+        await peer.socket.wait_closed()
+
+    reading, writing = os.pipe()
+    monkeypatch.setattr("samedeal_cli.typed._read", lambda: os.read(reading, 65_536))
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        running = asyncio.create_task(
+            LineMode(connection, GAME, boards=boards, interactive=False, width=80).run(ready=False)
+        )
+        begun.set()
+        await told.wait()
+        os.write(writing, typed.encode())
+        os.close(writing)
+        await asyncio.wait_for(running, 10)
+    os.close(reading)
+    return capsys.readouterr().out.splitlines()
+
+
+def dealt(moves: tuple[str, ...] = ()) -> m.Board:
+    game = CORNERS.from_seed("42")
+    for move in moves:
+        game = game.after(move)
+    return m.Board(
+        table=game.view(),
+        notes=game.notes,
+        outcome=game.outcome,
+        home=game.home,
+        attempt=1,
+        ply=len(moves),
+        moves=list(game.moves()),
+    )
+
+
+async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def racing(mine: int, theirs: int, outcome: str = "playing") -> m.View:
+        ahead = mine >= theirs
+        own = standing(1, "ada", "playing", mine, 1 if ahead else 2)
+        rival = standing(2, "bo", outcome, theirs, 2 if ahead else 1)
+        return structs.replace(view("running"), standings=(own, rival), board=dealt())
+
+    def waiting(outcome: str) -> m.View:
+        rivals = (standing(1, "ada", "ready"), standing(2, "bo", outcome))
+        return structs.replace(view("open"), standings=rivals)
+
+    news = [waiting("waiting"), waiting("ready"), racing(1, 0), racing(1, 11), racing(1, 13), racing(14, 13)]
+    lines = await session(
+        monkeypatch, capsys, "last\nquit\n", *news, racing(14, 25), racing(14, 48, "won"), boards="none"
+    )
+    events = [line for line in lines if line.startswith(": ")]
+    assert events == [
+        ": bo is here, waiting",
+        ": bo is ready",
+        ": you are 2 of 2: bo passed you",
+        ": bo is past a quarter, 13 of 48 home",
+        ": you are 1 of 2: you passed bo",
+        ": bo is past half way, 25 of 48 home",
+        ": you are 2 of 2: bo passed you",
+        ": bo has won in 0:48.0",
+    ]
+    assert lines[-1] == "your seat is kept; join again to go on"
+
+
+async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    start = structs.replace(
+        view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),), clock_ms=300_000
+    )
+    after = structs.replace(start, n=2, board=dealt(("draw",)))
+    card = dealt(("draw",)).table["waste"][-1]
+    problem = m.Problem.of(IllegalMove("3D does not follow AC: foundations go up in suit."))
+    typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\nstandings\nclock\n?\nquit\n"
+    lines = await session(monkeypatch, capsys, typed, start, answers=(after, problem))
+    text = "\n".join(lines)
+    assert "f1: 7 of spades" in lines
+    assert "stock: 43 face down" in lines
+    assert "pass 1 of 3" in lines
+    assert " ".join(CORNERS.from_seed("42").moves()) in lines
+    assert any(re.fullmatch(r"ok 1: draw: .* to waste, stock 42", line) for line in lines)
+    assert any(re.fullmatch(r"draw: .* to waste, stock 42", line) for line in lines)
+    assert "no: 3 of diamonds does not follow ace of clubs: foundations go up in suit" in text
+    assert any(line.endswith(": waste, on top") for line in lines)
+    assert "10: nowhere to be seen" in lines
+    assert "1 of 1: ada, 0 of 48 home, playing" in lines
+    assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
+    assert any(line.startswith("undo ") for line in lines)
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as running:
+        yield running
+
+
+@pytest.fixture
+def environment(tmp_path: Path, live: Server) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
+    return kept | {"XDG_STATE_HOME": str(tmp_path / "state"), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
+
+
+def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "samedeal_cli.main", *args],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    process.stdin.write(typed)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], live: Server) -> None:
+    opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
+    link, said = opening.communicate(timeout=20)
+    assert opening.returncode == 0
+    assert link.startswith(f"{live.url}/r/")
+    assert "samedeal join http" in said
+    race = link.strip()
+    ada = samedeal(environment, "join", race, "--as", "ada", "--ready", typed="draw\nw9\ndraw\nundo\nresign\n")
+    bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
+    lines = {}
+    for name, process in (("ada", ada), ("bo", bo)):
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "")
+        lines[name] = out.splitlines()
+    assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
+    assert any(line.startswith("no: 'w9' is no move of Corners") for line in lines["ada"])
+    assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
+    for said_to in lines.values():
+        assert "you have resigned; your best attempt counts" in said_to
+        assert any(line.startswith("the race is over; the deal was corners:") for line in said_to)
+        assert f"to check it: samedeal verify {race}" in said_to
+    known = samedeal(environment, "whoami", "--json")
+    guests = json.loads(known.communicate(timeout=20)[0])["guests"]
+    assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
+
+
+def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str, str]) -> None:
+    process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    messages = [json.loads(line) for line in out.splitlines()]
+    assert messages[0]["t"] == "welcome"
+    assert "token" not in messages[0]
+    assert messages[-1]["stage"] == "over"
+    assert any(message.get("board", {}).get("ply") == 1 for message in messages)
+
+
+def test_refusals_have_their_code_and_exit_with_4(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("XDG_STATE_HOME", "SAMEDEAL_SERVER"):
+        monkeypatch.setenv(name, environment[name])
+    for args, code in (
+        (["join", "no-such-race"], "not-found"),
+        (["new", "snap"], "not-found"),
+        (["new", "corners", "--limit", "1ms"], "bad-request"),
+        (["new", "corners", "--variant", "cap=off"], "bad-request"),
+    ):
+        assert main.exit_code(args) == 4
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.endswith(f"({code})\n")
+        assert err.count("\n") == 1
+
+
+def test_lists_show_what_is_on(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], live: Server
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
+    race = live.create("the-edge")
+    assert main.exit_code(["ls", "races", "--game", "the-edge"]) == 0
+    assert capsys.readouterr().out.split() == [race, "the-edge", "open", "0/8", "sealed"]
+    assert main.exit_code(["ls", "replays"]) == 0
+    assert main.exit_code(["games"]) == 0
+    assert "kings-in-the-corners" in capsys.readouterr().out
+
+
+def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: dict[str, str]) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "samedeal_cli.main", "--color", "never", "solo", "corners:42"]
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=_terminal,
+    )
+    os.close(theirs)
+    try:
+        text = _until(ours, "home 0  pass 1 of 3\r\n")
+        assert "f1 7♠" in text
+        os.write(ours, b"draw\n")
+        assert "ok 1: draw: " in _until(ours, "stock 42  waste")
+        os.write(ours, b"resign\n")
+        _until(ours, "resign for good? (y)")
+        os.write(ours, b"n\n")
+        _until(ours, "not resigned")
+        os.write(ours, b"\x03")
+        assert process.wait(10) == 130
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def _terminal() -> None:
+    """Makes the pseudo-terminal the one that Ctrl-C comes from."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _until(terminal: int, wanted: str) -> str:
+    text, end = "", time.monotonic() + 15
+    while wanted not in text:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
+        assert ready, text
+        text += os.read(terminal, 65_536).decode()
+    return text
