@@ -23,8 +23,8 @@ from samedeal_cli import screen, transcript
 from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.parameters import DURATION
-from samedeal_cli.settings import Settings, server_address
-from samedeal_cli.transcript import clock, happening, printable, since_start
+from samedeal_cli.settings import Settings, examples, server_address
+from samedeal_cli.transcript import clock, happening, in_ascii, printable, since_start
 
 
 def _text(replay: Replay) -> bytes:
@@ -41,7 +41,12 @@ _RACE = re.compile(r"[a-z0-9-]{1,64}")
 _LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
 
 
-@click.command(epilog="\b\nsamedeal verify race.json\nsamedeal export calm-otter-42 --format json | samedeal verify -")
+@click.command(
+    epilog=examples(
+        "samedeal verify race.json",
+        "samedeal export calm-otter-42 --format json | samedeal verify -",
+    )
+)
 @click.argument("replay")
 @click.pass_obj
 def verify(settings: Settings, replay: str) -> int:
@@ -77,7 +82,12 @@ def verify(settings: Settings, replay: str) -> int:
     return 0 if holds else Unverified.exit_code
 
 
-@click.command(epilog="\b\nsamedeal replay race.json --speed 10\nsamedeal replay calm-otter-42 --seat 2 --at 35")
+@click.command(
+    epilog=examples(
+        "samedeal replay race.json --speed 10",
+        "samedeal replay calm-otter-42 --seat 2 --at 35",
+    )
+)
 @click.argument("replay")
 @click.option(
     "--speed", type=click.FloatRange(0), help="How fast; 0 is all at once.  [default: 4 on a terminal, else 0]"
@@ -122,7 +132,12 @@ def replay(
         _print(settings, line)
 
 
-@click.command(epilog="\b\nsamedeal export calm-otter-42 -o race.json\nsamedeal export race.json --format txt")
+@click.command(
+    epilog=examples(
+        "samedeal export calm-otter-42 -o race.json",
+        "samedeal export race.json --format txt",
+    )
+)
 @click.argument("replay")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), help="The form; else the ending of FILE tells it.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
@@ -151,7 +166,12 @@ def export(settings: Settings, replay: str, form: str | None, output: Path | Non
         click.echo(data, nl=False)
 
 
-@click.command(epilog="\b\nsamedeal deal corners:42\nsamedeal deal gallery:friday --json")
+@click.command(
+    epilog=examples(
+        "samedeal deal corners:42",
+        "samedeal deal gallery:friday --json",
+    )
+)
 @click.argument("code")
 @click.pass_obj
 def deal(settings: Settings, code: str) -> None:
@@ -270,12 +290,7 @@ def _print_table(settings: Settings, run: Run) -> None:
 
 
 def _print(settings: Settings, line: str) -> None:
-    click.echo(_in_ascii(line) if settings.plain else line)
-
-
-def _in_ascii(line: str) -> str:
-    swapped = line.translate({ord("✔"): "+", ord("✘"): "x", ord("·"): "-", ord("→"): "->", ord("…"): "..."})
-    return swapped.encode("ascii", "replace").decode()
+    click.echo(in_ascii(line) if settings.plain else line)
 
 
 def _print_json(document: object) -> None:

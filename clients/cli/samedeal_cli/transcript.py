@@ -124,6 +124,12 @@ def printable(text: str) -> str:
     return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"
 
 
+def in_ascii(line: str) -> str:
+    """A line with the few signs used here written otherwise."""
+    swapped = line.translate({ord("✔"): "+", ord("✘"): "x", ord("·"): "-", ord("→"): "->", ord("…"): "..."})
+    return swapped.encode("ascii", "replace").decode()
+
+
 def _day(ms: int) -> str:
     try:
         return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

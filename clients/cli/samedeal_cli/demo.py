@@ -1,0 +1,605 @@
+"""The commands that start a server: ``serve``, to last, and ``demo``, to be thrown away, with bots that race."""
+
+import asyncio
+import ctypes
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from samedeal import wire
+from samedeal.catalogue import GAMES
+from samedeal.race import Standing
+from samedeal.replay import Replay, read, verify
+from samedeal_cli.api import Api, Opened
+from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
+from samedeal_cli.connection import Connection
+from samedeal_cli.failure import Declined, Failure, Misused, Unverified
+from samedeal_cli.screen import cells
+from samedeal_cli.settings import Settings, demo_file, examples
+from samedeal_cli.transcript import clock, in_ascii, results
+
+PORT: Final = 8640
+NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
+START_S: Final = 30.0
+"""How long a server may take to answer."""
+STOP_S: Final = 15.0
+ARCHIVE_S: Final = 10.0
+"""How long a replay may take to appear after a race."""
+ONCE_MOVES: Final = 120
+"""How many moves a bot makes at most in the race of ``--once``, which is not to last."""
+BETWEEN_S: Final = 4.0
+"""The pause between two races of the bots."""
+
+
+@click.command(epilog=examples("samedeal serve", "samedeal serve --host 0.0.0.0 --public-url https://cards.example"))
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
+@click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
+@click.option("--data-dir", type=click.Path(file_okay=False), help="Where the embedded store and the key are.")
+@click.option("--public-url", metavar="URL", help="The address at which others reach the server.")
+def serve(host: str | None, port: int | None, redis: str | None, data_dir: str | None, public_url: str | None) -> int:
+    """Run a server until it is stopped.
+
+    What is not said here comes from the environment, as in SAMEDEAL_PORT or REDIS_URL.
+    """
+    _check_installed()
+    given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
+    environment = os.environ | {name: value for name, value in given.items() if value is not None}
+    command = _server_command(host, port)
+    if os.name == "posix":
+        os.execve(command[0], command, environment)  # noqa: S606 (no shell is wanted)
+    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
+
+
+@click.command(epilog=examples("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4"))
+@click.option("--bots", type=click.IntRange(1, len(NAMES)), default=2, show_default=True, help="How many bots race.")
+@click.option("--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="How fast.")
+@click.option("--game", type=click.Choice(list(GAMES)), default="corners", show_default=True, help="What is played.")
+@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
+@click.option("--seed", help="Makes the deals open ones, with this seed.")
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save a replay.")
+@click.option("--once", is_flag=True, help="Run one race of the bots, say how it ended, and stop.")
+@click.option("--lan", is_flag=True, help="Let others in the same network in.")
+@click.pass_obj
+def demo(
+    settings: Settings,
+    bots: int,
+    speed: float,
+    game: str,
+    port: int,
+    seed: str | None,
+    save: Path | None,
+    once: bool,
+    lan: bool,
+) -> int:
+    """Start a server and a race against bots, here and now.
+
+    The server and all it knows are thrown away at the end. With --once it needs no terminal: a check that everything
+    works. --save takes the ending of FILE for its form, .json or .msgpack.
+    """
+    _check_installed()
+    if once and bots < 2:
+        raise Misused("a race without you takes two bots or more")
+    if settings.json and not once:
+        raise Misused("--json goes with --once")
+    plan = Plan(game, bots, speed, seed, save)
+    try:
+        if once:
+            return asyncio.run(_once(settings, plan, port))
+        asyncio.run(_live(settings, plan, port, lan))
+    except asyncio.CancelledError:
+        # SIGTERM: everything has been cleaned up. A demo ends no other way, so that is as it should be.
+        return 128 + signal.SIGTERM if once else 0
+    return 0
+
+
+# The server.
+
+
+def _check_installed() -> None:
+    """Raises Failure if the parts that a server takes are not installed."""
+    if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
+        raise Failure(f"a server needs {', '.join(missing)}: pip install 'samedeal[server]'")
+
+
+def _server_command(host: str | None, port: int | None) -> list[str]:
+    said = {"--host": host, "--port": port}
+    options = [str(word) for option, value in said.items() if value is not None for word in (option, value)]
+    return [sys.executable, "-m", "samedeal_server", *options]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that was started here, with all it has in a directory that goes with it."""
+
+    url: str
+    """For this machine."""
+    link: str
+    """For others."""
+    port: int
+
+    @property
+    def api(self) -> Api:
+        return Api(self.url)
+
+
+@asynccontextmanager
+async def _served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
+    """A throw-away server on the first free port."""
+    host, shown = ("0.0.0.0", _lan_address()) if lan else ("127.0.0.1", "127.0.0.1")  # noqa: S104 (asked for)
+    port = _free_port(host, port)
+    directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    environment.pop("REDIS_URL", None)
+    environment |= {
+        "SAMEDEAL_DATA_DIR": str(directory / "data"),
+        "SAMEDEAL_PUBLIC_URL": f"http://{shown}:{port}",
+        "SAMEDEAL_LOG_LEVEL": "warning",
+    }
+    try:
+        with (directory / "log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603, ASYNC220 (our own program; it starts at once)
+                _server_command(host, port),
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for us: we stop it when our own connections are closed
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            )
+        try:
+            server = Server(f"http://127.0.0.1:{port}", f"http://{shown}:{port}", port)
+            await _answering(server, process, directory / "log")
+            yield server
+        finally:
+            process.terminate()
+            try:
+                await asyncio.shield(asyncio.to_thread(process.wait, STOP_S))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            except asyncio.CancelledError:
+                process.wait(STOP_S)
+                raise
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end the server when this process is killed, so that nothing is left behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+async def _answering(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return when the server answers. Raises Failure with its last words if it does not."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + START_S
+    while not await asyncio.to_thread(Api(server.url, timeout=1).answers):
+        if process.poll() is not None or loop.time() > until:
+            raise Failure(f"the server did not start: {_last_line(log)}")
+        await asyncio.sleep(0.05)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+    return lines[-1].removeprefix("samedeal: ")
+
+
+def _free_port(host: str, first: int) -> int:
+    for port in range(first, min(first + 100, 65536)):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind((host, port))
+                trial.listen()
+            except OSError:
+                continue
+            return port
+    raise Failure(f"no port from {first} on is free")
+
+
+def _lan_address() -> str:
+    """The address that others in the network know this machine by."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        return str(probe.getsockname()[0])
+    return "127.0.0.1"
+
+
+@contextmanager
+def _announced(server: Server) -> Iterator[None]:
+    """Lets other commands of this account find the server, for as long as it runs."""
+    mine = json.dumps({"url": server.url, "pid": os.getpid()})
+    demo_file().write_text(mine)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if demo_file().read_text() == mine:
+                demo_file().unlink()
+
+
+# Races of bots.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for."""
+
+    game: str
+    bots: int
+    speed: float
+    seed: str | None
+    save: Path | None
+
+
+@dataclass
+class BotRace:
+    """A race that bots have seats in."""
+
+    opened: Opened
+    connections: list[Connection] = field(default_factory=list)
+    """Those of the bots."""
+    seated: bool = False
+    """Whether all of them have their seats."""
+
+    @property
+    def id(self) -> str:
+        return self.opened.race
+
+    @property
+    def title(self) -> str:
+        return GAMES[self.opened.header.game].title
+
+    @property
+    def bots(self) -> str:
+        """The bots by name."""
+        return " and ".join(standing.name for standing in self.standings if standing.bot)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        return self.connections[0].standings if self.connections else ()
+
+    @property
+    def stage(self) -> str:
+        return self.connections[0].view.stage if self.connections else "open"
+
+    def somebody_races(self) -> bool:
+        """Whether the race runs, and some person in it has not stopped for good."""
+        people = [standing for standing in self.standings if not standing.bot]
+        return self.stage in ("countdown", "running") and any(not standing.done for standing in people)
+
+    def somebody_is_ready(self) -> bool:
+        people = [standing for standing in self.standings if not standing.bot]
+        return bool(people) and all(standing.outcome == "ready" for standing in people)
+
+
+async def _opened(server: Server, plan: Plan, **options: int) -> BotRace:
+    wish: dict[str, Any] = {"game": plan.game, "options": options}
+    if plan.seed is not None:
+        wish["seed"] = plan.seed
+    return BotRace(await asyncio.to_thread(server.api.open_race, wish))
+
+
+async def _played(
+    server: Server,
+    race: BotRace,
+    names: tuple[str, ...],
+    *,
+    pause: Pause,
+    moves: int = 400,
+    with_people: bool = False,
+) -> Replay:
+    """Have bots sit down and play to the end; then the replay, verified and held against what they were told."""
+    async with AsyncExitStack() as stack:
+        for name in names:
+            connection = Connection(server.url, race.id, name=name, bot=True)
+            race.connections.append(await stack.enter_async_context(connection))
+        race.seated = True
+        ready = race.somebody_is_ready if with_people else lambda: True
+        players = (
+            play(connection, RandomPlayer(moves=moves), pause=pause, ready_when=ready)
+            for connection in race.connections
+        )
+        await _together(*players)
+    return await _checked(server, race)
+
+
+async def _together(*coroutines: Coroutine[Any, Any, None]) -> None:
+    """Run all to their ends; if one fails the others are stopped and its error is the error."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for coroutine in coroutines:
+                group.create_task(coroutine)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from errors
+
+
+async def _checked(server: Server, race: BotRace) -> Replay:
+    """The replay of a race that is over. Raises Unverified if anything about it does not hold."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + ARCHIVE_S
+    while True:
+        try:
+            data = await asyncio.to_thread(server.api.fetch, f"/replays/{race.id}.json")
+            break
+        except Declined as declined:
+            if declined.code not in ("not-found", "replay-sealed") or loop.time() > until:
+                raise
+        await asyncio.sleep(0.1)
+    replay = read(data)
+    if failed := [fact for fact in await asyncio.to_thread(verify, replay) if not fact.holds]:
+        raise Unverified(f"the replay of {race.id} does not hold: {failed[0].note}")
+    digests = {entry.n: entry.h for entry in replay.entries}
+    for connection in race.connections:
+        if any(digests.get(n, digest) != digest for n, digest in connection.receipts.items()):
+            raise Unverified(f"the replay of {race.id} is not the race that {connection.name} played")
+    return replay
+
+
+def _save(replay: Replay, path: Path) -> None:
+    path.write_bytes(wire.encode(replay, "msgpack" if path.suffix == ".msgpack" else "json"))
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """SIGTERM, and the terminal's going, cancel the task that runs, so that everything is cleaned up."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    signals = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+    with suppress(NotImplementedError):  # not on Windows
+        for number in signals:
+            loop.add_signal_handler(number, task.cancel if task else loop.stop)
+    yield
+
+
+# One race, for checks.
+
+
+async def _once(settings: Settings, plan: Plan, port: int) -> int:
+    with _stoppable():
+        async with _served(port) as server:
+            delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
+            race = await _opened(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
+            settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
+            names = NAMES[: plan.bots]
+            replay = await _played(server, race, names, pause=thinking(plan.speed), moves=ONCE_MOVES)
+            if plan.save:
+                _save(replay, plan.save)
+            for line in results(replay.standings):
+                settings.say(line)
+            settings.say(f"verified: {len(replay.entries)} entries")
+    if settings.json:
+        document = {
+            "race": race.id,
+            "game": race.opened.header.game,
+            "standings": replay.standings,
+            "replay": str(plan.save) if plan.save else None,
+            "verified": True,
+        }
+        click.echo(msgspec.json.encode(document))
+    return 0
+
+
+# Races that go on, for people.
+
+
+async def _live(settings: Settings, plan: Plan, port: int, lan: bool) -> None:
+    with _stoppable():
+        async with _served(port, lan=lan) as server:
+            with _announced(server):
+                if server.port != port:
+                    settings.say(f"port {port} is taken: this is on {server.port}")
+                await Show(settings, plan, server, lan=lan).run()
+
+
+class Show:
+    """Races of bots one after another, and beside them always one that waits for people."""
+
+    def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
+        self._settings, self._plan, self._server, self._lan = settings, plan, server, lan
+        self._interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.name == "posix"
+        self._racing: BotRace | None = None
+        self._offered: BotRace | None = None
+        self._mine: BotRace | None = None
+        """The race that was last joined from here."""
+        self._away = False
+        """Whether the terminal is lent to another command; what is to be said has to wait."""
+        self._unsaid: list[str] = []
+        self._drawn = False
+        """Whether the last line on the terminal is the live one."""
+
+    async def run(self) -> None:
+        """Go on until it is enough."""
+        tasks = [asyncio.create_task(work()) for work in (self._exhibit, self._offer, self._attend)]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # What goes on.
+
+    async def _exhibit(self) -> None:
+        """One race of bots after another."""
+        names = NAMES[: max(2, self._plan.bots)]
+        while True:
+            race = await _opened(self._server, self._plan, start_delay_ms=1_000, max_racers=len(names))
+            self._racing = race
+            self._tell_end(race, await _played(self._server, race, names, pause=thinking(self._plan.speed)))
+            await asyncio.sleep(BETWEEN_S)
+
+    async def _offer(self) -> None:
+        """A race that waits for people; as soon as it has begun, the next one."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                race = await _opened(self._server, self._plan, start_delay_ms=3_000)
+                group.create_task(self._host(race))
+                self._offered = race
+                while race.stage == "open":  # noqa: ASYNC110 (only its players hear of it)
+                    await asyncio.sleep(0.2)
+
+    async def _host(self, race: BotRace) -> None:
+        names = (*NAMES, *NAMES)[-self._plan.bots - 1 : -1]
+        pause = thinking(self._plan.speed)
+        self._tell_end(race, await _played(self._server, race, names, pause=pause, with_people=True))
+        self._invite()
+
+    async def _attend(self) -> None:
+        """The first screen as soon as there is something to look at; then whatever is wanted."""
+        while not (self._racing and self._racing.seated and self._offered and self._offered.seated):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        self._greet(self._racing)
+        if not self._interactive:
+            await asyncio.Event().wait()
+        drawing = asyncio.create_task(self._draw())
+        try:
+            while (key := await _key()) not in ("q", "Q", "\x04", ""):
+                if key in "\r\n":
+                    self._mine = self._mine if self._mine and self._mine.somebody_races() else self._offered
+                    await self._lend("join", self._mine)
+                elif key in "wW":
+                    await self._lend("watch", self._racing)
+        finally:
+            drawing.cancel()
+            self._wipe()
+
+    async def _lend(self, command: str, race: BotRace) -> None:
+        """Lend the terminal to another command of this program until it ends."""
+        self._wipe()
+        self._away = True
+        # Ctrl-C is for the other command now.
+        heard = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            words = (sys.executable, "-m", "samedeal_cli.main", "--server", self._server.url, command, race.id)
+            process = await asyncio.create_subprocess_exec(*words)
+            try:
+                await process.wait()
+            except asyncio.CancelledError:
+                process.terminate()
+                await process.wait()
+                raise
+        finally:
+            signal.signal(signal.SIGINT, heard)
+            self._away = False
+        unsaid, self._unsaid = self._unsaid, []
+        for line in unsaid:
+            self._say(line)
+        if command == "watch" or not unsaid:
+            self._invite()
+
+    # What is said.
+
+    def _greet(self, racing: BotRace) -> None:
+        program = f"samedeal {metadata.version('samedeal')}"
+        self._say(f"{program} · a throw-away server: when it stops, its data goes too")
+        self._say("")
+        self._say(f"  racing now      {racing.title} · {racing.id} · bots {racing.bots}")
+        self._say(f"  store           embedded Valkey, socket only, nothing listening but {self._server.port}")
+        self._invite()
+
+    def _invite(self) -> None:
+        race = self._offered
+        if race is None:
+            return
+        seed = race.opened.header.seed
+        self._say("")
+        self._say(f"  your race       {race.title} · {race.id} · {'sealed deal' if seed is None else f'seed {seed}'}")
+        self._say(f"                  {race.bots} are seated and start when you are ready")
+        self._say(f"  in a terminal   samedeal join {race.id}")
+        self._say(f"  for a friend    samedeal join {self._server.link}/r/{race.id}")
+        if not self._lan:
+            self._say("                  (on this machine; --lan opens it to the whole network)")
+        self._say(f"  for a program   samedeal bot {race.id} --exec ./mybot")
+        self._say("")
+        if self._interactive:
+            back = self._mine and self._mine.somebody_races()
+            enter = f"go back to {self._mine.id}" if self._mine and back else "take a seat"
+            self._say(f"  [Enter] {enter}   [w] watch the bots   [q] stop")
+            self._say("")
+
+    def _tell_end(self, race: BotRace, replay: Replay) -> None:
+        if self._plan.save:
+            _save(replay, self._plan.save)
+        self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
+        for line in results(replay.standings):
+            self._say(line)
+        self._say(f"    samedeal replay {race.id}")
+
+    def _say(self, line: str) -> None:
+        if self._away:
+            self._unsaid.append(line)
+            return
+        self._wipe()
+        click.echo(in_ascii(line) if self._settings.plain else line)
+
+    async def _draw(self) -> None:
+        """Keep the last line alive: how the bots stand."""
+        while True:
+            await asyncio.sleep(0.5)
+            race = self._racing
+            if race and race.stage == "running" and not self._away:
+                line = _live_line(race, shutil.get_terminal_size().columns - 1, plain=self._settings.plain)
+                click.echo(f"\r\x1b[K{line}", nl=False)
+                self._drawn = True
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            click.echo("\r\x1b[K", nl=False)
+            self._drawn = False
+
+
+def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
+    """How the racers stand, on one line."""
+    left = race.connections[0].left_ms
+    line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
+    full, empty = ("#", "-") if plain else ("█", "░")
+    for standing in race.standings:
+        done = round(standing.progress * 10)
+        part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
+        if cells(line + part) > width:
+            break
+        line += part
+    return line
+
+
+async def _key() -> str:
+    """The next key, without Enter after it; empty at the end of the input."""
+    import termios
+    import tty
+
+    loop, fd = asyncio.get_running_loop(), sys.stdin.fileno()
+    pressed: asyncio.Future[str] = loop.create_future()
+
+    def read_one() -> None:
+        loop.remove_reader(fd)
+        if not pressed.done():
+            pressed.set_result(os.read(fd, 1).decode(errors="replace"))
+
+    before = termios.tcgetattr(fd)
+    tty.setcbreak(fd)
+    loop.add_reader(fd, read_one)
+    try:
+        return await pressed
+    finally:
+        loop.remove_reader(fd)
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
