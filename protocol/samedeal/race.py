@@ -342,7 +342,7 @@ class Race:
         deal = self.game.from_seed(seed, **self.header.variant)
         in_time = [self.header.seed is not None or seat.nonce is not None for seat in self.seats]
         seats = tuple(
-            replace(seat, run=Run(deal, deal, peak_at=at)) if counts and not seat.left else seat
+            replace(seat, run=Run(deal, deal, peak=deal.home, peak_at=at)) if counts and not seat.left else seat
             for seat, counts in zip(self.seats, in_time, strict=True)
         )
         return replace(self, seats=seats, started_at=at, seed=seed)
