@@ -159,7 +159,7 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "10: nowhere to be seen" in lines
     assert "1 of 1: ada, 0 of 48 home, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
-    assert any(line.startswith("undo ") for line in lines)
+    assert "quit       go; the seat is kept     last       what happened last" in lines
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +208,6 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     assert any(line.startswith("no: 'w9' is no move of Corners") for line in lines["ada"])
     assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
     for said_to in lines.values():
-        assert "you have resigned; your best attempt counts" in said_to
         assert any(line.startswith("the race is over; the deal was corners:") for line in said_to)
         assert f"to check it: samedeal verify {race}" in said_to
     known = samedeal(environment, "whoami", "--json")

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Awaitable, Iterable
 from contextlib import aclosing
+from textwrap import wrap
 from typing import Final, Literal
 
 from samedeal.errors import Refused
@@ -12,22 +13,23 @@ from samedeal.messages import Board, Progress, View
 from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
-from samedeal_cli.screen import board_lines, card_text, standings_lines
+from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.typed import typed_lines
 from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence
 
 Boards = Literal["picture", "words", "none"]
 
 HELP: Final = (
-    "a move such as {example} plays it; the rules tell the notation: samedeal rules {game}",
-    "board       the table             legal      every legal move",
-    "undo        take a move back      restart    the same deal again, while the clock runs on",
-    "standings   who is where          clock      the time left",
-    "last        what happened last    p 6h       where the six of hearts is",
-    "ready       to start              resign     stop for good; your best attempt counts",
-    "quit        go; the seat is kept  ?          this",
+    "a move, such as {example}, plays it; the moves are told by: samedeal rules {game}",
+    "undo       take a move back         board      the table",
+    "restart    the same deal again      legal      every legal move",
+    "resign     stop for good            standings  who is where",
+    "ready      when you are             clock      the time left",
+    "quit       go; the seat is kept     last       what happened last",
+    "?          this                     p 6h       where the six of hearts is",
 )
 QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
+LAST_S: Final = (60, 10)
 WAITING: Final = ("waiting", "ready")
 BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "q", "quit", "exit", "ready", "unready", "standings", "clock", "last")
 _CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
@@ -75,10 +77,10 @@ class LineMode:
         elif self._waits and ready is None:
             self._say("ready? (y)" if self._interactive else "type ready when you are")
         hearing, obeying = asyncio.create_task(self._hear()), asyncio.create_task(self._obey())
-        counting = asyncio.create_task(self._count_down())
+        keeping = asyncio.create_task(self._keep_time())
         try:
             done, _ = await asyncio.wait((hearing, obeying), return_when=asyncio.FIRST_COMPLETED)
-            if hearing not in done and self._done:
+            if hearing not in done and self._done and not self._connection.over:
                 await asyncio.wait((hearing,), timeout=LINGER_S)
             for task in (obeying, hearing):
                 if task.done():
@@ -87,9 +89,9 @@ class LineMode:
             if not self._connection.over and self._connection.seat is not None:
                 self._say("your seat is kept; join again to go on")
         finally:
-            for task in (hearing, obeying, counting):
+            for task in (hearing, obeying, keeping):
                 task.cancel()
-            await asyncio.gather(hearing, obeying, counting, return_exceptions=True)
+            await asyncio.gather(hearing, obeying, keeping, return_exceptions=True)
 
     # What is heard.
 
@@ -197,13 +199,25 @@ class LineMode:
             return ""
         return f": you passed {names[0]}" if up else f": {names[0]} passed you"
 
-    async def _count_down(self) -> None:
-        """Counts the last seconds for a person."""
-        while self._interactive:
-            left = self._connection.left_ms or 0
-            if self._stage == "countdown" and 0 < left <= 3_000:
-                self._say(str(-(-left // 1000)))
-            await asyncio.sleep((left % 1000 or 1000) / 1000 + 0.01 if self._stage == "countdown" else 0.2)
+    async def _keep_time(self) -> None:
+        """Counts the last seconds before the deal for a person, and tells when the end is near."""
+        before = 0
+        while True:
+            await asyncio.sleep(0.1)
+            left, stage = self._connection.left_ms or 0, self._connection.view.stage
+            if (
+                stage == "countdown"
+                and self._interactive
+                and 0 < (second := -(-left // 1000)) <= 3
+                and second != before
+            ):
+                self._say(str(second))
+                before = second
+            elif stage == "running" and not self._done:
+                for mark in LAST_S:
+                    if left <= mark * 1000 < before:
+                        self._say(f"{mark} seconds left")
+                before = left
 
     # What is typed.
 
@@ -214,6 +228,8 @@ class LineMode:
                 self._prompted = False
                 await self._do(line.strip())
                 self._catch_up()
+                if self._connection.over:
+                    return
                 self._prompt()
         if self._connection.seat is None:
             await asyncio.Event().wait()  # who only looks on need not type
@@ -269,9 +285,13 @@ class LineMode:
         if not view or not before or not view.board:
             return None
         after = view.board
-        self._last = f"{move}: {change_sentence(before, after)}"
+        self._last = move
+        if after.attempt != before.attempt:
+            self._last += f": attempt {after.attempt}"
+        elif move != "undo":
+            self._last += f": {change_sentence(before, after, self._card)}"
         self._say(f"ok {after.ply}: {self._last}")
-        if after.home != before.home:
+        if after.home != before.home and self._boards != "picture":
             self._say(f"home {after.home} of {self._game.goal}")
         if self._boards == "picture":
             self._show_board()
@@ -280,7 +300,7 @@ class LineMode:
         return None
 
     async def _resign(self) -> None:
-        if await self._try(self._connection.resign()):
+        if await self._try(self._connection.resign()) and not self._connection.over:
             self._say("you have resigned; your best attempt counts")
 
     async def _try(self, request: Awaitable[View]) -> View | None:
@@ -288,7 +308,7 @@ class LineMode:
         try:
             return await request
         except Refused as refused:
-            self._say(f"no: {_CARD.sub(self._card, refused.text)}")
+            self._say(f"no: {_CARD.sub(lambda found: self._card(found[0]), refused.text)}")
             return None
 
     def _stand(self, board: Board) -> str:
@@ -319,9 +339,9 @@ class LineMode:
 
     # What is shown.
 
-    def _card(self, found: re.Match[str]) -> str:
-        """A card in the server's words, as cards are called here."""
-        return card_text(found[0], ascii=self._ascii) if self._boards == "picture" else spoken(found[0])
+    def _card(self, card: str) -> str:
+        """A card as cards are called here."""
+        return card_text(card, ascii=self._ascii) if self._boards == "picture" else spoken(card)
 
     @property
     def _board(self) -> Board | None:
@@ -375,15 +395,22 @@ class LineMode:
         self._say(f": {text}")
 
     def _say(self, *lines: str) -> None:
-        if self._silent:
+        if self._silent or not lines:
             return
         if self._prompted:
             sys.stdout.write("\r")
         for line in lines:
-            sys.stdout.write(f"{line}\n")
+            sys.stdout.write(f"{self._wrapped(line)}\n")
         if self._prompted:
             sys.stdout.write("> ")
         sys.stdout.flush()
+
+    def _wrapped(self, line: str) -> str:
+        """A sentence that is wider than the terminal, broken between words; links and deals stay whole."""
+        if self._boards != "picture" or "\x1b" in line or cells(line) <= self._width:
+            return line
+        broken = wrap(line, self._width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        return "\n".join(broken)
 
     def _prompt(self) -> None:
         if self._interactive and not self._silent:

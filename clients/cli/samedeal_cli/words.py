@@ -1,6 +1,6 @@
 """Words: cards, moves and standings as one says them aloud, a fact to a sentence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from samedeal.messages import Board
@@ -27,9 +27,9 @@ def pile_sentence(place: str, pile: Sequence[str]) -> str:
     return f"{place}: {', '.join(map(spoken, pile))}"
 
 
-def change_sentence(before: Board, after: Board) -> str:
-    """What a move did: the cards that came to lie somewhere, the stock first drawn from, and what was taken away."""
-    moved, gone = list(_moved(before.table, after.table)), list(_gone(before.table, after.table))
+def change_sentence(before: Board, after: Board, card: Callable[[str], str] = spoken) -> str:
+    """What a move did: which cards came to lie where, and how many are left where they came from face down."""
+    moved, gone = _moved(before.table, after.table, card), _gone(before.table, after.table)
     return ", ".join([*moved, *gone]) or "nothing moved"
 
 
@@ -52,7 +52,9 @@ def clock(ms: int) -> str:
     return f"{minutes}:{tenths // 10:02}.{tenths % 10}"
 
 
-def _moved(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> Iterator[str]:
+def _moved(
+    before: Mapping[str, list[str]], after: Mapping[str, list[str]], card: Callable[[str], str]
+) -> Iterator[str]:
     for place, pile in after.items():
         added = _added(before.get(place, []), pile)
         if BACK in added:
@@ -60,7 +62,7 @@ def _moved(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> I
         elif len(added) > 4:
             yield f"{len(added)} cards to {place}"
         elif added:
-            yield f"{' and '.join(map(spoken, added))} to {place}"
+            yield f"{' and '.join(map(card, added))} to {place}"
 
 
 def _gone(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> Iterator[str]:
