@@ -24,8 +24,14 @@ _FROM_SERVER: dict[Form, Any] = {
 
 
 def encode(message: object, form: Form) -> bytes:
-    """The bytes of a message or a record. JSON is in the canonical form of RFC 8785: no white space, keys sorted."""
-    data: bytes = _ENCODERS[form].encode(message)
+    """The bytes of a message or a record. JSON has no white space and its keys sorted, as in RFC 8785.
+
+    Only a float, which no entry of a log has, is not written as there: it keeps its point, as in ``1.0``.
+    """
+    try:
+        data: bytes = _ENCODERS[form].encode(message)
+    except TypeError:  # a number as a key, such as a seat: the sorting encoder takes texts only
+        data = _ENCODERS[form].encode(msgspec.to_builtins(message, str_keys=True))
     return data
 
 
