@@ -8,6 +8,8 @@ LONGEST = 24
 # Letters, marks, numbers, punctuation, symbols, and the plain space; so no controls, formats (bidirectional and
 # zero-width ones among them), surrogates, private or unassigned code points.
 _CATEGORIES = frozenset("LMNPS")
+# Letters, marks and symbols all the same, but nothing is to be seen of them: fillers, joiners, the blank of braille.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _MARKS_IN_A_ROW = 2
 
 
@@ -16,10 +18,10 @@ def normalised(name: str) -> str:
     name = unicodedata.normalize("NFC", name.strip(" "))
     if not 1 <= len(name) <= LONGEST:
         raise Refused("bad-message", f"A name has 1 to {LONGEST} characters.")
-    marks = 0
+    room = 0  # for marks: none at the beginning and after a space, where they would sit on what is not theirs
     for character in name:
         category = unicodedata.category(character)
-        marks = marks + 1 if category[0] == "M" else 0
-        if (category[0] not in _CATEGORIES and character != " ") or marks > _MARKS_IN_A_ROW:
+        room = room - 1 if category[0] == "M" else 0 if character == " " else _MARKS_IN_A_ROW
+        if (category[0] not in _CATEGORIES and character != " ") or character in _INVISIBLE or room < 0:
             raise Refused("bad-message", f"A name may not contain the character U+{ord(character):04X} there.")
     return name
