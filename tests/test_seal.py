@@ -1,0 +1,113 @@
+"""Seals: every function against its documented text, written out here a second time, and against one fixed value."""
+
+import hmac
+from collections.abc import Callable
+from hashlib import sha256
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from samedeal import seal
+
+KEY = bytes(range(32))
+SECRET = bytes(range(100, 132))
+NONCES = [bytes([1]) * 32, bytes([2]) * 32]
+RACE, SALT = "calm-otter-42", "00112233445566778899aabbccddeeff"
+HEADER = b'{"game":"corners"}'
+ENTRY = b'[1,1700000000000,{"t":"counting"}]'
+
+some = settings(derandomize=True, deadline=None, max_examples=60)
+thirty_two = st.binary(min_size=32, max_size=32)
+races = st.from_regex("[a-z0-9-]{1,20}", fullmatch=True)
+
+
+VALUES = {
+    "secret": "c4c6671de3f16be00171ac2bf4ff449cea3d3755d7753d47fd126b18b59aa396",
+    "commitment": "268fa1c5e962a91d7814ec7bab3ac6d62a12ba24e5892c801d1ed8e8917d7b42",
+    "nonce": "aae469af2f0b53e9521a9633519d14e974a5b7f109a210cc9caf88d6111462cc",
+    "root": "4721bbb4b1c1e9f7fe3faa186cacd1d4188d110861710f76769baf7dc1eb09c4",
+    "first": "f5fab011cb854c105aa77f53282c531a60f99b9b013325c7d7348f6c8408e2a0",
+    "next": "437153b9b8007b9074f20778da06ec189b20c9a816d7978a52ffe1f492c6f513",
+}
+
+
+def sha(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def mac(key: bytes, message: bytes) -> bytes:
+    """HMAC-SHA256 by its definition (RFC 2104)."""
+    key = key.ljust(64, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in key) + message).digest()
+    return sha256(bytes(byte ^ 0x5C for byte in key) + inner).digest()
+
+
+def test_the_secret_is_a_mac_of_race_and_salt() -> None:
+    expected = mac(KEY, b"samedeal/1/secret|calm-otter-42|00112233445566778899aabbccddeeff")
+    assert seal.secret(KEY, RACE, SALT) == expected
+    assert len(expected) == seal.SECRET_BYTES
+    assert expected == hmac.new(KEY, f"samedeal/1/secret|{RACE}|{SALT}".encode(), "sha256").digest()
+
+
+def test_the_commitment_is_a_hash_of_race_and_secret() -> None:
+    assert seal.commitment(RACE, SECRET) == sha(f"samedeal/1/commit|calm-otter-42|{SECRET.hex()}")
+
+
+def test_a_nonces_commitment_is_a_hash_of_race_and_nonce() -> None:
+    assert seal.nonce_commitment(RACE, NONCES[0]) == sha(f"samedeal/1/nonce|calm-otter-42|{'01' * 32}")
+
+
+@pytest.mark.parametrize(("nonces", "text"), [([], ""), (NONCES[:1], "01" * 32), (NONCES, "01" * 32 + "," + "02" * 32)])
+def test_the_root_is_a_hash_of_the_secret_and_all_nonces(nonces: list[bytes], text: str) -> None:
+    assert seal.root(SECRET, nonces) == sha(f"samedeal/1/root|{SECRET.hex()}|{text}")
+    assert seal.root(SECRET, iter(nonces)) == seal.root(SECRET, nonces)
+
+
+def test_the_chain_begins_with_the_header_and_goes_on_with_each_entry() -> None:
+    first = mac(SECRET, b"samedeal/1/log|" + HEADER).hex()
+    assert seal.first_digest(SECRET, HEADER) == first
+    assert seal.next_digest(SECRET, first, ENTRY) == mac(SECRET, first.encode() + b"|" + ENTRY).hex()
+
+
+def test_the_values_that_other_programs_may_check_themselves_against() -> None:
+    assert {
+        "secret": seal.secret(KEY, RACE, SALT).hex(),
+        "commitment": seal.commitment(RACE, SECRET),
+        "nonce": seal.nonce_commitment(RACE, NONCES[0]),
+        "root": seal.root(SECRET, NONCES),
+        "first": seal.first_digest(SECRET, HEADER),
+        "next": seal.next_digest(SECRET, seal.first_digest(SECRET, HEADER), ENTRY),
+    } == VALUES
+
+
+@some
+@given(st.data())
+def test_whatever_is_changed_changes_the_seal(data: st.DataObject) -> None:
+    functions: list[tuple[Callable[..., object], tuple[st.SearchStrategy[object], ...]]] = [
+        (seal.secret, (thirty_two, races, races)),
+        (seal.commitment, (races, thirty_two)),
+        (seal.nonce_commitment, (races, thirty_two)),
+        (seal.root, (thirty_two, st.lists(thirty_two, max_size=3))),
+        (seal.first_digest, (thirty_two, st.binary(max_size=40))),
+        (seal.next_digest, (thirty_two, st.from_regex("[0-9a-f]{64}", fullmatch=True), st.binary(max_size=40))),
+    ]
+    for function, strategies in functions:
+        one = [data.draw(strategy) for strategy in strategies]
+        at = data.draw(st.integers(0, len(one) - 1))
+        other = [*one[:at], data.draw(strategies[at]), *one[at + 1 :]]
+        assert (function(*one) == function(*other)) == (one == other)
+
+
+@some
+@given(races, thirty_two)
+def test_a_seal_of_one_kind_is_never_one_of_another(race: str, secret: bytes) -> None:
+    seals = [
+        seal.secret(secret, race, "0" * 32).hex(),
+        seal.commitment(race, secret),
+        seal.nonce_commitment(race, secret),
+        seal.root(secret, [secret]),
+        seal.first_digest(secret, race.encode()),
+        seal.next_digest(secret, "0" * 64, race.encode()),
+    ]
+    assert len(set(seals)) == len(seals)
