@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli import guests
+from samedeal_cli import connection, guests
 from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, main
 from samedeal_cli.settings import Settings, demo_file, state_dir
@@ -43,7 +43,8 @@ def test_help_is_quick_and_imports_no_command() -> None:
 
 
 def test_the_client_never_imports_the_server() -> None:
-    program = "import sys, samedeal_cli.play, samedeal_cli.races; print(*sys.modules)"
+    modules = ", ".join(f"samedeal_cli.{path.stem}" for path in Path(connection.__file__).parent.glob("*.py"))
+    program = f"import sys, {modules}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not [name for name in run.stdout.split() if name.startswith(("samedeal_server", "redis", "starlette"))]
 
@@ -142,6 +143,13 @@ def test_what_is_unexpected_is_one_line_too(
     assert main.exit_code(["whoami"]) == 1
     err = capsys.readouterr().err
     assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"
+
+
+def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Usage: samedeal [OPTIONS] COMMAND")
+    assert err == ""
 
 
 def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ _NEWS = 1024
 FINAL: Final = {
     1009: Failure("the server found a message too large"),
     4001: Failure("the server did not understand this program"),
-    4009: Declined("replaced", "your seat is played from a newer connection (to race as somebody else, use --as NAME)"),
+    4009: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
     4010: Declined("unsupported-version", "the server speaks another version of the protocol"),
 }
 

@@ -89,6 +89,8 @@ class LineMode:
             if not self._connection.over and self._connection.seat is not None:
                 self._say("your seat is kept; join again to go on")
         finally:
+            if self._prompted:
+                sys.stdout.write("\n")
             for task in (hearing, obeying, keeping):
                 task.cancel()
             await asyncio.gather(hearing, obeying, keeping, return_exceptions=True)

@@ -65,6 +65,9 @@ class Main(click.Group):
             return code if isinstance(code, int) else 0
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            return 0
         except click.UsageError as error:
             hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
             misused = Misused(error.format_message().rstrip(".") + hint)
