@@ -4,13 +4,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, json
 
-Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+# Each pattern ends in $(?!\n), which means the end everywhere: in Python a bare $ lets a line feed follow.
+Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """32 bytes as lower-case hexadecimal."""
 Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """A duration, or a time since 1970-01-01 UTC, in milliseconds."""
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
 Name = Annotated[str, Meta(min_length=1, max_length=48)]
-MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$")]
+MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 """A move: one token of printable ASCII."""
 
 
@@ -37,17 +38,17 @@ class Options(Record, frozen=True, kw_only=True):
 class Header(Record, frozen=True, kw_only=True):
     """What is settled before the first entry."""
 
-    race: Annotated[str, Meta(min_length=1, max_length=64, pattern="^[a-z0-9-]+$")]
+    race: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9-]+$(?!\n)")]
     game: str
     """The slug of the game."""
     rules: str
     """The version of its rules."""
     variant: dict[str, str | bool] = {}
     """The game's own options that are not at their defaults."""
-    seed: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$")] | None = None
+    seed: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")] | None = None
     """The seed of an open deal. A sealed deal has none: its seed follows from the secret and the nonces."""
     commitment: Hex32
-    salt: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+    salt: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)")]
     opened_at: Millis
     options: Options
 
