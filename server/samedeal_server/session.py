@@ -178,7 +178,7 @@ class Session:
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
         room = await self._hall.room(join.race)
-        race = await room.submit(lambda race: _join(race, guest, join))
+        race = await room.submit(lambda race: _join(race, guest, join, seated=self._sits_in(race)))
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
@@ -217,6 +217,10 @@ class Session:
         """Whether this connection still has its seat, or has given it up itself."""
         seat = race.seats[self._seat - 1] if self._seat and self._seat <= len(race.seats) else None
         return seat is not None and seat.taken == self._taken
+
+    def _sits_in(self, race: Race) -> bool:
+        """Whether this connection has a seat in a race already, so that it need not take it from itself."""
+        return self._room is not None and self._room.race.id == race.id and self._mine(race)
 
     # Sending.
 
@@ -278,7 +282,7 @@ def _logged(task: "asyncio.Task[None]") -> None:
 # What requests come to, given the race as it stands. Each yields nothing if it has happened already.
 
 
-def _join(race: Race, guest: Guest, join: m.Join) -> list[AnyEvent]:
+def _join(race: Race, guest: Guest, join: m.Join, *, seated: bool) -> list[AnyEvent]:
     seat = race.seat_of(guest.player)
     joined = Joined(
         seat=len(race.seats) + 1, player=guest.player, name=guest.name, bot=join.bot, commitment=join.commitment
@@ -287,7 +291,7 @@ def _join(race: Race, guest: Guest, join: m.Join) -> list[AnyEvent]:
         return [joined]
     if race.stage == "open" and join.commitment not in (None, seat.commitment):
         return [Left(seat=seat.number), joined]
-    return [] if race.closed else [Taken(seat=seat.number)]
+    return [] if race.closed or seated else [Taken(seat=seat.number)]
 
 
 def _ready(race: Race, number: int, ready: bool) -> list[AnyEvent]:
