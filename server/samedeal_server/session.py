@@ -57,9 +57,10 @@ class Session:
         self._seat: int | None = None
         self._taken = 0  # the entry by which this connection has its seat
         self._legal = True
-        self._answering = False  # whether a whole view is under way anyway, in answer to a request
+        self._answering = False  # whether an answer is under way: news wait for it, and a view takes their place
         self._outbox: list[bytes] = []
         self._news: Literal["none", "progress", "view"] = "none"
+        self._progress_from = 0.0
         self._closing: Closing | None = None
         self._wake = asyncio.Event()
         self._bucket = float(settings.burst)
@@ -68,7 +69,6 @@ class Session:
     async def run(self) -> None:
         """Serves the connection until it ends."""
         sender = asyncio.create_task(self._send_all())
-        sender.add_done_callback(_logged)
         try:
             await self._receive_all()
         except Closing as closing:
@@ -88,7 +88,7 @@ class Session:
             self._close(Closing(REPLACED, "a newer connection has taken the seat"))
             return
         rivals = all(isinstance(entry.event, Moved) and entry.event.seat != self._seat for entry in entries)
-        if not rivals and not self._answering:
+        if not rivals:
             self._news = "view"
         elif self._news == "none":
             self._news = "progress"
@@ -129,6 +129,7 @@ class Session:
                 raise Closing(TOKEN, "the token is not known here") from refused
         finally:
             self._answering = False
+            self._wake.set()
         self._say(answer)
 
     async def _keep_to_rate(self) -> None:
@@ -245,38 +246,39 @@ class Session:
         return sight.view(race, self._seat, self._hall.clock.now(), re=re, legal=self._legal, header=header)
 
     async def _send_all(self) -> None:
-        """Sends answers at once, news whole when it matters, and progress at most every PROGRESS_EVERY_S."""
-        loop = asyncio.get_running_loop()
-        progress_from = 0.0
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            if self._news == "view" and self._room:
-                self._news = "none"
-                self._outbox.append(wire.encode(self._view(), self._form))
-            elif self._news == "progress" and self._room:
-                if (wait_s := progress_from - loop.time()) > 0:
-                    loop.call_later(wait_s, self._wake.set)
-                else:
-                    self._news, progress_from = "none", loop.time() + PROGRESS_EVERY_S
-                    self._outbox.append(wire.encode(sight.progress(self._room.race, self._seat), self._form))
-            outbox, self._outbox = self._outbox, []
-            try:
+        """Sends answers and news until the connection is closed; without a sender there is no connection."""
+        try:
+            while not self._closing or self._outbox:
+                await self._wake.wait()
+                self._wake.clear()
+                if not self._answering:
+                    self._add_news()
+                outbox, self._outbox = self._outbox, []
                 for data in outbox:
                     if self._form == "json":
                         await self._socket.send_text(data.decode())
                     else:
                         await self._socket.send_bytes(data)
-                if self._closing:
-                    await self._socket.close(self._closing.code, self._closing.reason)
-                    return
-            except (WebSocketDisconnect, RuntimeError):
-                return  # the peer has gone: the reader hears of it too
+            await self._socket.close(self._closing.code, self._closing.reason)
+        except (WebSocketDisconnect, RuntimeError):
+            return  # the peer has gone: the reader hears of it too
+        except Exception:
+            logger.exception("a session's sender failed")
+            await self._socket.close(INTERNAL, "internal error")
 
-
-def _logged(task: "asyncio.Task[None]") -> None:
-    if not task.cancelled() and (error := task.exception()):
-        logger.error("a session's sender failed", exc_info=error)
+    def _add_news(self) -> None:
+        """Adds the news to what is sent: whole when it matters, progress at most every PROGRESS_EVERY_S."""
+        if self._room is None or self._news == "none":
+            return
+        loop = asyncio.get_running_loop()
+        if self._news == "progress" and (wait_s := self._progress_from - loop.time()) > 0:
+            loop.call_later(wait_s, self._wake.set)
+            return
+        message: m.FromServer = self._view() if self._news == "view" else sight.progress(self._room.race, self._seat)
+        if self._news == "progress":
+            self._progress_from = loop.time() + PROGRESS_EVERY_S
+        self._news = "none"
+        self._outbox.append(wire.encode(message, self._form))
 
 
 # What requests come to, given the race as it stands. Each yields nothing if it has happened already.
