@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from samedeal.errors import Malformed, Refused
-from samedeal.messages import FromServer, ToServer
+from samedeal.messages import FromServer, Id, ToServer
 
 Form = Literal["msgpack", "json"]
 """How messages are written in bytes; their content is the same."""
@@ -21,6 +21,13 @@ _FROM_SERVER: dict[Form, Any] = {
     "msgpack": msgspec.msgpack.Decoder(FromServer),
     "json": msgspec.json.Decoder(FromServer),
 }
+
+
+class _Numbered(msgspec.Struct):
+    id: Id
+
+
+_NUMBERED: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(_Numbered), "json": msgspec.json.Decoder(_Numbered)}
 
 
 def encode(message: object, form: Form) -> bytes:
@@ -39,6 +46,15 @@ def decode_to_server(data: bytes, form: Form) -> ToServer:
     """A client's message. Raises Malformed for bytes that are none, Refused("bad-message") for one that is not ours."""
     message: ToServer = _decode(_TO_SERVER[form], data)
     return message
+
+
+def number(data: bytes, form: Form) -> int | None:
+    """The number that the client gave to a message, however wrong the rest of it is, if it can be told."""
+    try:
+        numbered: _Numbered = _NUMBERED[form].decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return numbered.id
 
 
 def decode_from_server(data: bytes, form: Form) -> FromServer:

@@ -116,6 +116,8 @@ class Session:
             await self._keep_to_rate()
             if len(data) > self._settings.message_bytes:
                 raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
+            if self._form == "msgpack" and packet.get("text") is not None:
+                raise Malformed("it came as text, and JSON is spoken in the subprotocol samedeal.v1.json")
             request = wire.decode_to_server(data, self._form)
             self._answering = True
             answer = await self._answer(request)
@@ -123,7 +125,7 @@ class Session:
             self._say(m.Problem.of(Refused("malformed", f"This is no message in {self._form}: {malformed}.")))
             raise Closing(PROTOCOL, "malformed") from malformed
         except Refused as refused:
-            answer = m.Problem.of(refused, request.id if request else None)
+            answer = m.Problem.of(refused, request.id if request else wire.number(data, self._form))
             if refused.code == "bad-token":
                 self._say(answer)
                 raise Closing(TOKEN, "the token is not known here") from refused
