@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -89,9 +90,12 @@ async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
         listening.bind((settings.host, settings.port))
         server = uvicorn.Server(config)
         announcing = asyncio.ensure_future(_announce(server, listening))
+        # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
+        before = signal.signal(signal.SIGTERM, lambda *_: None)
         try:
             await server.serve(sockets=[listening])
         finally:
+            signal.signal(signal.SIGTERM, before)
             announcing.cancel()
     if not server.started:
         raise StoreError("The server did not start; the lines above say why.")
