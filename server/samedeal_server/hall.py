@@ -130,8 +130,9 @@ class Hall:
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""
         while True:
-            for name in [name for name, room in self._rooms.items() if room.idle]:
-                await self._rooms.pop(name).close()
+            for name, room in tuple(self._rooms.items()):
+                if room.idle:  # still, when those before it have been closed
+                    await self._rooms.pop(name).close()
             try:
                 for race in await self.archive.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):
                     await self._look_after(race)
