@@ -68,7 +68,7 @@ class Store:
         return f"{name}, append-only file on"
 
     async def close(self) -> None:
-        await self._redis.aclose()
+        await self._redis.aclose(close_connection_pool=True)
 
 
 class Script:
