@@ -30,10 +30,14 @@ from samedeal.seal import nonce_commitment
 
 
 def opened(
-    slug: str = "corners", seed: str | None = None, variant: Mapping[str, str | bool] | None = None, **options: Any
+    slug: str = "corners",
+    seed: str | None = None,
+    variant: Mapping[str, str | bool] | None = None,
+    race_id: str = "calm-otter-42",
+    **options: Any,
 ) -> Logged:
     """A race with these options before its first entry; sealed unless a seed is given."""
-    race = finished.opened(slug, seed=seed).race
+    race = finished.opened(slug, race_id, seed=seed).race
     chosen = Options(**{"limit_ms": race.game.limit_ms, **options})
     header = structs.replace(race.header, variant=dict(variant or {}), options=chosen)
     return Logged(Race.opened(header, SECRET))

@@ -1,0 +1,154 @@
+"""The store for tests from inside one process: a server's parts without its sockets, and a wire that can be cut."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import unquote, urlsplit
+
+from redis import Redis
+
+from samedeal_server.archive import Archive
+from samedeal_server.clock import Clock
+from samedeal_server.hall import Hall
+from samedeal_server.log import RaceLog
+from samedeal_server.store import Store
+
+KEY = bytes(range(32))
+"""The master key of every server here."""
+
+
+@dataclass
+class Process:
+    """What one server process consists of, but for its sockets."""
+
+    store: Store
+    log: RaceLog
+    archive: Archive
+    clock: Clock
+    hall: Hall
+
+
+@asynccontextmanager
+async def process(
+    url: str,
+    *,
+    started: bool = False,
+    log: Callable[[Store], RaceLog] = RaceLog,
+    clock: Callable[[Store], Clock] = Clock,
+    replay_days: int | None = None,
+) -> AsyncIterator[Process]:
+    """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
+    store = Store(url)
+    parts = Process(store, log(store), Archive(store, replay_days), clock(store), Hall.__new__(Hall))
+    parts.hall = Hall(parts.log, parts.archive, parts.clock, KEY)
+    await parts.clock.measure()
+    if started:
+        await parts.hall.start()
+    try:
+        yield parts
+    finally:
+        await parts.hall.stop()
+        await store.close()
+
+
+async def until(true: Callable[[], object], timeout_s: float = 10) -> None:
+    """Returns as soon as something is true."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while not true():
+        assert loop.time() < deadline, "it never came true"
+        await asyncio.sleep(0.005)
+
+
+def calls(redis: "Redis", command: str) -> int:
+    """How often the store has run a command since its statistics were reset."""
+    stats = redis.info("commandstats").get(f"cmdstat_{command}", {})
+    return int(stats.get("calls", 0))
+
+
+class Wire:
+    """A way to the store that loses what the test wants lost."""
+
+    def __init__(self, store_url: str) -> None:
+        self._path = unquote(urlsplit(store_url).path)
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.lose_reply_to: bytes | None = None
+        """The next reply to a request with these bytes in it is lost, and the connection with it."""
+        self.lost = 0
+        self.silent = False
+        """Whether requests are swallowed."""
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._port}"
+
+    async def up(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def down(self) -> None:
+        """Cuts all connections and refuses new ones."""
+        assert self._server
+        self._server.close()
+        for writer in tuple(self._open):
+            writer.transport.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        return await self.up()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.silent = False
+        await self.down()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        to_reader, to_writer = await asyncio.open_unix_connection(self._path)
+        self._open |= {writer, to_writer}
+        doomed = asyncio.Event()
+        try:
+            await asyncio.gather(
+                self._forward(reader, to_writer, doomed), self._back(to_reader, writer, to_writer, doomed)
+            )
+        finally:
+            self._open -= {writer, to_writer}
+            for end in (writer, to_writer):
+                end.close()
+                with suppress(OSError):
+                    await end.wait_closed()
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                if self.lose_reply_to and self.lose_reply_to in data:
+                    self.lose_reply_to = None
+                    doomed.set()
+                if not self.silent:
+                    writer.write(data)
+        writer.close()
+
+    async def _back(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        other: asyncio.StreamWriter,
+        doomed: asyncio.Event,
+    ) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                if doomed.is_set():
+                    self.lost += 1
+                    break
+                writer.write(data)
+        for end in (writer, other):
+            end.transport.abort()
