@@ -8,6 +8,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "bad-request": (400, "The request is not understood"),
     "bad-replay": (422, "The replay cannot be read"),
     "bad-token": (401, "The token is missing or unknown"),
+    "foreign-page": (403, "Pages of other sites may not play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
     "malformed": (400, "The bytes are no message"),
     "nonce-mismatch": (409, "The nonce is not the one committed to"),

@@ -43,7 +43,7 @@ def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlet
         offered: list[str] = socket.scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         if origin is not None and not _same_origin(origin, socket, settings):
-            refused = Refused("not-allowed", f"Pages of {origin} may not play here.")
+            refused = Refused("foreign-page", f"Pages of {origin} may not play here.")
             return await socket.send_denial_response(problem_response(refused))
         if offered and subprotocol is None:
             refused = Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
@@ -58,6 +58,8 @@ def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlet
             await Session(socket, form, hall, guests, settings).run()
         finally:
             connections[address] -= 1
+            if not connections[address]:
+                del connections[address]
         return None
 
     @asynccontextmanager
@@ -77,7 +79,11 @@ def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlet
 
 def _same_origin(origin: str, socket: WebSocket, settings: Settings) -> bool:
     """Whether a browser's page comes from this server, by the address it was reached at or by the public one."""
-    return urlsplit(origin).netloc == socket.headers.get("host") or origin == settings.public_url
+    try:
+        site = urlsplit(origin).netloc
+    except ValueError:
+        return False
+    return site == socket.headers.get("host") or (bool(site) and origin == (settings.public_url or "").lower())
 
 
 async def _refused(request: Request, refused: Exception) -> Response:
