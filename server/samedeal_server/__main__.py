@@ -38,6 +38,7 @@ def main(host: str | None, port: int | None) -> None:
             format="%(asctime)s %(levelname)s %(name)s: %(message)s",
             stream=sys.stderr,
         )
+        quiet_uvicorn()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(serve(settings, master_key_of(settings)))
     except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
@@ -50,6 +51,24 @@ def main(host: str | None, port: int | None) -> None:
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """That of uvloop, if it is installed: it was measured to carry half as many moves again."""
     return uvicorn.Config("", log_config=None).get_loop_factory()
+
+
+CLIENTS_FAULTS = frozenset(
+    {
+        # Said of every connection that is turned away with a problem, though nothing is missing.
+        "ASGI callable returned without completing handshake.",
+        # The connection is closed with 1007.
+        "Invalid UTF-8 sequence received from client.",
+    }
+)
+"""What uvicorn logs as errors, one with a traceback, though the server does as it should."""
+
+
+def quiet_uvicorn() -> None:
+    """Has uvicorn log only what an operator must know: neither every connection nor the faults of clients."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(max(logging.WARNING, logging.getLogger().level))
+    logger.addFilter(lambda record: record.msg not in CLIENTS_FAULTS)
 
 
 async def serve(settings: Settings, master_key: bytes) -> None:
