@@ -38,6 +38,11 @@ NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
 START_S: Final = 30.0
 """How long a server may take to answer."""
 STOP_S: Final = 15.0
+LOOK_S: Final = 0.05
+MOST_PORTS: Final = 100
+READY: Final = "samedeal serves at "
+TAKEN: Final = "address already in use"
+"""What a server says when it serves, and when it cannot."""
 ARCHIVE_S: Final = 10.0
 """How long a replay may take to appear after a race."""
 ONCE_MOVES: Final = 120
@@ -142,42 +147,43 @@ class Server:
 async def _served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
     """A throw-away server on the first free port."""
     host, shown = ("0.0.0.0", _lan_address()) if lan else ("127.0.0.1", "127.0.0.1")  # noqa: S104 (asked for)
-    port = _free_port(host, port)
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        for number in range(port, min(port + MOST_PORTS, 65536)):
+            with _claimed(number) as ours:
+                if not ours:
+                    continue
+                process = _started(host, number, f"http://{shown}:{number}", directory)
+                if await _serves(process, directory / "log"):
+                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+                    return
+                _end(process)
+        raise Failure(f"no port from {port} on is free")
+    finally:
+        if process:
+            _end(process)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _started(host: str, port: int, public_url: str, directory: Path) -> subprocess.Popen[bytes]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     environment.pop("REDIS_URL", None)
     environment |= {
         "SAMEDEAL_DATA_DIR": str(directory / "data"),
-        "SAMEDEAL_PUBLIC_URL": f"http://{shown}:{port}",
+        "SAMEDEAL_PUBLIC_URL": public_url,
         "SAMEDEAL_LOG_LEVEL": "warning",
     }
-    try:
-        with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603, ASYNC220 (our own program; it starts at once)
-                _server_command(host, port),
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C is for us: we stop it when our own connections are closed
-                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-            )
-        try:
-            server = Server(f"http://127.0.0.1:{port}", f"http://{shown}:{port}", port)
-            await _answering(server, process, directory / "log")
-            yield server
-        finally:
-            process.terminate()
-            try:
-                await asyncio.shield(asyncio.to_thread(process.wait, STOP_S))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            except asyncio.CancelledError:
-                process.wait(STOP_S)
-                raise
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
+    with (directory / "log").open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 (our own program)
+            _server_command(host, port),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is for us: we stop it when our own connections are closed
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+        )
 
 
 def _end_with_parent() -> None:
@@ -185,32 +191,46 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-async def _answering(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Return when the server answers. Raises Failure with its last words if it does not."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + START_S
-    while not await asyncio.to_thread(Api(server.url, timeout=1).answers):
-        if process.poll() is not None or loop.time() > until:
-            raise Failure(f"the server did not start: {_last_line(log)}")
-        await asyncio.sleep(0.05)
+async def _serves(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Whether the server has begun to serve; False if its port is taken. Raises Failure with its last words."""
+    for _ in range(round(START_S / LOOK_S)):
+        said = _said(log)
+        if READY in said:
+            return True
+        if process.poll() is not None:
+            if TAKEN in said.lower():
+                return False
+            raise Failure(f"the server did not start: {(said.splitlines() or ['it said nothing'])[-1]}")
+        await asyncio.sleep(LOOK_S)
+    raise Failure(f"the server did not start within {START_S:.0f} s")
 
 
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-    return lines[-1].removeprefix("samedeal: ")
+def _said(log: Path) -> str:
+    return log.read_text(errors="replace").strip()
 
 
-def _free_port(host: str, first: int) -> int:
-    for port in range(first, min(first + 100, 65536)):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind((host, port))
-                trial.listen()
-            except OSError:
-                continue
-            return port
-    raise Failure(f"no port from {first} on is free")
+@contextmanager
+def _claimed(port: int) -> Iterator[bool]:
+    """Whether a port is ours to try. Two demos that start at once agree by the UDP port of the same number."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as claim:
+        try:
+            claim.bind(("127.0.0.1", port))
+        except OSError:
+            yield False
+            return
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            taken = probe.connect_ex(("127.0.0.1", port)) == 0
+        yield not taken
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server and what it has started."""
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _lan_address() -> str:
