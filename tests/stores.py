@@ -1,18 +1,23 @@
 """The store for tests from inside one process: a server's parts without its sockets, and a wire that can be cut."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from redis import Redis
 
+from finished import nonce
+from samedeal.log import AnyEvent, Entry, Joined, Nonce, Readied
+from samedeal.race import Race
+from samedeal.seal import nonce_commitment
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
+from samedeal_server.room import Proposal, Room
 from samedeal_server.store import Store
 
 KEY = bytes(range(32))
@@ -41,9 +46,9 @@ async def process(
 ) -> AsyncIterator[Process]:
     """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
     store = Store(url)
-    parts = Process(store, log(store), Archive(store, replay_days), clock(store), Hall.__new__(Hall))
-    parts.hall = Hall(parts.log, parts.archive, parts.clock, KEY)
-    await parts.clock.measure()
+    its_log, archive, its_clock = log(store), Archive(store, replay_days), clock(store)
+    parts = Process(store, its_log, archive, its_clock, Hall(its_log, archive, its_clock, KEY))
+    await its_clock.measure()
     if started:
         await parts.hall.start()
     try:
@@ -51,6 +56,50 @@ async def process(
     finally:
         await parts.hall.stop()
         await store.close()
+
+
+@dataclass(eq=False)
+class Heard:
+    """A listener that remembers."""
+
+    entries: list[Entry] = field(default_factory=list)
+    races: list[Race] = field(default_factory=list)
+
+    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
+        self.entries += entries
+        self.races.append(race)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [entry.n for entry in self.entries]
+
+
+def seat_for(player: int) -> Proposal:
+    """Somebody's wish to have a seat, once, committed to ``nonce(player)``."""
+
+    def proposal(race: Race) -> list[AnyEvent]:
+        if race.seat_of(f"player-{player}"):
+            return []
+        promise = nonce_commitment(race.id, nonce(player))
+        name = f"Name {player}"
+        return [Joined(seat=len(race.seats) + 1, player=f"player-{player}", name=name, commitment=promise)]
+
+    return proposal
+
+
+def that(*events: AnyEvent) -> Proposal:
+    """The wish that these events happen."""
+    return lambda race: events
+
+
+async def run(room: Room, racers: int = 2) -> None:
+    """Brings a race from its first seat to its deal."""
+    for seat in range(1, racers + 1):
+        await room.submit(seat_for(seat))
+        await room.submit(that(Readied(seat=seat)))
+    for seat in range(1, racers + 1):
+        await room.submit(that(Nonce(seat=seat, nonce=nonce(seat).hex())))
+    await until(lambda: room.race.stage == "running")
 
 
 async def until(true: Callable[[], object], timeout_s: float = 10) -> None:
@@ -66,6 +115,19 @@ def calls(redis: "Redis", command: str) -> int:
     """How often the store has run a command since its statistics were reset."""
     stats = redis.info("commandstats").get(f"cmdstat_{command}", {})
     return int(stats.get("calls", 0))
+
+
+def contents(redis: "Redis") -> dict[bytes, bytes]:
+    """Every key that the store has, with all there is to it, uncompressed."""
+    store: Any = redis
+    store.config_set("rdbcompression", "no")
+    return {key: store.dump(key) for key in store.scan_iter()}
+
+
+def holds(redis: "Redis", text: str | bytes) -> bool:
+    """Whether the store has a text anywhere."""
+    data = text.encode() if isinstance(text, str) else text
+    return any(data in key or data in value for key, value in contents(redis).items())
 
 
 class Wire:
