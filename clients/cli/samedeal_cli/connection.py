@@ -48,7 +48,10 @@ PATIENCE_S = 300.0
 """How long a lost connection is tried again before it is given up."""
 ANSWER_S = 15.0
 """How long the server may take to greet."""
+CLOSE_S = 1.0
+"""How long the server may take to say goodbye."""
 TOO_MANY_S = 0.5
+"""How long to wait before a request for which one was too quick is sent again."""
 _NEWS = 1024
 
 # The close codes after which nobody need try again, with what they mean.
@@ -254,6 +257,7 @@ class Connection:
                 f"ws{self.server.removeprefix('http')}/ws",
                 subprotocols=[Subprotocol(protocol)],
                 compression=None,
+                close_timeout=CLOSE_S,
                 proxy=None if is_local(self.server) else True,
                 user_agent_header=PROGRAM,
             )
@@ -355,10 +359,11 @@ class Connection:
             self._standings_n, self.standings = n, standings
 
     def _answered(self, re: int | None, view: View) -> bool:
+        """Whether somebody waited for this view; one that answers a nonce is news like any other."""
         waiting = self._unanswered.get(re) if re is not None else None
         if waiting and not waiting.answer.done():
             waiting.answer.set_result(view)
-        return re is not None
+        return waiting is not None
 
     def _declined(self, problem: Problem) -> None:
         waiting = self._unanswered.get(problem.re) if problem.re is not None else None

@@ -31,14 +31,11 @@ HELP: Final = (
 QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
 LAST_S: Final = (60, 10)
 WAITING: Final = ("waiting", "ready")
-BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "q", "quit", "exit", "ready", "unready", "standings", "clock", "last")
+QUIT: Final = ("quit", "q", "exit")
+BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "ready", "unready", "standings", "clock", "last")
 _CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 LINGER_S: Final = 2.0
 """How long one waits for the end of a race in which one has nothing more to do, before quitting."""
-
-
-class Quit(Exception):
-    """Enough."""
 
 
 class LineMode:
@@ -72,7 +69,7 @@ class LineMode:
         """Until the race is over, or there is nothing more to do. With ``ready=None`` a person is asked."""
         self._greet()
         if ready and self._waits:
-            await self._connection.ready()
+            await self._try(self._connection.ready())
             self._catch_up()
         elif self._waits and ready is None:
             self._say("ready? (y)" if self._interactive else "type ready when you are")
@@ -85,12 +82,11 @@ class LineMode:
             for task in (obeying, hearing):
                 if task.done():
                     task.result()
-        except Quit:
-            if not self._connection.over and self._connection.seat is not None:
+            self._leave_prompt()
+            if not self._connection.over and not self._done and self._connection.seat is not None:
                 self._say("your seat is kept; join again to go on")
         finally:
-            if self._prompted:
-                sys.stdout.write("\n")
+            self._leave_prompt()
             for task in (hearing, obeying, keeping):
                 task.cancel()
             await asyncio.gather(hearing, obeying, keeping, return_exceptions=True)
@@ -142,6 +138,8 @@ class LineMode:
             case "running":
                 self._say(f"go: {clock(self._connection.left_ms or 0)} left")
                 self._started.set()
+                if (mine := self._connection.standing) and mine.outcome == "scratched":
+                    self._say("you are not in it: your share of the deal did not reach the server in time")
                 self._show_board()
             case "over" | "cancelled":
                 self._tell_end()
@@ -228,6 +226,8 @@ class LineMode:
             self._prompt()
             async for line in lines:
                 self._prompted = False
+                if line.strip().lower() in QUIT:
+                    return
                 await self._do(line.strip())
                 self._catch_up()
                 if self._connection.over:
@@ -251,8 +251,6 @@ class LineMode:
             case "?" | "h" | "help":
                 example = next(iter(self._board.moves or ()), "l4c4") if self._board else "l4c4"
                 self._say(*(text.format(example=example, game=self._game.slug) for text in HELP))
-            case "quit" | "q" | "exit":
-                raise Quit
             case "board":
                 self._show_board(asked=True)
             case "legal":
@@ -413,6 +411,12 @@ class LineMode:
             return line
         broken = wrap(line, self._width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         return "\n".join(broken)
+
+    def _leave_prompt(self) -> None:
+        if self._prompted:
+            self._prompted = False
+            sys.stdout.write("\n")
+            sys.stdout.flush()
 
     def _prompt(self) -> None:
         if self._interactive and not self._silent:
