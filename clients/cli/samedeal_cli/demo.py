@@ -49,6 +49,8 @@ ONCE_MOVES: Final = 120
 """How many moves a bot makes at most in the race of ``--once``, which is not to last."""
 BETWEEN_S: Final = 4.0
 """The pause between two races of the bots."""
+KEYS: Final = "   [Enter] seat  [w]  [q]"
+"""A reminder at the end of the live line."""
 
 
 @click.command(epilog=examples("samedeal serve", "samedeal serve --host 0.0.0.0 --public-url https://cards.example"))
@@ -107,6 +109,7 @@ def demo(
         if once:
             return asyncio.run(_once(settings, plan, port))
         asyncio.run(_live(settings, plan, port, lan))
+        settings.say("stopped, and nothing of it is left")
     except asyncio.CancelledError:
         # SIGTERM: everything has been cleaned up. A demo ends no other way, so that is as it should be.
         return 128 + signal.SIGTERM if once else 0
@@ -599,7 +602,7 @@ def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
         if cells(line + part) > width:
             break
         line += part
-    return line
+    return line + KEYS if cells(line + KEYS) <= width else line
 
 
 async def _key() -> str:
