@@ -35,6 +35,7 @@ class Hall:
         self._rooms: dict[str, Room] = {}
         self._opening: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = False
 
     async def start(self) -> None:
         """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
@@ -44,6 +45,7 @@ class Hall:
 
     async def stop(self) -> None:
         """Ends it, when what is under way is written."""
+        self._stopping = True  # the store's client now and then swallows a cancellation
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -115,7 +117,7 @@ class Hall:
     # What goes on in the background.
 
     async def _follow(self) -> None:
-        while True:
+        while not self._stopping:
             try:
                 cursors = {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
                 for race, entries in (await self._log.follow(cursors)).items():
@@ -129,7 +131,7 @@ class Hall:
 
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""
-        while True:
+        while not self._stopping:
             for name, room in tuple(self._rooms.items()):
                 if room.idle:  # still, when those before it have been closed
                     await self._rooms.pop(name).close()
@@ -152,7 +154,7 @@ class Hall:
             await self.archive.forget(race)
 
     async def _tell_time(self) -> None:
-        while True:
+        while not self._stopping:
             await asyncio.sleep(MEASURED_EVERY_S)
             try:
                 await self.clock.measure()
