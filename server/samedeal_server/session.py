@@ -31,7 +31,7 @@ from samedeal_server.settings import Settings
 logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.25
-GOING, PROTOCOL, TOKEN, TOO_SLOW, REPLACED, INTERNAL = 1001, 4001, 4003, 4008, 4009, 1011
+GOING, INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1001, 1011, 1013, 4001, 4003, 4008, 4009
 """The close codes that a session gives (docs/protocol.md)."""
 
 
@@ -58,6 +58,7 @@ class Session:
         self._taken = 0  # the entry by which this connection has its seat
         self._legal = True
         self._answering = False  # whether an answer is under way: news wait for it, and a view takes their place
+        self._away = False  # whether it is the store that keeps this guest waiting
         self._outbox: list[bytes] = []
         self._news: Literal["none", "progress", "view"] = "none"
         self._progress_from = 0.0
@@ -85,7 +86,7 @@ class Session:
     def heard(self, race: Race, entries: Sequence[Entry]) -> None:
         """Notes that there is news of the race; the sender looks up which when it can send."""
         if self._seat is not None and not self._mine(race):
-            self._close(Closing(REPLACED, "a newer connection has taken the seat"))
+            self._close(_replaced())
             return
         rivals = all(isinstance(entry.event, Moved) and entry.event.seat != self._seat for entry in entries)
         if not rivals:
@@ -102,7 +103,7 @@ class Session:
                 while self._guest is None:
                     await self._receive()
         except TimeoutError:
-            raise Closing(PROTOCOL, "no hello came") from None
+            raise Closing(LATER, "the store is away") if self._away else Closing(PROTOCOL, "no hello came") from None
         while True:
             await self._receive()
 
@@ -126,6 +127,7 @@ class Session:
             raise Closing(PROTOCOL, "malformed") from malformed
         except Refused as refused:
             answer = m.Problem.of(refused, request.id if request else wire.number(data, self._form))
+            self._away = refused.code == "store-unavailable"
             if refused.code == "bad-token":
                 self._say(answer)
                 raise Closing(TOKEN, "the token is not known here") from refused
@@ -170,6 +172,7 @@ class Session:
         if self._guest is not None:
             raise Refused("bad-message", "Hello is said once.")
         token: str | None = None
+        self._away = True
         if hello.token is not None:
             guest = await self._guests.known(hello.token)
         elif hello.name is not None:
@@ -187,6 +190,8 @@ class Session:
             raise Refused("not-seated")
         self._legal = join.legal
         self._sit(room, seat.number, seat.taken)
+        if not self._mine(room.race):  # it was taken before this connection listened
+            raise _replaced()
         return self._view(join.id, header=True)
 
     async def _enter(self, race: str) -> None:
@@ -281,6 +286,10 @@ class Session:
             self._progress_from = loop.time() + PROGRESS_EVERY_S
         self._news = "none"
         self._outbox.append(wire.encode(message, self._form))
+
+
+def _replaced() -> Closing:
+    return Closing(REPLACED, "a newer connection has taken the seat")
 
 
 # What requests come to, given the race as it stands. Each yields nothing if it has happened already.
