@@ -10,6 +10,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "bad-token": (401, "The token is missing or unknown"),
     "foreign-page": (403, "Pages of other sites may not play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
+    "internal": (500, "The server has failed"),
     "malformed": (400, "The bytes are no message"),
     "nonce-mismatch": (409, "The nonce is not the one committed to"),
     "not-acceptable": (406, "None of the accepted forms can be served"),
@@ -27,6 +28,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "too-many": (429, "Too many requests"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),
     "untimely": (409, "This is not possible at this stage of the race"),
+    "wrong-method": (405, "This address does not take such a request"),
 }
 """Every code there is, with the status it has over HTTP and its title. Codes are promised stable."""
 

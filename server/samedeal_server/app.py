@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
@@ -72,9 +75,26 @@ def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlet
 
     return Starlette(
         routes=[*Api(hall, settings, ready).routes(), WebSocketRoute("/ws", play)],
-        exception_handlers={Refused: _refused, HTTPException: _http_exception},
+        exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
+        middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,
     )
+
+
+class OpenToPages:
+    """Lets the pages of any site read what GET answers, always, so that a cache has no answers that it cannot use."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def opened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
+            await send(message)
+
+        reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        await self._app(scope, receive, opened if reading else send)
 
 
 def _same_origin(origin: str, socket: WebSocket, settings: Settings) -> bool:
@@ -91,9 +111,13 @@ async def _refused(request: Request, refused: Exception) -> Response:
 
 
 async def _http_exception(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
+    status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
     if status == 404:
         return problem_response(Refused("not-found", "There is nothing at this address."))
-    response = problem_response(Refused("bad-request", "This address does not take such a request."))
-    response.status_code = status
+    response = problem_response(Refused("wrong-method" if status == 405 else "bad-request"))
+    response.headers.update(headers or {})
     return response
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return problem_response(Refused("internal"))  # the error is logged by whoever called us
