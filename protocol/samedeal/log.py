@@ -11,6 +11,8 @@ Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """A duration, or a time since 1970-01-01 UTC, in milliseconds."""
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
 Name = Annotated[str, Meta(min_length=1, max_length=48)]
+Seed = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")]
+"""The text that a deal follows from."""
 MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 """A move: one token of printable ASCII."""
 
@@ -45,7 +47,7 @@ class Header(Record, frozen=True, kw_only=True):
     """The version of its rules."""
     variant: dict[str, str | bool] = {}
     """The game's own options that are not at their defaults."""
-    seed: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")] | None = None
+    seed: Seed | None = None
     """The seed of an open deal. A sealed deal has none: its seed follows from the secret and the nonces."""
     commitment: Hex32
     salt: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)")]

@@ -1,6 +1,7 @@
 """The HTTP interface: games, races, replays, verification and health, with problems as RFC 9457 has them."""
 
 import asyncio
+import re
 from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
@@ -14,7 +15,8 @@ from samedeal import sight, wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import CODES, Malformed, Refused
 from samedeal.game import Game
-from samedeal.log import Options
+from samedeal.log import Options, Seed
+from samedeal.race import Stage
 from samedeal.replay import MOST_BYTES, read, verify
 from samedeal.wire import Form
 from samedeal_server.archive import Search
@@ -23,6 +25,12 @@ from samedeal_server.settings import Settings
 
 T = TypeVar("T")
 MEDIA = {"json": "application/json", "msgpack": "application/vnd.msgpack"}
+ACCEPTED: dict[Form, tuple[str, ...]] = {
+    "json": ("application/json",),
+    "msgpack": ("application/vnd.msgpack", "application/msgpack", "application/x-msgpack"),
+}
+"""What the media types are called by those who ask for them; JSON comes first where either will do."""
+QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 
 
@@ -30,17 +38,23 @@ class Opening(Struct, frozen=True, forbid_unknown_fields=True):
     """What POST /races takes."""
 
     game: str
-    seed: str | None = None
+    seed: Seed | None = None
     """Makes it an open deal; without it the deal is sealed."""
     variant: dict[str, str | bool] = {}
     options: dict[str, int | bool | str] = {}
     """Those of Options that are not to have their defaults; `limit_ms` has the game's."""
 
 
+class Chosen(Struct, frozen=True):
+    """The options of an Opening, checked where they are known to be whole."""
+
+    options: Options
+
+
 class Listing(Struct, frozen=True, forbid_unknown_fields=True):
     """What GET /races is narrowed to."""
 
-    stage: str | None = None
+    stage: Stage | None = None
     game: str | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
@@ -57,8 +71,7 @@ class Api:
         return [
             Route(f"{v1}/games", self.games),
             Route(f"{v1}/games/{{game}}", self.game),
-            Route(f"{v1}/races", self.create, methods=["POST"]),
-            Route(f"{v1}/races", self.races),
+            Route(f"{v1}/races", self.races_or_new, methods=["GET", "POST"]),
             Route(f"{v1}/races/{{race}}", self.race),
             Route(f"{v1}/replays", self.replays),
             Route(f"{v1}/replays/{{name}}", self.replay),
@@ -76,18 +89,21 @@ class Api:
     async def game(self, request: Request) -> Response:
         return _json(_described(checked_game(request.path_params["game"])))
 
+    async def races_or_new(self, request: Request) -> Response:
+        return await (self.create if request.method == "POST" else self.races)(request)
+
     async def create(self, request: Request) -> Response:
         opening = _converted(await _body(request, MOST_CREATED_BYTES), Opening)
         game = checked_game(opening.game)
-        options = _checked({"limit_ms": game.limit_ms, **opening.options}, Options)
-        room = await self._hall.create(game, opening.variant, opening.seed, options)
+        options = _checked({"options": {"limit_ms": game.limit_ms, **opening.options}}, Chosen).options
+        room = await self._hall.create(game, _variant(game, opening.variant), opening.seed, options)
         header = room.race.header
         created = _json({"race": header.race, "link": self._link(request, header.race), "header": header}, status=201)
         created.headers["Location"] = f"/api/v1/races/{header.race}"
         return created
 
     async def races(self, request: Request) -> Response:
-        listing = _checked(dict(request.query_params), Listing)
+        listing = _asked(request, Listing)
         races = [
             {
                 "race": race.id,
@@ -108,7 +124,7 @@ class Api:
         return _json(sight.view(room.race, None, self._hall.clock.now(), header=True))
 
     async def replays(self, request: Request) -> Response:
-        search = _checked(dict(request.query_params), Search)
+        search = _asked(request, Search)
         found = await self._hall.archive.search(search)
         following = found[-1].ended_at if len(found) == search.limit else None
         return _json({"replays": found, "next": following})
@@ -123,7 +139,7 @@ class Api:
             raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
         tag = f'"sha256-{sha256(text).hexdigest()}-{form}"'
         headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
-        if tag in request.headers.get("if-none-match", ""):
+        if _has(request, tag):
             return Response(status_code=304, headers=headers)
         data = text if form == "json" else await asyncio.to_thread(lambda: wire.encode(read(text), "msgpack"))
         return Response(data, media_type=MEDIA[form], headers=headers)
@@ -201,22 +217,43 @@ def _json(content: object, status: int = 200) -> Response:
 def _form(request: Request) -> tuple[str, Form]:
     """The race that a replay's name asks for, and the form: by suffix, else by Accept."""
     name: str = request.path_params["name"]
-    race, _, suffix = name.partition(".")
+    race, dot, suffix = name.partition(".")
     if suffix == "json":
         return race, "json"
     if suffix == "msgpack":
         return race, "msgpack"
-    if suffix:
+    if dot:
         raise Refused("not-found", "Replays are there as .json and .msgpack.")
-    accepted = request.headers.get("accept", "*/*")
-    if any(kind in accepted for kind in ("application/json", "application/*", "*/*")):
-        return race, "json"
-    if "msgpack" in accepted:
-        return race, "msgpack"
-    raise Refused("not-acceptable", "Replays are there as application/json and application/vnd.msgpack.")
+    accepted = ",".join(request.headers.getlist("accept")) or "*/*"
+    likings = {form: max(_liking(accepted, kind) for kind in kinds) for form, kinds in ACCEPTED.items()}
+    best = max(likings, key=lambda form: likings[form])
+    if not likings[best]:
+        raise Refused("not-acceptable", "Replays are there as application/json and application/vnd.msgpack.")
+    return race, best
+
+
+def _liking(accepted: str, kind: str) -> float:
+    """How much a client likes a media type, 0 to 1, by the nearest of the ranges that it accepts."""
+    ranges = ("*/*", "application/*", kind)
+    near, liking = -1, 0.0
+    for part in accepted.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        quality = next((piece.removeprefix("q=") for piece in parameters if piece.startswith("q=")), "1")
+        if name in ranges and QUALITY.fullmatch(quality) and ranges.index(name) >= near:
+            near, liking = ranges.index(name), float(quality)
+    return liking
+
+
+def _has(request: Request, tag: str) -> bool:
+    """Whether the client says that it has what goes by this entity tag."""
+    tags = {known.strip().removeprefix("W/") for known in request.headers.get("if-none-match", "").split(",")}
+    return tag in tags or "*" in tags
 
 
 async def _body(request: Request, most: int) -> bytes:
+    stated = request.headers.get("content-length", "")
+    if stated.isdecimal() and float(stated) > most:
+        raise Refused("too-large", f"The body has at most {most} bytes.")
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -232,8 +269,21 @@ def _converted(data: bytes, kind: type[T]) -> T:
         raise Refused("bad-request", f"{error}") from error
 
 
-def _checked(values: dict[str, Any], kind: type[T]) -> T:
+def _checked(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T:
     try:
-        return msgspec.convert(values, kind, strict=not all(isinstance(value, str) for value in values.values()))
+        return msgspec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as error:
         raise Refused("bad-request", f"{error}.") from error
+
+
+def _asked(request: Request, kind: type[T]) -> T:
+    """What the query of an address asks for."""
+    return _checked(dict(request.query_params), kind, strict=False)
+
+
+def _variant(game: type[Game], variant: dict[str, str | bool]) -> dict[str, str | bool]:
+    """The choices of a variant that are not the defaults. Raises Refused("bad-request") for what the game has not."""
+    for option in variant:
+        if option not in game.options:
+            raise Refused("bad-request", f"{game.title} has no option {option!r}.")
+    return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
