@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
     """What came back over HTTP."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     """By their names in lower case."""
     body: bytes
 
@@ -61,7 +61,7 @@ def request(server: Server, method: str, target: str, body: bytes | None = None,
     connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
     try:
         connection.putrequest(method, target, skip_host="Host" in headers, skip_accept_encoding=True)
-        if body is not None and "Content_Length" not in headers:
+        if body is not None and headers.keys().isdisjoint({"Content_Length", "Transfer_Encoding"}):
             connection.putheader("Content-Length", str(len(body)))
         for name, value in headers.items():
             connection.putheader(name.replace("_", "-"), value)
