@@ -107,6 +107,7 @@ async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((settings.host, settings.port))
+        listening.listen()  # here, where a port that another server is about to take is an error and not a hang
         server = uvicorn.Server(config)
         announcing = asyncio.ensure_future(_announce(server, listening))
         # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
