@@ -72,7 +72,7 @@ def quiet_uvicorn() -> None:
 
 
 async def serve(settings: Settings, master_key: bytes) -> None:
-    """Serves until a signal comes. Raises StoreError, UnfitStoreError or Refused where it cannot begin or go on."""
+    """Serves until a signal comes. Raises what ``main`` tells where it cannot begin or go on."""
     if settings.redis_url:
         await _serve(settings, settings.redis_url, master_key)
         return
@@ -106,8 +106,11 @@ async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
     )
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((settings.host, settings.port))
-        listening.listen()  # here, where a port that another server is about to take is an error and not a hang
+        try:
+            listening.bind((settings.host, settings.port))
+            listening.listen()  # here, where a port that another server is about to take is an error and not a hang
+        except OSError as error:
+            raise SettingsError(f"Nothing can listen on {settings.host} port {settings.port}: {error}") from error
         server = uvicorn.Server(config)
         announcing = asyncio.ensure_future(_announce(server, listening))
         # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
