@@ -317,12 +317,16 @@ async def test_a_short_absence_is_waited_for(redis_url: str) -> None:
         await store.close()
 
 
-async def test_who_stops_waiting_does_not_stop_the_writing(log: RaceLog) -> None:
+async def test_who_stops_waiting_stops_neither_the_writing_nor_others(log: RaceLog) -> None:
+    other = _first_entry(1)
+    assert await log.create(other.race.header, first(other.race.header))
     writing = asyncio.create_task(append(log, 1, 3))
+    others = asyncio.create_task(log.append(other.race.id, first(other.race.header), other.entries))
     await asyncio.sleep(0)
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
+    await asyncio.wait_for(others, 5)
     await append(log, 4, 4)
     await holds(log, ENTRIES[:4])
 
