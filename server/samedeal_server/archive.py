@@ -103,7 +103,10 @@ class Archive:
         (key,) = wanted or [ENDED]
         races = _texts(await self._store.ask("ZREVRANGEBYSCORE", key, newest, "-inf", "LIMIT", 0, search.limit))
         texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
-        return [wire.decode(text, "json", Ended) for text in texts if text]
+        if expired := [race for race, text in zip(races, texts, strict=True) if text is None]:
+            await self._store.insist("ZREM", key, *expired)
+            return await self.search(search)
+        return [wire.decode(text, "json", Ended) for text in texts]
 
 
 def _replay(race: str) -> str:
