@@ -360,8 +360,11 @@ async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis)
         room = await finished(parts)
         ttls = [redis.ttl(f"{kind}:{{{room.race.id}}}") for kind in ("replay", "ended")]
         assert all(3 * 86_400 - 60 < ttl <= 3 * 86_400 for ttl in ttls)
-        redis.delete(f"ended:{{{room.race.id}}}", f"replay:{{{room.race.id}}}")
-        assert await parts.archive.search(Search()) == []
+        newer = [await finished(parts) for _ in range(3)]
+        redis.delete(*(f"ended:{{{expired.race.id}}}" for expired in newer))
+        for search in (Search(limit=1), Search(game="corners", limit=1)):
+            assert [ended.race for ended in await parts.archive.search(search)] == [room.race.id]
+        assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1
 
 
 async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -> None:
