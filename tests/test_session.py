@@ -38,7 +38,7 @@ def strict(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server that is quick to lose its patience."""
     log = tmp_path_factory.mktemp("strict") / "log"
     limits = {"hello_timeout_ms": "400", "rate": "100", "burst": "20", "connections_per_address": "3"}
-    with NotedServer(store_url, log, **limits).start() as running:
+    with NotedServer(store_url, log, public_url="https://Race.Example", **limits).start() as running:
         yield running
 
 
@@ -669,6 +669,22 @@ async def test_pages_of_other_sites_may_not_play(server: NotedServer) -> None:
     for origin in [*foreign, "http://127.0.0.1", "http://[", "", "file://", f"http://a@127.0.0.1:{server.port}"]:
         status, problem = await refused_at_the_door(server, additional_headers={"Origin": origin})
         assert (status, problem["code"]) == (403, "foreign-page"), origin
+
+
+async def test_pages_at_the_public_address_may_play(strict: NotedServer) -> None:
+    async with await Line.open(strict, "json", "ada", origin="https://race.example") as line:
+        assert isinstance(await line.ask("ping"), m.Pong)
+    for origin in ("http://race.example", "https://race.example:81", "https://race.example.evil.example"):
+        assert (await refused_at_the_door(strict, additional_headers={"Origin": origin}))[0] == 403
+
+
+async def test_connections_are_not_logged_one_by_one(server: NotedServer) -> None:
+    before = server.log
+    async with await Line.open(server, "json", "ada") as line:
+        await line.ask("ping")
+    await refused_at_the_door(server, subprotocols=[Subprotocol("chat")])
+    assert server.get("/healthz")[0] == 200
+    assert server.log == before
 
 
 async def test_only_known_subprotocols_are_spoken(server: NotedServer) -> None:
