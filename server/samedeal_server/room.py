@@ -21,6 +21,8 @@ It is asked again whenever the race has moved on before the log took the events.
 
 AGAIN_S = 1.0
 """How soon a deed that is due is tried again while the store is away."""
+PATIENCE_S = 1.8
+"""How long a wish may take, what went before it included, until whoever waits is told that the store is away."""
 
 
 class Listener(Protocol):
@@ -72,13 +74,20 @@ class Room:
         self.remind()
 
     async def submit(self, proposal: Proposal) -> Race:
-        """The race once what is proposed is in the log. Raises Refused; then nothing was changed.
+        """The race once what is proposed is in the log. Raises Refused.
 
-        Whoever waits here may be cancelled; the writing goes on.
+        Whoever waits here may be cancelled: what is being written goes on, and what is not begun is not begun. After
+        "store-unavailable" nobody knows which it was; to propose the same again is safe.
         """
+        if self._closing:
+            raise Refused("race-over" if self.race.closed else "store-unavailable")
         wish = _Wish(proposal)
         self._wishes.put_nowait(wish)
-        return await wish.settled
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return await wish.settled
+        except TimeoutError:
+            raise Refused("store-unavailable") from None
 
     def remind(self) -> None:
         """Has the room look whether anything is due."""
@@ -132,11 +141,14 @@ class Room:
                 for wish in wishes:
                     wish.settle(error)
             self._set_timer()
+        while not self._wishes.empty():
+            self._wishes.get_nowait().settle(Refused("store-unavailable"))
 
     async def _grant(self, wishes: Sequence[_Wish]) -> None:
         while True:
             if self._doubtful:
                 await self._reconcile()
+            wishes = [wish for wish in wishes if not wish.settled.cancelled()]
             race, made, outcomes = self._imagined(wishes)
             try:
                 if made:
