@@ -146,17 +146,17 @@ class Room:
 
     async def _grant(self, wishes: Sequence[_Wish]) -> None:
         while True:
-            if self._doubtful:
-                await self._reconcile()
-            wishes = [wish for wish in wishes if not wish.settled.cancelled()]
-            race, made, outcomes = self._imagined(wishes)
             try:
+                if self._doubtful:
+                    await self._reconcile()
+                wishes = [wish for wish in wishes if not wish.settled.cancelled()]
+                race, made, outcomes = self._imagined(wishes)
                 if made:
                     await self._log.append(self.race.id, self.race.digest, made)
             except (Behind, Lost):
                 self._doubtful = True
-                continue
-            break
+            else:
+                break
         if made:
             self._advance(race, made)
         for wish, outcome in zip(wishes, outcomes, strict=True):
@@ -195,19 +195,22 @@ class Room:
                 listener.heard(race, news)
 
     async def _reconcile(self) -> None:
-        """Makes memory and log agree. Raises Refused("store-unavailable"), and then they may still differ."""
-        n, digest = await self._log.head(self.race.id)
-        if n < self.race.n:
-            await self._write_again(n)
-        elif n > self.race.n or digest != self.race.digest:
-            news = await self._log.read(self.race.id, after=self.race.n)
+        """Makes memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
+        known = self.race  # what follows may come in while the log is asked
+        n, digest = await self._log.head(known.id)
+        if n < known.n:
+            await self._write_again(n, digest)
+        elif n > known.n:
+            news = await self._log.read(known.id, after=known.n)
             try:
-                self._advance(self.race.after_all(news), news)
+                self._advance(known.after_all(news), news)
             except Refused:
                 await self._start_over()
+        elif digest != known.digest:
+            await self._start_over()
         self._doubtful = False
 
-    async def _write_again(self, n: int) -> None:
+    async def _write_again(self, n: int, digest: str) -> None:
         """The log ends at `n`, -1 for no log: the race was archived by another process, or the store lost its tail."""
         untouched = Race.opened(self.race.header, self.race.secret)
         if n < 0:
@@ -217,17 +220,24 @@ class Room:
                 self._advance(self.race.after_all(news), news)
                 return
             await self._log.create(self.race.header, untouched.digest)
-        logger.error("race %s: the store lost what came after entry %d; it is written again", self.race.id, max(n, 0))
-        lost = self._entries[max(n, 0) :]
-        if lost:
-            await self._log.append(self.race.id, self._entries[n - 1].h if n > 0 else untouched.digest, lost)
+            await self._archive.opened(self.race.header)
+            n, digest, self._due_at = 0, untouched.digest, None
+        before = self._entries[n - 1].h if n else untouched.digest
+        if digest != before:
+            await self._start_over()
+            return
+        logger.error("race %s: the store lost what came after entry %d; it is written again", self.race.id, n)
+        if lost := self._entries[n:]:
+            await self._log.append(self.race.id, before, lost)
 
     async def _start_over(self) -> None:
         """Another writer, who did not know this memory's tail, has continued the log: the log is the truth."""
         logger.error("race %s: another writer has continued the log from an older point", self.race.id)
         entries = await self._log.read(self.race.id)
-        self.race, self._entries = Race.opened(self.race.header, self.race.secret), []
-        self._advance(self.race.after_all(entries), entries)
+        untouched = Race.opened(self.race.header, self.race.secret)
+        race = untouched.after_all(entries)
+        self.race, self._entries = untouched, []
+        self._advance(race, entries)
 
     async def _note_due(self) -> None:
         """Keeps the archive's list in step: the finished race as its replay, a live one by when it is due."""
