@@ -23,6 +23,9 @@ AGAIN_S = 1.0
 """How soon a deed that is due is tried again while the store is away."""
 PATIENCE_S = 1.8
 """How long a wish may take, what went before it included, until whoever waits is told that the store is away."""
+NONCES_MS, NONCES_AGAIN_MS = 1_000, 5_000
+"""How long racers have at least to open their nonces, however short the countdown is: from its beginning, and from when
+they can be heard again after an outage."""
 
 
 class Listener(Protocol):
@@ -66,6 +69,7 @@ class Room:
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = False  # whether the finished race is in the archive
         self._closing = False
+        self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
         self._due_at: int | None = None
         self._listeners: set[Listener] = set()
         self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
@@ -87,6 +91,7 @@ class Room:
             async with asyncio.timeout(PATIENCE_S):
                 return await wish.settled
         except TimeoutError:
+            self._deaf_until = self._clock.now()
             raise Refused("store-unavailable") from None
 
     def remind(self) -> None:
@@ -138,6 +143,7 @@ class Room:
                 if not isinstance(error, Refused):
                     logger.exception("race %s: a failure of the server", self.race.id)
                 self._doubtful = True
+                self._deaf_until = self._clock.now()
                 for wish in wishes:
                     wish.settle(error)
             self._set_timer()
@@ -180,7 +186,7 @@ class Room:
                 if not isinstance(error, Refused):
                     logger.exception("race %s: a failure of the server", race.id)
                 outcomes.append(error)
-        while due := _due(race, now):
+        while due := self._due(race, now):
             race, entry = race.extended(now, due)
             made.append(entry)
         return race, made, [race if isinstance(outcome, Race) else outcome for outcome in outcomes]
@@ -256,21 +262,28 @@ class Room:
             self._timer.cancel()
             self._timer = None
         if not self._kept:
-            wait_s = max(0.0, (_due_at(self.race) - self._clock.now()) / 1000)
+            due_at = self._deal_at(self.race) if self.race.stage == "countdown" else _due_at(self.race)
+            wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
             if self._doubtful or self.race.closed:
                 wait_s = max(wait_s, AGAIN_S)
             self._timer = asyncio.get_running_loop().call_later(wait_s, self.remind)
 
+    def _due(self, race: Race, now: int) -> AnyEvent | None:
+        """What must happen now, whoever is there."""
+        if race.closed:
+            return None
+        if race.set_to_go:
+            return Counting()
+        if race.stage == "countdown" and now >= self._deal_at(race):
+            return Dealt()
+        return Closed(secret=race.secret.hex()) if race.finished(now) else None
 
-def _due(race: Race, now: int) -> AnyEvent | None:
-    """What must happen now, whoever is there."""
-    if race.closed:
-        return None
-    if race.set_to_go:
-        return Counting()
-    if race.stage == "countdown" and race.starts_at is not None and now >= race.starts_at:
-        return Dealt()
-    return Closed(secret=race.secret.hex()) if race.finished(now) else None
+    def _deal_at(self, race: Race) -> int:
+        """When the countdown ends. Nobody is scratched for a nonce that there was no time to take in."""
+        starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
+        if race.header.seed is None and not all(seat.nonce for seat in race.roster):
+            return max(starts_at, counting_at + NONCES_MS, self._deaf_until + NONCES_AGAIN_MS)
+        return starts_at
 
 
 def _due_at(race: Race) -> int:
