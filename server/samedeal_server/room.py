@@ -170,7 +170,10 @@ class Room:
         await self._note_due()
 
     def _imagined(self, wishes: Sequence[_Wish]) -> tuple[Race, list[Entry], list[Race | Exception]]:
-        """The race if all wishes are granted that can be, with the entries for the log and each wish's outcome."""
+        """The race if all wishes are granted that can be, with the entries for the log.
+
+        The outcome of each wish is the race just after it: what later ones make of that is theirs.
+        """
         race, made, outcomes = self.race, list[Entry](), list[Race | Exception]()
         now = max(self._clock.now(), race.at)
         for wish in wishes:
@@ -189,7 +192,7 @@ class Room:
         while due := self._due(race, now):
             race, entry = race.extended(now, due)
             made.append(entry)
-        return race, made, [race if isinstance(outcome, Race) else outcome for outcome in outcomes]
+        return race, made, outcomes
 
     def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
         """Takes in what is in the log: the same entries may come twice, from the writing and from the following."""
