@@ -3,9 +3,9 @@
 import click
 import pytest
 
+from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Misused
 from samedeal_cli.parameters import DEAL, DURATION, NAME, RACE, VARIANT, Deal, Link
-from samedeal_cli.settings import server_address
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from samedeal.log import (
     Taken,
     Unreadied,
 )
-from samedeal.race import MOST_MOVES, OPEN_MS, RESTART, UNDO, Race, Run, Standing
+from samedeal.race import MOST_ENTRIES, MOST_MOVES, OPEN_MS, RESTART, UNDO, Race, Run, Standing
 from samedeal.seal import commitment
 
 WINS = msgspec.json.decode((Path(__file__).parent / "vectors.json").read_bytes())["wins"]
@@ -358,6 +358,17 @@ def test_a_racer_makes_only_so_many_moves() -> None:
     for move in ("draw", UNDO, RESTART):
         assert refused(log, Moved(seat=1, move=move)) == "not-allowed"
     play(log, 2, ["draw"])
+
+
+def test_a_seat_has_only_so_much_of_the_log() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    log.say(joined(log, 2))
+    log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MOST_ENTRIES - 1), log.race.seat(2)))
+    log.say(Readied(seat=1))
+    for event in (Unreadied(seat=1), Taken(seat=1)):
+        assert refused(log, event) == "not-allowed"
+    log.say(Readied(seat=2))
 
 
 def test_time_never_runs_backwards() -> None:

@@ -5,8 +5,8 @@ from typing import Final
 CODES: Final[dict[str, tuple[int, str]]] = {
     # code: HTTP status, title
     "bad-message": (400, "The message is well-formed but is not one of the protocol's"),
-    "bad-request": (400, "The request is not understood"),
     "bad-replay": (422, "The replay cannot be read"),
+    "bad-request": (400, "The request is not understood"),
     "bad-token": (401, "The token is missing or unknown"),
     "foreign-page": (403, "Pages of other sites may not play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
@@ -20,8 +20,8 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "not-seated": (403, "You have no seat in this race"),
     "race-full": (409, "All seats are taken"),
     "race-over": (409, "The race is over"),
-    "replay-sealed": (403, "Sealed until the race is over"),
     "replaced": (409, "A newer connection has taken the seat"),
+    "replay-sealed": (403, "Sealed until the race is over"),
     "stale-move": (409, "The move was made from an older position"),
     "store-unavailable": (503, "The store cannot be reached; nothing was changed"),
     "too-large": (413, "The message is too large"),

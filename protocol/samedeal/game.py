@@ -100,15 +100,18 @@ class Game(ABC):
     # What follows from the answers.
 
     @classmethod
+    def check_variant(cls, variant: Variant) -> None:
+        """Raises ValueError for an option that this game has not, or a value that the option has not."""
+        for option, choice in variant.items():
+            if not any(type(choice) is type(value) and choice == value for value in cls.options.get(option, ())):
+                raise ValueError(f"{cls.slug} has no variant {option}={choice}")
+
+    @classmethod
     def from_seed(cls, seed: str, **variant: str | bool) -> Self:
         """The deal of a seed, a text without ``|``. Raises ValueError for other texts and for unknown variants."""
         if "|" in seed:
             raise ValueError("a seed is a text without |")
-        for option, choice in variant.items():
-            if not any(
-                choice is value or (type(choice) is str and choice == value) for value in cls.options.get(option, ())
-            ):
-                raise ValueError(f"{cls.slug} has no variant {option}={choice}")
+        cls.check_variant(variant)
         words = Words(f"{cls.slug}|{seed}")
         while not cls.playable(cards := words.shuffled(cls.pack()), **variant):
             pass

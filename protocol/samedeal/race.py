@@ -37,6 +37,8 @@ OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it may be called off."""
 MOST_MOVES = 5_000
 """How many moves one racer may make in a race, so that no log grows without bound."""
+MOST_ENTRIES = 2 * MOST_MOVES
+"""How many entries may be about one seat: moves, and coming back, and being ready and not ready."""
 
 Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 
@@ -148,6 +150,8 @@ class Seat:
     nonce: str | None = None
     taken: int = 0
     """The number of the entry with which the present connection took the seat."""
+    entries: int = 1
+    """How many entries of the log are about this seat."""
     run: Run | None = None
     """None before the deal, and for good when the racer was scratched."""
 
@@ -175,6 +179,10 @@ class Race:
         game = GAMES.get(header.game)
         if game is None or game.rules != header.rules:
             raise Refused("unsupported-version", f"These are rules that are not known here: {header.rules}.")
+        try:
+            game.check_variant(header.variant)
+        except ValueError as error:
+            raise Refused("unsupported-version", f"This is not known here: {error}.") from error
         if commitment(header.race, secret) != header.commitment:
             raise Refused("bad-replay", "The secret is not the one that was committed to.")
         return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
@@ -365,8 +373,11 @@ class Race:
         return seat, seat.run
 
     def _seated(self, seat: Seat) -> Self:
+        """The race with one seat as an entry has made it."""
+        if seat.entries >= MOST_ENTRIES:
+            raise Refused("not-allowed", "This seat has used up its share of the race's log.")
         at = seat.number - 1
-        return replace(self, seats=(*self.seats[:at], seat, *self.seats[at + 1 :]))
+        return replace(self, seats=(*self.seats[:at], replace(seat, entries=seat.entries + 1), *self.seats[at + 1 :]))
 
     def _standing(self, place: int, seat: Seat) -> Standing:
         run = seat.run

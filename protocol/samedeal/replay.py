@@ -69,7 +69,7 @@ class Replay(Record, frozen=True, kw_only=True):
 
     def races(self) -> Iterator[Race]:
         """The race before the first entry and after each, checked in folding. Raises Refused where it does not hold."""
-        return accumulate(self.entries, Race.after, initial=_opened(self))
+        return accumulate(self.entries, Race.after, initial=Race.opened(self.header, self.secret))
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -134,15 +134,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-def _opened(replay: Replay) -> Race:
-    """The race before its first entry, of a game that is known in the variant that the header names."""
-    race = Race.opened(replay.header, replay.secret)
-    for option, choice in replay.header.variant.items():
-        if choice not in race.game.options.get(option, ()):
-            raise Refused("unsupported-version", f"This is a variant that is not known here: {option}={choice}.")
-    return race
-
-
 def _numbering(replay: Replay) -> Iterator[Failure]:
     at = replay.header.opened_at
     for position, entry in enumerate(replay.entries, start=1):
@@ -159,7 +150,7 @@ def _folding(replay: Replay) -> Iterator[Failure]:
     """Everything that takes the secret: without it, or past the first refusal, the rest cannot be checked."""
     last = len(replay.entries)
     try:
-        race = _opened(replay)
+        race = Race.opened(replay.header, replay.secret)
     except Refused as refused:
         fact = "rules" if refused.code == "unsupported-version" else "commitment" if replay.closed else "complete"
         yield fact, None if fact == "rules" else last, refused.text

@@ -22,9 +22,9 @@ OF_CLIENTS: Final = frozenset({"SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"})
 Count = Annotated[int, Meta(ge=1)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
-StoreUrl = Annotated[str, Meta(pattern=r"^(rediss?://[^/]|unix:///)\S*$")]
-PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$")]
-Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$")]
+StoreUrl = Annotated[str, Meta(pattern=r"^(rediss?://[^/]|unix:///)\S*$(?!\n)")]
+PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
+Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 
 
 class SettingsError(Exception):

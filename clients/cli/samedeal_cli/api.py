@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from samedeal.log import Header
 from samedeal.race import Standing
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.settings import is_local
 
 T = TypeVar("T")
 BASE = "/api/v1"

@@ -39,9 +39,9 @@ from samedeal.messages import (
 from samedeal.race import Standing
 from samedeal.seal import nonce_commitment
 from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
+from samedeal_cli.addresses import is_local
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.settings import is_local
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 PATIENCE_S = 300.0

@@ -9,8 +9,8 @@ import click
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
+from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Failure
-from samedeal_cli.settings import server_address
 
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")

@@ -20,10 +20,11 @@ from samedeal.race import RESTART, Race, Run
 from samedeal.replay import MOST_BYTES, UNCHECKED, Fact, Replay, read
 from samedeal.replay import verify as verified
 from samedeal_cli import screen, transcript
+from samedeal_cli.addresses import server_address
 from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.parameters import DURATION
-from samedeal_cli.settings import Settings, examples, server_address
+from samedeal_cli.settings import Settings, examples
 from samedeal_cli.transcript import clock, happening, in_ascii, printable, since_start
 
 

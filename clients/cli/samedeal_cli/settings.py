@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
-from samedeal_cli.failure import Failure, Misused
-
-DEFAULT_SERVER = "http://127.0.0.1:8640"
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+from samedeal_cli.addresses import DEFAULT_SERVER, server_address
+from samedeal_cli.failure import Failure
 
 
 @dataclass(frozen=True)
@@ -72,24 +69,6 @@ def state_dir() -> Path:
 def demo_file() -> Path:
     """Where a running demo says where it is: a JSON object with ``url``."""
     return state_dir() / "demo.json"
-
-
-def server_address(text: str) -> str:
-    """A server's address as given by a person. Raises Misused for what cannot be one."""
-    address = (text if "://" in text else f"http://{text}").rstrip("/")
-    try:
-        parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) and not parts.query
-    except ValueError:
-        good = False
-    if not good:
-        raise Misused(f"{text!r} is no server's address; it looks like {DEFAULT_SERVER}")
-    return address
-
-
-def is_local(server: str) -> bool:
-    """Whether a server is on this machine, so that no proxy lies between."""
-    return urlsplit(server).hostname in LOOPBACK
 
 
 def examples(*lines: str) -> str:
