@@ -324,8 +324,8 @@ async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) 
         assert await found(player="player-1") == await found(player="player-2") == names
         assert await found(player="player-3") == []
         assert await found(limit=2) == names[:2]
-        assert await found(before=corners.race.at) == []
-        assert await found(before=gallery.race.at, limit=1) == [again.race.id]
+        assert await found(before=corners.race.id) == []
+        assert await found(before=gallery.race.id, limit=1) == [again.race.id]
         with pytest.raises(Refused) as refused:
             await found(game="corners", player="player-1")
         assert refused.value.code == "bad-request"

@@ -126,7 +126,7 @@ class Api:
     async def replays(self, request: Request) -> Response:
         search = _asked(request, Search)
         found = await self._hall.archive.search(search)
-        following = found[-1].ended_at if len(found) == search.limit else None
+        following = found[-1].race if len(found) == search.limit else None
         return _json({"replays": found, "next": following})
 
     async def replay(self, request: Request) -> Response:

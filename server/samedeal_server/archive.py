@@ -33,8 +33,8 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
     """A public id."""
     deal: str | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
-    before: int | None = None
-    """Only races that ended before this time, in ms: the `next` of the page before."""
+    before: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    """Only races that stand behind this one in the list: the `next` of the page before."""
 
 
 class Archive:
@@ -66,7 +66,7 @@ class Archive:
     # Finished races.
 
     async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Keeps a closed race as its replay, and takes it from the live ones. A cancelled one is not listed."""
+        """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
         id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries)), "json")
         ended = wire.encode(Ended(id_, race.header.game, race.deal, race.at, race.standings()), "json")
         for key, text in ((_replay(id_), replay), (_ended(id_), ended)):
@@ -75,7 +75,6 @@ class Archive:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
                 await self._store.insist("ZADD", key, race.at, id_)
-        await self.forget(id_)
 
     async def forget(self, race: str) -> None:
         """Takes a race from the live ones."""
@@ -95,13 +94,22 @@ class Archive:
         return None if text is None else read(text)
 
     async def search(self, search: Search) -> list[Ended]:
-        """Finished races, the newest first. Raises Refused("bad-request") for two of game, player and deal at once."""
+        """Finished races, the newest first.
+
+        Raises Refused("bad-request") for two of game, player and deal at once, Refused("not-found") if the race to go
+        on from is not in the list.
+        """
         wanted = [f"{ENDED}:{by}:{value}" for by in ("game", "player", "deal") if (value := getattr(search, by))]
         if len(wanted) > 1:
             raise Refused("bad-request", "A search is by game, by player or by deal.")
-        newest = "+inf" if search.before is None else f"({search.before}"
         (key,) = wanted or [ENDED]
-        races = _texts(await self._store.ask("ZREVRANGEBYSCORE", key, newest, "-inf", "LIMIT", 0, search.limit))
+        first = 0
+        if search.before is not None:
+            rank: int | None = await self._store.ask("ZREVRANK", key, search.before)
+            if rank is None:
+                raise Refused("not-found", f"No race {search.before!r} is in this list.")
+            first = rank + 1
+        races = _texts(await self._store.ask("ZREVRANGE", key, first, first + search.limit - 1))
         texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
         if expired := [race for race, text in zip(races, texts, strict=True) if text is None]:
             await self._store.insist("ZREM", key, *expired)

@@ -10,7 +10,7 @@ from samedeal import seal
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.log import Header, Options
+from samedeal.log import Entry, Header, Options
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
@@ -104,15 +104,18 @@ class Hall:
 
     async def _open(self, race: str) -> Room:
         header = await self._log.header(race)
+        entries: Sequence[Entry]
         if header is not None:
-            entries = await self._log.read(race)
+            entries, kept = await self._log.read(race), False
+            secret = seal.secret(self._master_key, race, header.salt)
         elif (replay := await self.archive.replay(race)) is not None:
-            header, entries = replay.header, list(replay.entries)
+            header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
         else:
             raise Refused("not-found", "There is no such race.")
-        opened = Race.opened(header, seal.secret(self._master_key, race, header.salt))
-        room = self._rooms[race] = Room(opened.after_all(entries), entries, self._log, self.archive, self.clock)
-        return room
+        if race not in self._rooms:  # whoever created it may have been quicker
+            found = Race.opened(header, secret).after_all(entries)
+            self._rooms[race] = Room(found, entries, self._log, self.archive, self.clock, kept=kept)
+        return self._rooms[race]
 
     # What goes on in the background.
 

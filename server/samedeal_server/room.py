@@ -61,13 +61,22 @@ def _heeded(settled: "asyncio.Future[Race]") -> None:
 class Room:
     """One race, its log so far, and its listeners. One task of its own does all the writing."""
 
-    def __init__(self, race: Race, entries: Sequence[Entry], log: RaceLog, archive: Archive, clock: Clock) -> None:
-        """`race` as it stands after `entries`, all that the log had when it was read."""
+    def __init__(
+        self,
+        race: Race,
+        entries: Sequence[Entry],
+        log: RaceLog,
+        archive: Archive,
+        clock: Clock,
+        *,
+        kept: bool = False,
+    ) -> None:
+        """`race` as it stands after `entries`, all that the log has, or the archive, if that has `kept` the race."""
         self.race = race
         self._entries = list(entries)
         self._log, self._archive, self._clock = log, archive, clock
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
-        self._kept = False  # whether the finished race is in the archive
+        self._kept = kept
         self._closing = False
         self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
         self._due_at: int | None = None
@@ -255,6 +264,7 @@ class Room:
             if not self._kept:
                 await self._archive.keep(race, self._entries)
                 await self._log.discard(race.id)
+                await self._archive.forget(race.id)
                 self._kept = True
         elif (due_at := _due_at(race)) != self._due_at:
             await self._archive.due(race.id, due_at)
