@@ -302,6 +302,19 @@ async def test_nobody_is_anybody_by_a_wrong_token(server: NotedServer, form: wir
         assert (again.player, again.name, again.token) == (welcome.player, "ada", None)
 
 
+async def test_a_program_may_show_its_token_in_the_handshake(server: NotedServer, form: wire.Form) -> None:
+    async with await Line.open(server, form) as line:
+        welcome = await line.ask("hello", name="ada")
+    assert isinstance(welcome, m.Welcome)
+    async with await Line.open(server, form, additional_headers={"Authorization": f"Bearer {welcome.token}"}) as line:
+        again = await line.ask("hello")
+        assert isinstance(again, m.Welcome)
+        assert (again.player, again.token) == (welcome.player, None)
+    async with await Line.open(server, form, additional_headers={"Authorization": "Bearer sd_nobody"}) as line:
+        assert refused(await line.ask("hello"), "bad-token")
+        assert await line.close_code() == 4003
+
+
 @pytest.mark.parametrize(
     "asked",
     [

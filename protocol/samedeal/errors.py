@@ -23,7 +23,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "replaced": (409, "A newer connection has taken the seat"),
     "replay-sealed": (403, "Sealed until the race is over"),
     "stale-move": (409, "The move was made from an older position"),
-    "store-unavailable": (503, "The store cannot be reached; nothing was changed"),
+    "store-unavailable": (503, "The store cannot be reached; the request may be sent again"),
     "too-large": (413, "The message is too large"),
     "too-many": (429, "Too many requests"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),

@@ -51,6 +51,8 @@ class Session:
     """Reads requests one after another, and has one task that does all the sending."""
 
     def __init__(self, socket: WebSocket, form: wire.Form, hall: Hall, guests: Guests, settings: Settings) -> None:
+        scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
+        self._bearer = bearer if scheme.lower() == "bearer" else None
         self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
         self._guest: Guest | None = None
         self._room: Room | None = None
@@ -173,8 +175,9 @@ class Session:
             raise Refused("bad-message", "Hello is said once.")
         token: str | None = None
         self._away = True
-        if hello.token is not None:
-            guest = await self._guests.known(hello.token)
+        known_by = hello.token or (self._bearer if hello.name is None else None)
+        if known_by is not None:
+            guest = await self._guests.known(known_by)
         elif hello.name is not None:
             guest, token = await self._guests.welcome(hello.name)
         else:
