@@ -255,6 +255,25 @@ async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
     assert "no-such-race-1 is overdue" in caplog.text
 
 
+async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url, started=True) as parts:
+        bad, good = await opened(parts), await opened(parts)
+        await until(lambda: redis.zcard("races:due") == 2)
+        redis.xadd(f"race:{{{bad.race.id}}}:log", {"e": '[1,1,{"t":"unheard-of"}]', "h": "0" * 64}, id="1-0")
+        redis.hset(f"race:{{{bad.race.id}}}:head", mapping={"n": 1, "h": "0" * 64})
+        redis.zadd("races:due", {bad.race.id: 1})
+        async with process(redis_url, started=True) as other:
+            assert (await other.hall.room(good.race.id)).race.n == 0
+            await good.submit(seat_for(1))
+            there = await other.hall.room(good.race.id)
+            await until(lambda: there.race.n == 1)
+            assert good.race.id in [race.id for race in await other.hall.listed(10)]
+            with pytest.raises(Refused) as refused:
+                await other.hall.room(bad.race.id)
+            assert refused.value.code == "unsupported-version"
+            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 1)
+
+
 async def test_a_process_follows_what_another_does(redis_url: str) -> None:
     async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
         mine = await opened(here)
@@ -349,7 +368,7 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
         await room.submit(seat_for(1))
     async with process(redis_url, clock=Later) as after:
         again = await after.hall.room(room.race.id)
-        await until(lambda: again.idle)
+        await until(lambda: again.race.closed and again.idle)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
         assert await after.archive.search(Search()) == await after.archive.search(Search(player="player-1")) == []

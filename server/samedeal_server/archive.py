@@ -1,5 +1,6 @@
 """The archive: finished races as replays, by id, game, player, deal and time; and which live races are due when."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -75,6 +76,8 @@ class Archive:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
                 await self._store.insist("ZADD", key, race.at, id_)
+                if self._expiry:
+                    await self._store.insist("EXPIRE", key, self._expiry[1])
 
     async def forget(self, race: str) -> None:
         """Takes a race from the live ones."""
@@ -91,7 +94,7 @@ class Archive:
 
     async def replay(self, race: str) -> Replay | None:
         text = await self.text(race)
-        return None if text is None else read(text)
+        return None if text is None else await asyncio.to_thread(read, text)
 
     async def search(self, search: Search) -> list[Ended]:
         """Finished races, the newest first.
@@ -109,12 +112,13 @@ class Archive:
             if rank is None:
                 raise Refused("not-found", f"No race {search.before!r} is in this list.")
             first = rank + 1
-        races = _texts(await self._store.ask("ZREVRANGE", key, first, first + search.limit - 1))
-        texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
-        if expired := [race for race, text in zip(races, texts, strict=True) if text is None]:
+        while True:
+            races = _texts(await self._store.ask("ZREVRANGE", key, first, first + search.limit - 1))
+            texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
+            expired = [race for race, text in zip(races, texts, strict=True) if text is None]
+            if not expired:
+                return [wire.decode(text, "json", Ended) for text in texts]
             await self._store.insist("ZREM", key, *expired)
-            return await self.search(search)
-        return [wire.decode(text, "json", Ended) for text in texts]
 
 
 def _replay(race: str) -> str:

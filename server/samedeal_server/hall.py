@@ -11,7 +11,7 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.log import Entry, Header, Options
-from samedeal.race import Race
+from samedeal.race import OPEN_MS, Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.log import RaceLog
@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
 SWEPT_EVERY_S = 2
+UNREADABLE_AGAIN_MS = 60_000
 
 
 class Hall:
@@ -74,10 +75,15 @@ class Hall:
                 options=options,
             )
             opened = Race.opened(header, secret)
-            if not await self.archive.has(race) and await self._log.create(header, opened.digest):
+            if await self.archive.has(race) or await self._log.header(race):
+                continue
+            await self.archive.due(race, header.opened_at + OPEN_MS)  # first: no race is left that nobody looks after
+            if await self._log.create(header, opened.digest):
                 break
         await self.archive.opened(header)
-        return self._rooms.setdefault(race, Room(opened, [], self._log, self.archive, self.clock))
+        if race not in self._rooms:  # whoever asked for the list may have been quicker
+            self._rooms[race] = Room(opened, [], self._log, self.archive, self.clock)
+        return self._rooms[race]
 
     async def room(self, race: str) -> Room:
         """The room of a race, live or finished. Raises Refused("not-found") for one that is not there."""
@@ -97,9 +103,10 @@ class Hall:
             try:
                 races.append((await self.room(race)).race)
             except Refused as refused:
-                if refused.code != "not-found":
+                if refused.code == "store-unavailable":
                     raise
-                await self.archive.forget(race)
+                if refused.code == "not-found":
+                    await self.archive.forget(race)
         return races
 
     async def _open(self, race: str) -> Room:
@@ -112,8 +119,9 @@ class Hall:
             header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
         else:
             raise Refused("not-found", "There is no such race.")
+        # In a thread: a long log takes seconds to fold, and others play meanwhile.
+        found = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         if race not in self._rooms:  # whoever created it may have been quicker
-            found = Race.opened(header, secret).after_all(entries)
             self._rooms[race] = Room(found, entries, self._log, self.archive, self.clock, kept=kept)
         return self._rooms[race]
 
@@ -124,7 +132,9 @@ class Hall:
             try:
                 cursors = {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
                 for race, entries in (await self._log.follow(cursors)).items():
-                    if room := self._rooms.get(race):
+                    if entries is None:
+                        await self._drop(race)
+                    elif room := self._rooms.get(race):
                         room.follow(entries)
             except Refused:
                 await asyncio.sleep(SWEPT_EVERY_S / 10)
@@ -143,18 +153,26 @@ class Hall:
                     await self._look_after(race)
             except Refused as refused:
                 logger.warning("looking after overdue races: %s", refused.text)
-            except Exception:
-                logger.exception("looking after overdue races failed")
             await asyncio.sleep(SWEPT_EVERY_S)
 
     async def _look_after(self, race: str) -> None:
+        """Has an overdue race do what is due. One that cannot be opened is tried later: it must not stop the others."""
         try:
             (await self.room(race)).remind()
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
             logger.error("race %s is overdue and cannot be opened: %s", race, refused.text)
-            await self.archive.forget(race)
+            if refused.code == "not-found":
+                await self.archive.forget(race)
+            else:
+                await self.archive.due(race, self.clock.now() + UNREADABLE_AGAIN_MS)
+
+    async def _drop(self, race: str) -> None:
+        """Lets go of a race whose log goes on in a way that this version cannot read."""
+        logger.error("race %s: its log has an entry that cannot be read here", race)
+        if room := self._rooms.pop(race, None):
+            await room.close()
 
     async def _tell_time(self) -> None:
         while not self._stopping:

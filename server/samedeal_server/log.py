@@ -1,14 +1,16 @@
 """The log in Redis: one stream a race, appended to only at its very end, and read back whole or from a number on."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
 from samedeal.errors import Refused
 from samedeal.log import AnyEvent, Entry, Header, entry_bytes, header_bytes
 from samedeal_server.store import Store, Word
 
+T = TypeVar("T")
 IN_FLIGHT = 4
 """How many group commits of this process may be under way at once."""
 BLOCK_MS = 200
@@ -35,7 +37,7 @@ class _Line(Struct, array_like=True):
     event: AnyEvent
 
 
-class _Run(Struct):
+class _Append(Struct):
     """What one room wants to append, and who waits for it."""
 
     race: str
@@ -51,7 +53,7 @@ class RaceLog:
         self._store = store
         self._create = store.script("create.lua")
         self._append = store.script("append.lua")
-        self._waiting: list[_Run] = []
+        self._waiting: list[_Append] = []
         self._commits: set[asyncio.Task[None]] = set()
 
     async def create(self, header: Header, digest: str) -> bool:
@@ -61,7 +63,7 @@ class RaceLog:
     async def header(self, race: str) -> Header | None:
         """The header of a race, or None where there is no log of it."""
         text = await self._store.ask("HGET", _head(race), "header")
-        return None if text is None else json.decode(text, type=Header)
+        return None if text is None else _read(_header_decoder, text)
 
     async def head(self, race: str) -> tuple[int, str]:
         """The number and digest of the last entry; the number is 0 before the first, and -1 where there is no log."""
@@ -78,20 +80,23 @@ class RaceLog:
         Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if nobody knows whether they
         are in.
         """
-        run = _Run(race, before, entries, asyncio.get_running_loop().create_future())
+        run = _Append(race, before, entries, asyncio.get_running_loop().create_future())
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._commit)
         self._waiting.append(run)
         await run.written
 
-    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry]]:
-        """What comes next in any of the races after the given numbers, waiting up to BLOCK_MS for it."""
+    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry] | None]:
+        """What comes next in any of the races after the given numbers, waiting up to BLOCK_MS for it.
+
+        None stands for what cannot be read by this version.
+        """
         if not cursors:
             await asyncio.sleep(BLOCK_MS / 1000)
             return {}
         ends = (f"{n}-0" for n in cursors.values())
         found = await self._store.ask("XREAD", "BLOCK", BLOCK_MS, "STREAMS", *map(_log, cursors), *ends)
-        return {_race(key): [_entry(fields) for _, fields in entries] for key, entries in found or ()}
+        return {_race(key): _readable(entries) for key, entries in found or ()}
 
     async def discard(self, race: str) -> None:
         """Lets the log of a race that is kept as a replay go after LINGER_S."""
@@ -109,7 +114,7 @@ class RaceLog:
         self._commits.discard(commit)
         self._commit()
 
-    async def _write(self, runs: list[_Run]) -> None:
+    async def _write(self, runs: list[_Append]) -> None:
         keys: list[str] = []
         words: list[Word] = []
         for run in runs:
@@ -119,15 +124,15 @@ class RaceLog:
                 words += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
         try:
             replies = await self._append.insist(keys, words)
-        except Refused as refused:
+        except Exception as error:  # whatever it is, those who wait must hear of it
             for run in runs:
-                _settle(run, refused)
+                _settle(run, error)
             return
         for run, (status, n) in zip(runs, replies, strict=True):
             _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
 
 
-def _settle(run: _Run, failure: Exception | None) -> None:
+def _settle(run: _Append, failure: Exception | None) -> None:
     if run.written.done():
         return
     if failure is None:
@@ -148,9 +153,24 @@ def _race(key: bytes) -> str:
     return key.decode().removeprefix("race:{").removesuffix("}:log")
 
 
-_decoder = json.Decoder(_Line)
+_line_decoder = json.Decoder(_Line)
+_header_decoder = json.Decoder(Header)
+
+
+def _readable(entries: Iterable[tuple[bytes, Mapping[bytes, bytes]]]) -> list[Entry] | None:
+    try:
+        return [_entry(fields) for _, fields in entries]
+    except Refused:
+        return None
 
 
 def _entry(fields: Mapping[bytes, bytes]) -> Entry:
-    line = _decoder.decode(fields[b"e"])
+    line = _read(_line_decoder, fields[b"e"])
     return Entry(line.n, line.at, line.event, fields[b"h"].decode())
+
+
+def _read(decoder: "json.Decoder[T]", text: bytes) -> T:
+    try:
+        return decoder.decode(text)
+    except DecodeError as error:
+        raise Refused("unsupported-version", f"The log of this race cannot be read here: {error}.") from error

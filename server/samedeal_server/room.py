@@ -21,7 +21,7 @@ It is asked again whenever the race has moved on before the log took the events.
 
 AGAIN_S = 1.0
 """How soon a deed that is due is tried again while the store is away."""
-PATIENCE_S = 1.8
+ANSWER_WITHIN_S = 1.8
 """How long a wish may take, what went before it included, until whoever waits is told that the store is away."""
 NONCES_MS, NONCES_AGAIN_MS = 1_000, 5_000
 """How long racers have at least to open their nonces, however short the countdown is: from its beginning, and from when
@@ -79,7 +79,7 @@ class Room:
         self._kept = kept
         self._closing = False
         self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
-        self._due_at: int | None = None
+        self._noted_due_at: int | None = None
         self._listeners: set[Listener] = set()
         self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
         self._timer: asyncio.TimerHandle | None = None
@@ -97,7 +97,7 @@ class Room:
         wish = _Wish(proposal)
         self._wishes.put_nowait(wish)
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await wish.settled
         except TimeoutError:
             self._deaf_until = self._clock.now()
@@ -128,8 +128,8 @@ class Room:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody would miss the room: its race is kept, and nobody listens."""
-        return self._kept and not self._listeners and self._wishes.empty()
+        """Whether nobody would miss the room: nobody listens, and its race is kept or has yet to begin."""
+        return (self._kept or self.race.stage == "open") and not self._listeners and self._wishes.empty()
 
     async def close(self) -> None:
         """Ends the room's work when what is under way is written: a write is never cancelled."""
@@ -239,7 +239,7 @@ class Room:
                 return
             await self._log.create(self.race.header, untouched.digest)
             await self._archive.opened(self.race.header)
-            n, digest, self._due_at = 0, untouched.digest, None
+            n, digest, self._noted_due_at = 0, untouched.digest, None
         before = self._entries[n - 1].h if n else untouched.digest
         if digest != before:
             await self._start_over()
@@ -266,9 +266,9 @@ class Room:
                 await self._log.discard(race.id)
                 await self._archive.forget(race.id)
                 self._kept = True
-        elif (due_at := _due_at(race)) != self._due_at:
+        elif (due_at := _due_at(race)) != self._noted_due_at:
             await self._archive.due(race.id, due_at)
-            self._due_at = due_at
+            self._noted_due_at = due_at
 
     def _set_timer(self) -> None:
         if self._timer:
@@ -278,7 +278,7 @@ class Room:
             due_at = self._deal_at(self.race) if self.race.stage == "countdown" else _due_at(self.race)
             wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
             if self._doubtful or self.race.closed:
-                wait_s = max(wait_s, AGAIN_S)
+                wait_s = AGAIN_S
             self._timer = asyncio.get_running_loop().call_later(wait_s, self.remind)
 
     def _due(self, race: Race, now: int) -> AnyEvent | None:
