@@ -10,6 +10,7 @@ from peers import RACE, Peer, server, view
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
+from samedeal.race import Stage
 from samedeal.replay import verify
 from samedeal.seal import nonce_commitment
 from samedeal_cli import connection as module
@@ -22,7 +23,7 @@ from servers import Server
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BACKOFF_S", 0.01)
     monkeypatch.setattr(module, "LONGEST_BACKOFF_S", 0.05)
-    monkeypatch.setattr(module, "TOO_MANY_S", 0.01)
+    monkeypatch.setattr(module, "NONCE_AGAIN_S", 0.01)
 
 
 async def test_a_move_whose_answer_was_lost_is_sent_again_with_its_old_ply() -> None:
@@ -127,16 +128,76 @@ async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_prog
             assert connection.view.stage == "countdown"
 
 
-async def test_who_is_told_to_be_slower_tries_again_by_itself() -> None:
+@pytest.mark.parametrize("code", module.PASSING)
+async def test_a_nonce_that_could_not_be_taken_just_now_is_sent_again(code: str) -> None:
     async def script(peer: Peer) -> None:
-        await peer.seat()
+        await peer.seat(stage="countdown")
         for _ in range(2):
-            await peer.say(m.Problem.of(Refused("too-many"), (await peer.hear()).id))
-        await peer.say(structs.replace(view(ply=1), re=(await peer.hear()).id))
+            await peer.say(m.Problem.of(Refused(code), (await peer.hear()).id))
+        await peer.say(structs.replace(view("countdown"), re=(await peer.hear()).id))
+        taken.set()
         await peer.hear()
 
+    taken = asyncio.Event()
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+        await asyncio.wait_for(taken.wait(), 5)
+        await asyncio.sleep(0.1)
+    nonces = [message for message in heard if isinstance(message, m.Nonce)]
+    assert len(nonces) == 3
+    assert len({message.nonce for message in nonces}) == 1
+    assert len({message.id for message in nonces}) == 3
+
+
+@pytest.mark.parametrize(("code", "stage"), [("untimely", "countdown"), ("store-unavailable", "running")])
+async def test_a_nonce_that_comes_too_late_is_not_sent_again(code: str, stage: Stage) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="countdown")
+        nonce = await peer.hear()
+        await peer.say(view(stage))
+        await peer.say(m.Problem.of(Refused(code), nonce.id))
+        done.set()
+        await peer.hear()
+
+    done = asyncio.Event()
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+        await asyncio.wait_for(done.wait(), 5)
+        await asyncio.sleep(0.1)
+    assert sum(isinstance(message, m.Nonce) for message in heard) == 1
+
+
+@pytest.mark.parametrize("code", module.PASSING)
+async def test_a_server_that_takes_nobody_in_just_now_is_tried_again_by_who_comes_back(code: str) -> None:
+    async def script(peer: Peer) -> None:
+        if peer.number in (1, 2):
+            request = await peer.hear()
+            if peer.number == 2:
+                await peer.say(m.Welcome(re=request.id, player="p1", name="ada", server="test"))
+                request = await peer.hear()
+            await peer.say(m.Problem.of(Refused(code), request.id))
+            await peer.socket.wait_closed()
+            return
+        await peer.seat(ply=peer.number)
+        if peer.number == 0:
+            peer.socket.transport.abort()
+        await peer.socket.wait_closed()
+
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
-        assert (await connection.move("draw")).n == 2
+        news = aiter(connection)
+        assert isinstance(await anext(news), Lost)
+        back = await asyncio.wait_for(anext(news), 5)
+        assert isinstance(back, Restored)
+        assert back.view.n == 4
+
+
+async def test_a_server_that_takes_nobody_in_at_first_says_so() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.say(m.Problem.of(Refused("store-unavailable", "Not now."), (await peer.hear()).id))
+        await peer.socket.wait_closed()
+
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match=r"^Not now \(store-unavailable\)$"):
+            async with Connection(url, RACE, name="ada"):
+                pass
 
 
 async def test_a_refusal_is_raised_and_changes_nothing() -> None:

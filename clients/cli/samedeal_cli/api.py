@@ -31,7 +31,6 @@ class GameInfo(Struct, frozen=True):
     fanned: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     options: dict[str, tuple[str | bool, ...]] = {}
-    dead_end: str = "stuck"
 
 
 class Games(Struct, frozen=True):
@@ -91,9 +90,8 @@ class _Problem(Struct, frozen=True):
 class Api:
     """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait."""
 
-    def __init__(self, server: str, *, token: str | None = None, timeout: float = 10.0) -> None:
+    def __init__(self, server: str, *, timeout: float = 10.0) -> None:
         self.server = server
-        self._token = token
         self._timeout = timeout
 
     def answers(self) -> bool:
@@ -127,8 +125,6 @@ class Api:
         request = Request(url, data=data, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
         if data is not None:
             request.add_header("Content-Type", "application/json")
-        if self._token:
-            request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with self._opener().open(request, timeout=self._timeout) as response:
                 answer: bytes = response.read()

@@ -50,16 +50,18 @@ ANSWER_S = 15.0
 """How long the server may take to greet."""
 CLOSE_S = 1.0
 """How long the server may take to say goodbye."""
-TOO_MANY_S = 0.5
-"""How long to wait before a request for which one was too quick is sent again."""
+NONCE_AGAIN_S = 0.3
+"""How long to wait before a nonce that the server could not take just now is sent again."""
 _NEWS = 1024
+
+PASSING: Final = ("store-unavailable", "too-many")
+"""The codes of refusals that have nothing to do with what was asked: later it may be granted."""
 
 # The close codes after which nobody need try again, with what they mean.
 FINAL: Final = {
     1009: Failure("the server found a message too large"),
     4001: Failure("the server did not understand this program"),
     4009: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
-    4010: Declined("unsupported-version", "the server speaks another version of the protocol"),
 }
 
 
@@ -85,6 +87,10 @@ News = View | Progress | Lost | Restored
 
 class _TokenUnknown(Declined):
     """The server does not know, or no longer knows, who had this token."""
+
+
+class _NotNow(Declined):
+    """The server could not take one in at the moment."""
 
 
 @dataclass
@@ -139,12 +145,12 @@ class Connection:
         self._news: asyncio.Queue[News | Failure | None] = asyncio.Queue(_NEWS)
         self._socket: ClientConnection
         self._up = False
-        self._nonce_sent = False
+        self._nonce_id: int | None = None  # of the request in which it was sent over this socket
+        self._opening: asyncio.Task[None] | None = None
         self._viewed_at = 0.0
         self._standings_n = -1
         self._moving = asyncio.Lock()
         self._failure: Failure | None = None
-        self._last_problem: Problem | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -156,10 +162,10 @@ class Connection:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._task:
-            self._task.cancel()
+        for task in filter(None, (self._task, self._opening)):
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._task
+                await task
         await self._socket.close()
 
     async def __aiter__(self) -> AsyncIterator[News]:
@@ -188,14 +194,15 @@ class Connection:
 
     async def ask(self, request: Request) -> View:
         """The view that answers a request. While the connection is lost this waits for its return."""
-        for attempt in range(8):
-            try:
-                return await self._asked(request)
-            except Refused as refused:
-                if refused.code != "too-many" or attempt == 7:
-                    raise
-                await asyncio.sleep(TOO_MANY_S * (attempt + 1))
-        raise AssertionError
+        if self._failure:
+            raise self._failure
+        waiting = _Unanswered(request, asyncio.get_running_loop().create_future())
+        self._unanswered[request.id] = waiting
+        try:
+            await self._send(request)
+            return await waiting.answer
+        finally:
+            del self._unanswered[request.id]
 
     @property
     def seat(self) -> int | None:
@@ -248,7 +255,7 @@ class Connection:
         except BaseException:
             await socket.close()
             raise
-        self._socket, self._up, self._nonce_sent = socket, True, False
+        self._socket, self._up, self._nonce_id = socket, True, None
 
     async def _opened(self) -> ClientConnection:
         protocol = next(name for name, form in SUBPROTOCOLS.items() if form == self._form)
@@ -274,8 +281,7 @@ class Connection:
         if isinstance(message, Welcome):
             return message
         if isinstance(message, Problem):
-            kind = _TokenUnknown if message.code == "bad-token" else Declined
-            raise kind(message.code, message.detail)
+            raise _refusal(message)
         raise Unreachable(self.server, "it does not greet as Same Deal does")
 
     def _entrance(self) -> Join | Watch:
@@ -288,7 +294,7 @@ class Connection:
         while True:
             match message := await self._heard(socket):
                 case Problem(re=answered) if answered == re:
-                    raise Declined(message.code, message.detail)
+                    raise _refusal(message)
                 case View():
                     self._take(message)
                     if message.re == re:
@@ -341,7 +347,6 @@ class Connection:
                 self._rank(message.n, message.standings)
                 self._tell(message)
             case Problem():
-                self._last_problem = message
                 self._declined(message)
             case _:
                 pass
@@ -366,6 +371,8 @@ class Connection:
         return waiting is not None
 
     def _declined(self, problem: Problem) -> None:
+        if problem.re is not None and problem.re == self._nonce_id and problem.code in PASSING:
+            self._opening = asyncio.create_task(self._open_again())
         waiting = self._unanswered.get(problem.re) if problem.re is not None else None
         if not waiting or waiting.answer.done():
             return
@@ -379,20 +386,15 @@ class Connection:
 
     async def _open_nonce(self) -> None:
         """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way."""
-        if self.view.stage == "countdown" and self.view.seat is not None and not self._nonce_sent:
-            self._nonce_sent = True
-            await self._send(Nonce(id=next(self._ids), nonce=self._nonce.hex()))
+        if self.view.stage == "countdown" and self.view.seat is not None and self._nonce_id is None:
+            self._nonce_id = next(self._ids)
+            await self._send(Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
 
-    async def _asked(self, request: Request) -> View:
-        if self._failure:
-            raise self._failure
-        waiting = _Unanswered(request, asyncio.get_running_loop().create_future())
-        self._unanswered[request.id] = waiting
-        try:
-            await self._send(request)
-            return await waiting.answer
-        finally:
-            del self._unanswered[request.id]
+    async def _open_again(self) -> None:
+        """Open it once more after a pause: who has not opened it when the cards are dealt is not dealt to."""
+        await asyncio.sleep(NONCE_AGAIN_S)
+        self._nonce_id = None
+        await self._open_nonce()
 
     async def _send(self, request: Request) -> None:
         """Send if there is a socket; what is not answered is sent again when there is one."""
@@ -413,7 +415,7 @@ class Connection:
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
             try:
                 return await self._attach()
-            except Unreachable:
+            except (Unreachable, _NotNow):
                 if time.monotonic() > until:
                     raise
         raise AssertionError
@@ -459,6 +461,12 @@ class Connection:
     def _nonce(self) -> bytes:
         """The same for the same seat: kept nowhere, so that nothing has to be kept."""
         return hmac_digest(self._nonce_key, f"{self.server}|{self.race}|{self.welcome.player}".encode(), "sha256")
+
+
+def _refusal(problem: Problem) -> Declined:
+    """Why one was not let in."""
+    kind = _TokenUnknown if problem.code == "bad-token" else _NotNow if problem.code in PASSING else Declined
+    return kind(problem.code, problem.detail)
 
 
 def _why(socket: ClientConnection) -> str:
