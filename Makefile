@@ -1,4 +1,4 @@
-# make demo    play at once                               make demo ARGS="--once --json"
+# make demo    play at once                               make demo ARGS="--once --speed 50 --json"
 # make test    all tests                                   make test ARGS="-k deal"
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make clean   remove everything that was made

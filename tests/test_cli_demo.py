@@ -17,6 +17,7 @@ from samedeal.catalogue import GAMES
 from samedeal.replay import read, verify
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+README = EXAMPLES.parent / "README.md"
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 
 
@@ -214,6 +215,23 @@ def test_the_examples_race_against_each_other(address: str, environment: dict[st
         replay = read(result.stdout.encode())
         assert all(fact.holds for fact in verify(replay))
         assert all(standing.bot and standing.home for standing in replay.standings)
+
+
+def test_the_program_of_the_readme_plays_a_race_to_its_end(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    program = tmp_path / "bot.py"
+    snippet = README.read_text().partition("```python\nimport json")[2].partition("```")[0]
+    program.write_text(f"import json{snippet}")
+    race = opened(address)
+    bots = [
+        started(environment, *SAMEDEAL, "bot", race, "--as", name, "--exec", f"{sys.executable} {program}")
+        for name in ("ann", "ben")
+    ]
+    for bot in bots:
+        out, err = bot.communicate(timeout=60)
+        assert bot.returncode == 0, out + err
+        assert "Traceback" not in err
 
 
 def test_a_program_that_ends_early_resigns_and_its_words_are_passed_on(
