@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -135,8 +136,9 @@ def test_a_demo_that_is_killed_leaves_no_process(environment: dict[str, str]) ->
             time.sleep(0.1)
 
 
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_stopped(
-    environment: dict[str, str],
+    stop: int, environment: dict[str, str]
 ) -> None:
     with demo(environment, "--speed", 50) as process:
         said = first_screen(process)
@@ -145,14 +147,26 @@ def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_sto
         assert address["pid"] == process.pid
         with urlopen(f"{address['url']}/healthz") as answer:
             assert answer.status == 200
-        race = said["in a terminal"].removeprefix("samedeal join ")
-        assert said["for a friend"] == f"samedeal join {address['url']}/r/{race}"
+        command, _, race = said["in a terminal"].rpartition(" join ")
+        assert shutil.which(command.split()[0], path=environment["PATH"])
+        assert said["for a friend"] == f"{command} join {address['url']}/r/{race}"
         # Other commands find the demo without being told where it is.
         assert run(environment, "ls", "races").returncode == 0
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(stop)
         assert process.wait(20) == 0
     assert not state(environment).exists()
     assert_nothing_left(environment)
+
+
+def test_a_program_may_take_the_seat_that_is_offered(environment: dict[str, str]) -> None:
+    with demo(environment, "--speed", 50) as process:
+        race = first_screen(process)["for a program"].split()[-3]
+        result = run(environment, "bot", race, "--speed", 100, "--json")
+        assert result.returncode == 0, result.stderr
+        standings = json.loads(result.stdout)["standings"]
+        assert len(standings) == 3
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
 
 
 def test_a_second_demo_takes_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
@@ -203,7 +217,10 @@ def test_the_examples_race_against_each_other(address: str, environment: dict[st
     under = [f"{sys.executable} {EXAMPLES / 'random_bot.py'}", EXAMPLES / "random_bot.sh"]
     races = [opened(address, slug) for slug in ("kings-in-the-corners", "the-edge")]
     bots = [
-        *(started(environment, *SAMEDEAL, "bot", races[0], "--exec", command) for command in under),
+        *(
+            started(environment, *SAMEDEAL, "bot", races[0], "--as", name, "--exec", command)
+            for name, command in zip(("py", "sh"), under, strict=True)
+        ),
         started(environment, *SAMEDEAL, "bot", races[1], "--speed", 100),
         started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, races[1]),
     ]

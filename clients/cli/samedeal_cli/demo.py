@@ -30,7 +30,7 @@ from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Declined, Failure, Misused, Unverified
 from samedeal_cli.screen import cells
-from samedeal_cli.settings import Settings, demo_file, examples
+from samedeal_cli.settings import Settings, demo_file, examples, program
 from samedeal_cli.transcript import clock, in_ascii, results
 
 PORT: Final = 8640
@@ -96,19 +96,22 @@ def demo(
 ) -> int:
     """Start a server and a race against bots, here and now.
 
-    The server and all it knows are thrown away at the end. With --once it needs no terminal: a check that everything
-    works. --save takes the ending of FILE for its form, .json or .msgpack.
+    Ctrl-C or q stops it; the server and all it knows are thrown away then. With --once it needs no terminal: a check
+    that everything works. --save takes the ending of FILE for its form, .json or .msgpack.
     """
     _check_installed()
     if once and bots < 2:
         raise Misused("a race without you takes two bots or more")
     if settings.json and not once:
         raise Misused("--json goes with --once")
+    if save and not save.parent.is_dir():
+        raise Misused(f"{save.parent}: there is no such folder")
     plan = Plan(game, bots, speed, seed, save)
     try:
         if once:
             return asyncio.run(_once(settings, plan, port))
-        asyncio.run(_live(settings, plan, port, lan))
+        with suppress(KeyboardInterrupt):  # the way to stop it
+            asyncio.run(_live(settings, plan, port, lan))
         settings.say("stopped, and nothing of it is left")
     except asyncio.CancelledError:
         # SIGTERM: everything has been cleaned up. A demo ends no other way, so that is as it should be.
@@ -292,7 +295,12 @@ class BotRace:
     @property
     def bots(self) -> str:
         """The bots by name."""
-        return " and ".join(standing.name for standing in self.standings if standing.bot)
+        return " and ".join(standing.name for standing in self.standings if standing.seat in self._own)
+
+    @property
+    def _own(self) -> set[int | None]:
+        """The seats of the bots: programs of guests are bots too, but not ours."""
+        return {connection.seat for connection in self.connections}
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -307,9 +315,10 @@ class BotRace:
         people = [standing for standing in self.standings if not standing.bot]
         return self.stage in ("countdown", "running") and any(not standing.done for standing in people)
 
-    def somebody_is_ready(self) -> bool:
-        people = [standing for standing in self.standings if not standing.bot]
-        return bool(people) and all(standing.outcome == "ready" for standing in people)
+    def guests_are_ready(self) -> bool:
+        """Whether somebody came, a person or a program, and all who came are ready."""
+        guests = [standing for standing in self.standings if standing.seat not in self._own]
+        return bool(guests) and all(standing.outcome == "ready" for standing in guests)
 
 
 async def _opened(server: Server, plan: Plan, **options: int) -> BotRace:
@@ -326,7 +335,7 @@ async def _played(
     *,
     pause: Pause,
     moves: int = 400,
-    with_people: bool = False,
+    with_guests: bool = False,
 ) -> Replay:
     """Have bots sit down and play to the end; then the replay, verified and held against what they were told."""
     async with AsyncExitStack() as stack:
@@ -334,7 +343,7 @@ async def _played(
             connection = Connection(server.url, race.id, name=name, bot=True)
             race.connections.append(await stack.enter_async_context(connection))
         race.seated = True
-        ready = race.somebody_is_ready if with_people else lambda: True
+        ready = race.guests_are_ready if with_guests else lambda: True
         players = (
             play(connection, RandomPlayer(moves=moves), pause=pause, ready_when=ready)
             for connection in race.connections
@@ -376,7 +385,10 @@ async def _checked(server: Server, race: BotRace) -> Replay:
 
 
 def _save(replay: Replay, path: Path) -> None:
-    path.write_bytes(wire.encode(replay, "msgpack" if path.suffix == ".msgpack" else "json"))
+    try:
+        path.write_bytes(wire.encode(replay, "msgpack" if path.suffix == ".msgpack" else "json"))
+    except OSError as error:
+        raise Misused(f"{path}: {error.strerror}") from error
 
 
 @contextmanager
@@ -484,7 +496,7 @@ class Show:
     async def _host(self, race: BotRace) -> None:
         names = (*NAMES, *NAMES)[-self._plan.bots - 1 : -1]
         pause = thinking(self._plan.speed)
-        self._tell_end(race, await _played(self._server, race, names, pause=pause, with_people=True))
+        self._tell_end(race, await _played(self._server, race, names, pause=pause, with_guests=True))
         self._invite()
 
     async def _attend(self) -> None:
@@ -548,11 +560,11 @@ class Show:
         self._say("")
         self._say(f"  your race       {race.title} · {race.id} · {'sealed deal' if seed is None else f'seed {seed}'}")
         self._say(f"                  {race.bots} are seated and start when you are ready")
-        self._say(f"  in a terminal   samedeal join {race.id}")
-        self._say(f"  for a friend    samedeal join {self._server.link}/r/{race.id}")
+        self._say(f"  in a terminal   {program()} join {race.id}")
+        self._say(f"  for a friend    {'samedeal' if self._lan else program()} join {self._server.link}/r/{race.id}")
         if not self._lan:
             self._say("                  (on this machine; --lan opens it to the whole network)")
-        self._say(f"  for a program   samedeal bot {race.id} --exec ./mybot")
+        self._say(f"  for a program   {program()} bot {race.id} --exec ./mybot")
         self._say("")
         if self._interactive:
             back = self._mine and self._mine.somebody_races()
@@ -566,7 +578,7 @@ class Show:
         self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
         for line in results(replay.standings):
             self._say(line)
-        self._say(f"    samedeal replay {race.id}")
+        self._say(f"    {program()} replay {race.id}")
 
     def _say(self, line: str) -> None:
         if self._away:

@@ -1,6 +1,7 @@
 """Settings: what holds for every command, from flags and the environment."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -55,6 +56,16 @@ class Settings:
         """Chatter: on standard error, and not at all with ``-q``."""
         if not self.quiet:
             click.echo(text, err=True)
+
+
+def program() -> str:
+    """How this program is called from here: by its name if the shell finds it, otherwise by its path."""
+    if shutil.which("samedeal"):
+        return "samedeal"
+    path = Path(sys.executable).with_name("samedeal")
+    if not path.exists():
+        return f"{sys.executable} -m samedeal_cli.main"
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def state_dir() -> Path:
