@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from samedeal import messages as m
 from samedeal import seal
 from samedeal.catalogue import GAMES
-from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned
+from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race import RESTART, UNDO, Race
 from samedeal.replay import Replay, verify
 from servers import Racer, Server
@@ -54,6 +54,8 @@ class Try:
     n: int = 0
     """The newest entry by the time of the acknowledgement."""
     refused: str | None = None
+    joined: int = 0
+    """The newest entry when the connection took the seat on which this was asked for last."""
 
 
 @dataclass
@@ -83,7 +85,7 @@ class Persistent(Racer):
         self.losses: list[int | None] = []
         """The close code of every connection that was lost, None for one that broke."""
         self.unavailable = 0
-        self.resumed_at = 0.0
+        self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
         """The answer that settles it: a View, or a Problem other than the store's being away."""
@@ -137,7 +139,7 @@ class Persistent(Racer):
                     promise = seal.nonce_commitment(self.race, self.nonce)
                     answer = await super().ask(m.Join, race=self.race, commitment=promise)
                     if isinstance(answer, m.View):
-                        self.history.player, self.resumed_at = self.player, time.monotonic()
+                        self.history.player, self._joined = self.player, answer.n
                         return answer
                     assert isinstance(answer, m.Problem)
                     assert answer.code == "store-unavailable", answer
@@ -152,7 +154,10 @@ class Persistent(Racer):
 
     async def settle(self, attempt: Try) -> Try:
         """Asks for a move until it is known what comes of it."""
-        answer = await self.ask(m.Move, move=attempt.move, ply=attempt.ply)
+        try:
+            answer = await self.ask(m.Move, move=attempt.move, ply=attempt.ply)
+        finally:
+            attempt.joined = self._joined
         if isinstance(answer, m.View):
             attempt.n = answer.n
         else:
@@ -386,9 +391,16 @@ def _unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
             placed.append((attempt, n))
             if not attempt.seen < n <= attempt.n:
                 yield f"out of place: {player} ply {attempt.ply} is entry {n}, not after {attempt.seen} by {attempt.n}"
-        asked = {(attempt.ply, attempt.move) for attempt in its if not attempt.refused}
-        for extra in sorted(set(enumerate(found)) - asked):
-            yield f"in the log, and nobody asked for it: {player} ply {extra[0]}, {extra[1]}"
+        asked: dict[tuple[int, str], list[Try]] = defaultdict(list)
+        for attempt in its:
+            if not attempt.refused:
+                asked[attempt.ply, attempt.move].append(attempt)
+        takings = [entry.n for entry in _of(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
+        for ply, move in enumerate(found):
+            if not asked[ply, move]:
+                yield f"in the log, and nobody asked for it: {player} ply {ply}, {move}"
+            elif all(any(attempt.joined < n < log[ply].n for n in takings) for attempt in asked[ply, move]):
+                yield f"from a connection that had been replaced: {player} ply {ply}, {move}"
     if any(logs.values()):
         yield "somebody moved who is not known"
     yield from _disordered(placed)

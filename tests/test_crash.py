@@ -27,7 +27,7 @@ from campaign import (
 from finished import NAMES, SECRET, Logged, nonce, opened
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
-from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned
+from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race import Race
 from samedeal.replay import Replay
 from samedeal.seal import nonce_commitment
@@ -349,6 +349,18 @@ def test_the_check_finds_what_nobody_did() -> None:
     assert faults(replay, histories) == ["somebody resigned who did not say so"]
     assert "others have joined than those who are known" in faults(replay, histories[1:])
     assert "somebody moved who is not known" in faults(replay, histories[1:])
+
+
+def test_the_check_finds_a_move_from_a_connection_that_had_been_replaced() -> None:
+    replay, _ = raced()
+    events: list[AnyEvent] = [entry.event for entry in replay.entries]
+    position = moves_in(events)[10]
+    taken = rewritten(replay, [*events[:position], Taken(seat=1), *events[position:]])
+    histories = told(taken)
+    assert kinds(faults(taken, histories)) == {"from a connection that had been replaced"}
+    for attempt in histories[0].tries[5:]:
+        attempt.joined = position + 1
+    assert faults(taken, histories) == []
 
 
 def test_the_check_counts_the_cards_itself() -> None:
