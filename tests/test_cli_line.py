@@ -233,8 +233,6 @@ def test_refusals_have_their_code_and_exit_with_4(
         monkeypatch.setenv(name, environment[name])
     for args, code in (
         (["join", "no-such-race"], "not-found"),
-        (["new", "snap"], "not-found"),
-        (["new", "corners", "--limit", "1ms"], "bad-request"),
         (["new", "corners", "--variant", "cap=off"], "bad-request"),
     ):
         assert main.exit_code(args) == 4

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from samedeal.catalogue import GAMES
 from samedeal_cli import connection, guests
 from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, main
@@ -64,7 +65,8 @@ def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.Cap
     assert main.exit_code([*args, "--server", NOBODY]) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == f"samedeal: {NOBODY} cannot be reached: Connection refused\n"
+    hint = "start a server with samedeal serve, or try samedeal demo"
+    assert err == f"samedeal: nothing answers at {NOBODY}: {hint}\n"
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,19 @@ def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.Cap
         (["--nope"], "No such option"),
         (["new"], "Missing argument 'GAME'"),
         (["new", "corners", "--limit", "soon"], "'soon' is no duration"),
+        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of bounds: a race lasts 1 s to 2 h"),
+        (["new", "corners", "--limit", "99999999m"], "a race lasts 1 s to 2 h"),
+        (["solo", "corners", "--limit", "1ms"], "a race lasts 1 s to 2 h"),
+        (["new", "corners", "--start-delay", "10h"], "'--start-delay': '10h' is out of bounds: a countdown lasts 0 s"),
+        (["new", "corners", "--max", "x"], "'--max': 'x' is no number"),
+        (["new", "corners", "--seed", ""], "a seed has 1 to 128 characters"),
+        (["new", "chess"], "'chess' is no game; the games are corner-stones"),
+        (["solo", "chess"], "'chess' is no game"),
+        (["solo", "corners:"], "the seed is missing"),
+        (["rules", "chess"], "'chess' is no game"),
+        (["rules"], "Missing argument 'GAME'"),
+        (["ls"], "Missing argument '{races|replays}'"),
+        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: there is no such folder"),
         (["new", "corners", "--deal", "gallery:1"], "the deal gallery:1 is not one of corners"),
         (["new", "corners", "--deal", "corners:1", "--seed", "2"], "give one of them"),
         (["join", "no race"], "is no race"),
@@ -128,6 +143,34 @@ def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert out.startswith("Corners: build each corner up in suit")
     assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in out
+    assert all(move in out for move in ("undo", "restart"))
+    assert main.exit_code(["rules", "the-edge", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["slug"] == "the-edge"
+    assert document["text"].startswith("The Edge: fill the grid")
+    assert "draw" in document["moves"][0]
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_rules_keep_to_the_width_of_the_terminal(
+    slug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for columns, width in (("60", 60), ("300", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main.exit_code(["rules", slug]) == 0
+        out = capsys.readouterr().out
+        assert width - 20 < max(map(len, out.splitlines())) <= width
+        assert f"    {GAMES[slug].layout.strip().splitlines()[0]}\n" in out
+
+
+def test_a_list_on_a_narrow_terminal_has_a_line_for_each_fact(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main.exit_code(["games", "-q", "--server", NOBODY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[6:9] == ["corners", "  Corners", "  48 cards, 6 min; variant refill=stock|waste"]
+    assert max(map(len, lines)) <= 60
 
 
 def test_a_reader_that_goes_is_no_failure() -> None:

@@ -45,6 +45,8 @@ def test_no_races(text: str) -> None:
 def test_deals() -> None:
     assert DEAL.convert("corners:42", None, None) == Deal("corners", "42")
     assert DEAL.convert("corners:a:b", None, None) == Deal("corners", "a:b")
+    with pytest.raises(click.BadParameter, match="the seed is missing"):
+        DEAL.convert("corners:", None, None)
     for text in ("corners", "corners:", ":42"):
         with pytest.raises(click.BadParameter, match="looks like corners:42"):
             DEAL.convert(text, None, None)

@@ -144,6 +144,7 @@ def test_verify_says_in_one_line_that_a_file_is_no_replay(data: bytes, file: Pat
     document = json.loads(run("verify", file, "--json").stdout)
     assert document["ok"] is False
     assert document["code"] == "bad-replay"
+    assert ("the file is empty" in document["detail"]) == (data == b"")
 
 
 def test_a_file_that_is_not_there_is_a_wrong_command_line() -> None:
@@ -155,7 +156,7 @@ def test_a_race_is_asked_of_the_server() -> None:
     assert run("verify", "calm-otter-42").exit_code == 3
     result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
     assert result.exit_code == 3
-    assert "http://127.0.0.1:9 cannot be reached" in result.stderr
+    assert "nothing answers at http://127.0.0.1:9: start a server with samedeal serve" in result.stderr
 
 
 @pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
@@ -200,6 +201,9 @@ def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
     result = run("export", file, "-o", tmp_path / "race.pdf")
     assert result.exit_code == 2
     assert "json, msgpack, txt" in result.stderr
+    result = run("export", file, "-o", tmp_path / "nowhere" / "race.json")
+    assert result.exit_code == 2
+    assert result.stderr == f"samedeal: {tmp_path}/nowhere/race.json: No such file or directory\n"
 
 
 def test_a_log_that_does_not_hold_has_no_score_sheet(file: Path) -> None:
@@ -240,6 +244,8 @@ def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     assert "home 1" in result.stdout
     assert run("replay", file, "--at", 0).stdout.startswith("ada · before the first move\n")
     assert run("replay", file, "--at", 999).exit_code == 2
+    result = run("replay", file, "--at", "x")
+    assert (result.exit_code, "'--at': 'x' is no number" in result.stderr) == (2, True)
     assert run("replay", file, "--seat", 3).exit_code == 2
 
 
@@ -278,7 +284,14 @@ def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
     assert run("deal", f"{slug}:42").stdout.startswith(f"{game.title} · deal {slug}:42\n")
 
 
-@pytest.mark.parametrize("code", ["corners", "corners:", "poker:42", ":42", "corners:4|2"])
+def test_colours_that_are_asked_for_come_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[" in run("deal", "corners:42", "--color", "always").stdout
+    assert "\x1b[" not in run("deal", "corners:42").stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in run("deal", "corners:42").stdout
+
+
+@pytest.mark.parametrize("code", ["corners", "corners:", "poker:42", ":42", "corners:4|2", "corners:" + 129 * "a"])
 def test_deal_needs_a_code(code: str) -> None:
     result = run("deal", code)
     assert result.exit_code == 2

@@ -143,7 +143,9 @@ def test_an_empty_cell_cannot_be_removed() -> None:
 
 @pytest.mark.parametrize("move", ["", "e1", "a5", "a1+", "+a1", "a1+b2-", "a1--", "A1", "undo", " a1", "a1+e9", "-"])
 def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(TheEdge.from_seed("1"), move).startswith(f"{move!r} is no move of The Edge")
+    said = refusal(TheEdge.from_seed("1"), move)
+    assert said.startswith(f"{move!r} is no move of The Edge")
+    assert all(written in said for written in ("a2+b3+d1", "order of the alphabet", "c2-", "draw"))
 
 
 def test_a_face_card_drawn_without_a_free_cell_loses_at_once() -> None:

@@ -43,6 +43,11 @@ class Grid(Game):
     """
     largest_group: ClassVar[int] = len(CELLS)
     """How many cards may be removed together."""
+    writing: ClassVar[str] = (
+        "a cell such as b2 places the card in hand, a2+b3 removes a pair, its cells in the order of the alphabet, "
+        "c2- a ten."
+    )
+    """How moves are written."""
 
     @classmethod
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
@@ -88,10 +93,7 @@ class Grid(Game):
         return "The next card is drawn by itself."
 
     def _why_no_move(self, move: Move) -> str:
-        return (
-            f"{move!r} is no move of {self.title}: "
-            "a cell such as b2 places the card in hand, a2+b3 removes two cards together, c2- a ten."
-        )
+        return f"{move!r} is no move of {self.title}: {self.writing}"
 
     def _why_not_place(self, hand: Card, cell: str) -> str:
         if self.table[cell]:

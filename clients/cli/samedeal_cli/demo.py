@@ -29,6 +29,7 @@ from samedeal_cli.api import Api, Opened
 from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Declined, Failure, Misused, Unverified
+from samedeal_cli.parameters import SEED
 from samedeal_cli.screen import cells
 from samedeal_cli.settings import Settings, demo_file, examples, program
 from samedeal_cli.transcript import clock, in_ascii, results
@@ -78,7 +79,7 @@ def serve(host: str | None, port: int | None, redis: str | None, data_dir: str |
 @click.option("--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="How fast.")
 @click.option("--game", type=click.Choice(list(GAMES)), default="corners", show_default=True, help="What is played.")
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
-@click.option("--seed", help="Makes the deals open ones, with this seed.")
+@click.option("--seed", type=SEED, metavar="TEXT", help="Makes the deals open ones, with this seed.")
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save a replay.")
 @click.option("--once", is_flag=True, help="Run one race of the bots, say how it ended, and stop.")
 @click.option("--lan", is_flag=True, help="Let others in the same network in.")

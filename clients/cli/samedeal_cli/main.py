@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 import click
 
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, Declined, Failure, Misused
 from samedeal_cli.settings import global_options
 
@@ -70,11 +71,11 @@ class Main(click.Group):
             return 0
         except click.UsageError as error:
             hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
-            misused = Misused(error.format_message().rstrip(".") + hint)
+            misused = Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
             misused.show()
             return misused.exit_code
         except click.ClickException as error:
-            Failure(error.format_message()).show()
+            Failure(_with_a_way_out(error.format_message())).show()
             return error.exit_code
         except SystemExit as end:
             # click ends so when it could not write, with a wrapper of its own for standard output.
@@ -96,6 +97,14 @@ def _reader_gone() -> int:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     return READER_GONE
+
+
+def _with_a_way_out(message: str) -> str:
+    """What to do where no server runs on this machine; any other message as it is."""
+    server, _, why = message.partition(" cannot be reached: ")
+    if why != "Connection refused" or not is_local(server):
+        return message
+    return f"nothing answers at {server}: start a server with samedeal serve, or try samedeal demo"
 
 
 def _explained(error: Exception) -> Failure:

@@ -7,12 +7,14 @@ from urllib.parse import urlsplit
 
 import click
 
+from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Failure
 
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+LONGEST_SEED: Final = 128
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 
 
@@ -32,17 +34,33 @@ class Deal:
     seed: str
 
 
+class Number(click.IntRange):
+    """A whole number within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
+            self.fail(f"{value!r} is no number, or too long a one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Duration(click.ParamType[int]):
-    """Milliseconds, written such as ``20m``, ``90s``, ``1m30s`` or ``500ms``."""
+    """Milliseconds, written such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, perhaps within bounds."""
 
     name = "duration"
+
+    def __init__(self, least: int = 0, most: int | None = None, bounds: str = "") -> None:
+        """`bounds` says in words what the bounds are."""
+        self._least, self._most, self._bounds = least, most, bounds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value).strip().lower()
         parts = _PART.findall(text)
         if not parts or "".join(number + unit for number, unit in parts) != text:
             self.fail(f"{value!r} is no duration; write 20m, 90s, 1m30s or 500ms.", param, ctx)
-        return round(sum(float(number) * _UNITS[unit] for number, unit in parts))
+        ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        if ms < self._least or (self._most is not None and ms > self._most):
+            self.fail(f"{value!r} is out of bounds: {self._bounds}.", param, ctx)
+        return round(ms)
 
 
 class RaceLink(click.ParamType[Link]):
@@ -74,9 +92,48 @@ class DealCode(click.ParamType[Deal]):
         if isinstance(value, Deal):
             return value
         game, colon, seed = str(value).partition(":")
-        if not colon or not game or not seed:
+        if not colon or not game:
             self.fail(f"{value!r} is no deal code; it looks like corners:42.", param, ctx)
-        return Deal(game, seed)
+        if not seed:
+            self.fail(f"{value!r} is no deal code: the seed is missing; it looks like corners:42.", param, ctx)
+        return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
+
+
+class GameName(click.ParamType[str]):
+    """One of the games."""
+
+    name = "game"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in GAMES:
+            self.fail(f"{value!r} is no game; the games are {', '.join(GAMES)}.", param, ctx)
+        return str(value)
+
+
+class Seed(click.ParamType[str]):
+    """The text that an open deal follows from."""
+
+    name = "seed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        seed = str(value)
+        if not 1 <= len(seed) <= LONGEST_SEED:
+            self.fail(f"a seed has 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
+        if re.search(r"[|\x00-\x1f\x7f]", seed):
+            self.fail("a seed may contain neither | nor control characters.", param, ctx)
+        return seed
+
+
+class GameOrDeal(click.ParamType[tuple[str, str | None]]):
+    """A game, and a seed if it is a deal code."""
+
+    name = "game or deal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
+        if ":" not in str(value):
+            return GAME.convert(value, param, ctx), None
+        meant = DEAL.convert(value, param, ctx)
+        return meant.game, meant.seed
 
 
 class PlayerName(click.ParamType[str]):
@@ -104,3 +161,22 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
 
 
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
+LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
+DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
+GAME, SEED, GAME_OR_DEAL = GameName(), Seed(), GameOrDeal()
+
+limit_option = click.option(
+    "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"
+)
+undo_option = click.option(
+    "--undo", type=click.Choice(["on", "off"]), help="Whether moves may be taken back.  [default: on]"
+)
+variant_option = click.option(
+    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
+)
+
+
+def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
+    """The options of a race as the server takes them: those that were chosen."""
+    chosen = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
+    return {option: value for option, value in chosen.items() if value is not None}

@@ -13,7 +13,16 @@ from samedeal_cli import guests
 from samedeal_cli.api import Api
 from samedeal_cli.connection import Connection
 from samedeal_cli.line import Boards, LineMode
-from samedeal_cli.parameters import NAME, RACE, Link
+from samedeal_cli.parameters import (
+    GAME_OR_DEAL,
+    NAME,
+    RACE,
+    Link,
+    limit_option,
+    race_options,
+    undo_option,
+    variant_option,
+)
 from samedeal_cli.settings import Settings, examples
 
 as_option = click.option(
@@ -59,16 +68,29 @@ def watch(settings: Settings, race: Link, name: str | None, boards: Boards | Non
     play(settings, race.server or settings.address, race.race, name=name, boards=boards, watching=True)
 
 
-@click.command(epilog=examples("samedeal solo corners", "samedeal solo corners:42"))
-@click.argument("what", metavar="GAME|DEAL")
+@click.command(epilog=examples("samedeal solo corners", "samedeal solo corners:42 --limit 30m"))
+@click.argument("what", type=GAME_OR_DEAL, metavar="GAME|DEAL")
+@limit_option
+@undo_option
+@variant_option
 @as_option
 @board_option
 @click.pass_obj
-def solo(settings: Settings, what: str, name: str | None, boards: Boards | None) -> None:
+def solo(
+    settings: Settings,
+    what: tuple[str, str | None],
+    limit: int | None,
+    undo: str | None,
+    variants: tuple[tuple[str, str | bool], ...],
+    name: str | None,
+    boards: Boards | None,
+) -> None:
     """Play alone against the clock: a sealed deal of a game, or the deal that a code names."""
-    game, colon, seed = what.partition(":")
-    options = {"max_racers": 1, "unlisted": True, "start_delay_ms": 0 if seed else 1000}
-    wish: dict[str, object] = {"game": game, "options": options, **({"seed": seed} if colon else {})}
+    game, seed = what
+    options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
+    wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
+    if seed is not None:
+        wish["seed"] = seed
     opened = Api(settings.address).open_race(wish)
     play(settings, settings.address, opened.race, name=name, ready=True, boards=boards)
 

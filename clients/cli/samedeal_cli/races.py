@@ -1,7 +1,11 @@
 """Races and games: the commands ``new``, ``games``, ``rules`` and ``ls``; and who one is, ``whoami`` and ``logout``."""
 
+import shutil
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from textwrap import indent, wrap
+from typing import Final
 
 import click
 import msgspec
@@ -11,22 +15,41 @@ from samedeal.game import Game
 from samedeal_cli import guests
 from samedeal_cli.api import Api, GameInfo, Games, Opened, Races, Replays
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.parameters import DEAL, DURATION, NAME, VARIANT, Deal
+from samedeal_cli.parameters import (
+    DEAL,
+    DELAY,
+    GAME,
+    NAME,
+    SEED,
+    Deal,
+    Number,
+    limit_option,
+    race_options,
+    undo_option,
+    variant_option,
+)
 from samedeal_cli.settings import Settings, examples
+
+WIDEST: Final = 100
+"""How wide a text gets at most."""
+ROW: Final = 74
+"""How wide a terminal has to be for a row of a list; on a narrower one each item gets a line."""
 
 
 @click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
-@click.argument("game")
+@click.argument("game", type=GAME, metavar="GAME")
 @click.option("--deal", type=DEAL, metavar="CODE", help="Race an open deal, the one that a code names.")
-@click.option("--seed", metavar="TEXT", help="Race an open deal, made from any text.")
-@click.option("--limit", type=DURATION, metavar="TIME", help="How long it lasts.  [default: as suits the game]")
-@click.option("--start-delay", type=DURATION, metavar="TIME", help="How long the countdown lasts.  [default: 5s]")
-@click.option("--max", "most", type=click.IntRange(1, 32), metavar="N", help="How many may race.  [default: 8]")
+@click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal, made from any text.")
+@limit_option
+@click.option(
+    "--start-delay", type=DELAY, metavar="TIME", help="How long the countdown lasts, 0s to 60s.  [default: 5s]"
+)
+@click.option("--max", "most", type=Number(1, 32), metavar="N", help="How many may race.  [default: 8]")
 @click.option("--unlisted", is_flag=True, help="Leave it out of the lists.")
-@click.option("--undo", type=click.Choice(["on", "off"]), help="Whether moves may be taken back.  [default: on]")
+@undo_option
 @click.option(
     "--attempts",
-    type=click.IntRange(0, 1000),
+    type=Number(0, 1000),
     metavar="N",
     help="How often one may try.  [default: no limit]",
 )
@@ -35,9 +58,7 @@ from samedeal_cli.settings import Settings, examples
     type=click.Choice(["progress", "after", "open"]),
     help="What onlookers see before the end: counts, nothing, or tables too.  [default: progress]",
 )
-@click.option(
-    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
-)
+@variant_option
 @click.option("--join", "joining", is_flag=True, help="Take a seat at once.")
 @click.option("--as", "name", type=NAME, metavar="NAME", help="Who to be, with --join.")
 @click.pass_obj
@@ -62,20 +83,16 @@ def new(
         raise Misused("--deal and --seed both say what to deal; give one of them")
     if deal and deal.game != game:
         raise Misused(f"the deal {deal.game}:{deal.seed} is not one of {game}")
-    chosen = {
-        "limit_ms": limit,
-        "start_delay_ms": start_delay,
-        "max_racers": most,
-        "unlisted": unlisted or None,
-        "undo": None if undo is None else undo == "on",
-        "attempts": attempts,
-        "spectators": spectators,
-    }
-    wish: dict[str, object] = {
-        "game": game,
-        "variant": dict(variants),
-        "options": {option: value for option, value in chosen.items() if value is not None},
-    }
+    options = race_options(
+        limit,
+        undo,
+        start_delay_ms=start_delay,
+        max_racers=most,
+        unlisted=unlisted or None,
+        attempts=attempts,
+        spectators=spectators,
+    )
+    wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if deal or seed:
         wish["seed"] = deal.seed if deal else seed
     api = Api(settings.address)
@@ -107,22 +124,34 @@ def games(settings: Settings) -> None:
         click.echo(data)
         return
     for game in known:
-        click.echo(f"{game.slug:<22} {game.title:<22} {game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}")
+        counts = f"{game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}"
+        _print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
 
 
 @click.command(epilog=examples("samedeal rules corners", "samedeal rules gallery | less"))
-@click.argument("game", type=click.Choice(list(GAMES)), metavar="GAME")
-def rules(game: str) -> None:
+@click.argument("game", type=GAME, metavar="GAME")
+@click.pass_obj
+def rules(settings: Settings, game: str) -> None:
     """Print the rules of a game, its table and how its moves are written."""
-    meant = GAMES[game]
-    click.echo((sys.modules[meant.__module__].__doc__ or "").strip().replace("``", "") + "\n")
-    click.echo("The table:\n")
-    click.echo("\n".join(f"    {line.strip()}" for line in meant.layout.strip().splitlines()))
-    click.echo(f"\nMoves: {_notation(meant)}")
-    click.echo("In every game: undo (never back over a card that was turned up) and restart (the same deal again).")
-    click.echo(
-        f"\nA race lasts {_minutes(meant.limit_ms)} unless it is opened with another limit{_variants(_info(meant))}."
-    )
+    if settings.json:
+        meant = GAMES[game]
+        told = {"text": "\n\n".join(_paragraphs(meant)), "moves": [_notation(meant), ALWAYS]}
+        click.echo(msgspec.json.encode(msgspec.to_builtins(_info(meant)) | told))
+        return
+    for line in rules_lines(game, shutil.get_terminal_size().columns):
+        click.echo(line)
+
+
+def rules_lines(slug: str, width: int) -> Iterator[str]:
+    """The rules of a game of this program, no line wider than the terminal; only the table is as it is."""
+    game, width = GAMES[slug], max(20, min(width, WIDEST))
+    for paragraph in _paragraphs(game):
+        yield from (*wrap(paragraph, width), "")
+    yield from ("The table:", "")
+    yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
+    yield from ("", *wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
+    lasts = f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(_info(game))}."
+    yield from wrap(lasts, width)
 
 
 @click.command(epilog=examples("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5"))
@@ -131,7 +160,7 @@ def rules(game: str) -> None:
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races at this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player, by the id that whoami shows.")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=Number(1, 100), default=20, show_default=True, help="At most so many.")
 @click.pass_obj
 def ls(
     settings: Settings,
@@ -152,14 +181,16 @@ def ls(
     elif what == "races":
         for race in api.read(data, Races).races:
             deal_is = "sealed" if race.sealed else "open deal"
-            click.echo(f"{race.race:<24} {race.game:<22} {race.stage:<10} {race.racers}/{race.max_racers}  {deal_is}")
+            racers = f"{race.racers}/{race.max_racers}"
+            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {deal_is}"
+            _print_item(row, race.race, race.game, f"{race.stage}, {racers}, {deal_is}")
     else:
         for replay in api.read(data, Replays).replays:
             ended = datetime.fromtimestamp(replay.ended_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
             best = ", ".join(
                 f"{standing.place} {standing.name} {standing.home}/{standing.goal}" for standing in replay.standings[:3]
             )
-            click.echo(f"{replay.race:<24} {replay.game:<22} {ended}  {best}")
+            _print_item(f"{replay.race:<24} {replay.game:<22} {ended}  {best}", replay.race, replay.game, ended, best)
 
 
 @click.command(epilog=examples("samedeal whoami", "samedeal whoami --json"))
@@ -187,6 +218,24 @@ def logout(settings: Settings, name: str | None) -> None:
         raise Misused(f"{name} is not known at {server}; samedeal whoami lists who is")
     guests.forget(found[0])
     settings.say(f"{name} at {server} is forgotten")
+
+
+ALWAYS: Final = (
+    "In every game: undo takes back the last move, never one that turned up a card; restart begins the same deal again."
+)
+
+
+def _print_item(row: str, head: str, *facts: str) -> None:
+    """An item of a list in a row, or where that does not fit with a line for each fact."""
+    if shutil.get_terminal_size().columns >= ROW:
+        click.echo(row)
+    else:
+        click.echo("\n".join([head, *(f"  {fact.strip()}" for fact in facts if fact)]))
+
+
+def _paragraphs(game: type[Game]) -> list[str]:
+    text = (sys.modules[game.__module__].__doc__ or "").strip().replace("``", "")
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
 def _info(game: type[Game]) -> GameInfo:

@@ -23,7 +23,7 @@ from samedeal_cli import screen, transcript
 from samedeal_cli.addresses import server_address
 from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
-from samedeal_cli.parameters import DURATION
+from samedeal_cli.parameters import DEAL, DURATION, Deal, Number
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.transcript import clock, happening, in_ascii, printable, since_start
 
@@ -57,7 +57,7 @@ def verify(settings: Settings, replay: str) -> int:
     deal is derived again and the whole log is folded again. Ends with 5 if anything does not hold.
     """
     try:
-        found = read(fetched(settings, replay))
+        found = _read(fetched(settings, replay))
     except Refused as refused:
         if settings.json:
             _print_json({"ok": False, "code": refused.code, "detail": printable(refused.text)})
@@ -94,8 +94,8 @@ def verify(settings: Settings, replay: str) -> int:
     "--speed", type=click.FloatRange(0), help="How fast; 0 is all at once.  [default: 4 on a terminal, else 0]"
 )
 @click.option("--idle-limit", type=DURATION, default="2s", show_default=True, help="The longest pause.")
-@click.option("--seat", type=click.IntRange(1), metavar="N", help="Show the tables of this seat, and only its moves.")
-@click.option("--at", type=click.IntRange(0), metavar="MOVE", help="Show the table after so many moves, and no more.")
+@click.option("--seat", type=Number(1), metavar="N", help="Show the tables of this seat, and only its moves.")
+@click.option("--at", type=Number(0), metavar="MOVE", help="Show the table after so many moves, and no more.")
 @click.pass_obj
 def replay(
     settings: Settings, replay: str, speed: float | None, idle_limit: int, seat: int | None, at: int | None
@@ -161,7 +161,10 @@ def export(settings: Settings, replay: str, form: str | None, output: Path | Non
     except Refused as refused:
         raise _unverified(refused) from refused
     if output:
-        output.write_bytes(data)
+        try:
+            output.write_bytes(data)
+        except OSError as error:
+            raise Misused(f"{output}: {error.strerror}") from error
         settings.say(f"{output}: {len(data)} bytes")
     else:
         click.echo(data, nl=False)
@@ -173,25 +176,20 @@ def export(settings: Settings, replay: str, form: str | None, output: Path | Non
         "samedeal deal gallery:friday --json",
     )
 )
-@click.argument("code")
+@click.argument("code", type=DEAL, metavar="CODE")
 @click.pass_obj
-def deal(settings: Settings, code: str) -> None:
+def deal(settings: Settings, code: Deal) -> None:
     """Show how the cards of a deal lie before the first move, without a server.
 
     CODE names the deal: a game and a seed. What lies face down stays so.
     """
-    slug, _, seed = code.partition(":")
-    if slug not in GAMES or not seed:
-        raise Misused(f"{code!r} is no deal code: that is one of {', '.join(GAMES)}, then a colon and a seed")
-    try:
-        game = GAMES[slug].from_seed(seed)
-    except ValueError as error:
-        raise Misused(str(error)) from error
+    game = GAMES[code.game].from_seed(code.seed)
+    name = f"{code.game}:{code.seed}"
     if settings.json:
         opening = {"table": game.view(), "notes": game.notes, "moves": game.moves()}
-        _print_json({"deal": code, "game": slug, "rules": game.rules, **opening})
+        _print_json({"deal": name, "game": code.game, "rules": game.rules, **opening})
     else:
-        _print(settings, f"{game.title} · deal {printable(code)}")
+        _print(settings, f"{game.title} · deal {printable(name)}")
         _print_table(settings, Run(game, game))
 
 
@@ -217,9 +215,15 @@ def _contents(file: Path) -> bytes:
 
 def _opened(settings: Settings, replay: str) -> Replay:
     try:
-        return read(fetched(settings, replay))
+        return _read(fetched(settings, replay))
     except Refused as refused:
         raise _unverified(refused) from refused
+
+
+def _read(data: bytes) -> Replay:
+    if not data:
+        raise Refused("bad-replay", "This is not a replay: the file is empty.")
+    return read(data)
 
 
 def _races(found: Replay) -> list[Race]:
@@ -287,7 +291,7 @@ def _print_table(settings: Settings, run: Run) -> None:
     for line in screen.board_lines(
         game.layout, game.fanned, board, width=width, ascii=settings.plain, color=settings.colored
     ):
-        click.echo(line)
+        click.echo(line, color=settings.colored)
 
 
 def _print(settings: Settings, line: str) -> None:

@@ -24,6 +24,10 @@ class TheEdge(Grid):
     slug = "the-edge"
     title = "The Edge"
     rules = "the-edge/1"
+    writing = (
+        "a cell such as b2 places the card in hand; a2+b3+d1 removes a group, its cells in the order of the alphabet, "
+        "c2- a ten alone; draw turns up the next card once a group is gone."
+    )
 
     def _moves(self) -> Iterator[Move]:
         yield from super()._moves()
