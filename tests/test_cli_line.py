@@ -226,6 +226,21 @@ def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str
     assert any(message.get("board", {}).get("ply") == 1 for message in messages)
 
 
+def test_a_bot_that_was_killed_comes_back_to_its_seat(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    for _ in range(2):
+        bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100")
+        assert bot.stderr
+        assert bot.stderr.readline() == f"robbie has seat 1 in {race}\n"
+        bot.kill()
+        bot.communicate()
+    another = samedeal(environment, "bot", race)
+    assert another.stderr
+    assert another.stderr.readline() == f"bot has seat 2 in {race}\n"
+    another.kill()
+    another.communicate()
+
+
 def test_refusals_have_their_code_and_exit_with_4(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

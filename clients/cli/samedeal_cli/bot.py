@@ -15,6 +15,7 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal.messages import Board
 from samedeal.race import RESTART, Standing
+from samedeal_cli import guests
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.parameters import NAME, RACE, Link
@@ -64,7 +65,7 @@ class State(Struct, frozen=True, tag="state", tag_field="t"):
         )
 
 
-class Problem(Struct, frozen=True, tag="problem", tag_field="t"):
+class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):
     """A move was refused; the state follows once more."""
 
     code: str
@@ -83,7 +84,7 @@ class Player(Protocol):
     async def choose(self, state: State) -> str:
         """A move, or ``resign``."""
 
-    async def refused(self, problem: Problem) -> None:
+    async def refused(self, refusal: Refusal) -> None:
         """Hear that the last move was refused."""
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
@@ -106,7 +107,7 @@ class RandomPlayer:
         places = [move for move in state.moves if move not in STOCK_WORDS]
         return self._random.choice(places or state.moves)
 
-    async def refused(self, problem: Problem) -> None:
+    async def refused(self, refusal: Refusal) -> None:
         pass
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
@@ -133,8 +134,8 @@ class Program:
         await self._tell(state)
         return await self._answer() or RESIGN
 
-    async def refused(self, problem: Problem) -> None:
-        await self._tell(problem)
+    async def refused(self, refusal: Refusal) -> None:
+        await self._tell(refusal)
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
         await self._tell(Over(standings))
@@ -150,7 +151,7 @@ class Program:
                 self._process.kill()
             await self._process.wait()
 
-    async def _tell(self, line: State | Problem | Over) -> None:
+    async def _tell(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
             with suppress(ConnectionError):
                 self._process.stdin.write(msgspec.json.encode(line) + b"\n")
@@ -203,7 +204,7 @@ async def play(
             refusals += 1
             if refused.code in _ENDED:
                 break
-            await player.refused(Problem(refused.code, refused.text))
+            await player.refused(Refusal(refused.code, refused.text))
             if refusals >= MOST_REFUSALS:
                 with suppress(Refused):
                     await connection.resign()
@@ -263,14 +264,15 @@ def thinking(speed: float) -> Pause:
 )
 @click.argument("race", type=RACE)
 @click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a random player, built in]")
-@click.option("--as", "name", type=NAME, default="bot", show_default=True, metavar="NAME", help="What to call it.")
+@click.option("--as", "name", type=NAME, metavar="NAME", help="Who it is; each name is a player.  [default: bot]")
 @click.option("--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="How fast the built-in player is.")
 @click.pass_obj
-def bot(settings: Settings, race: Link, command: str | None, name: str, speed: float | None) -> None:
+def bot(settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None) -> None:
     """Let a program take a seat.
 
     Before each move the program gets a line of JSON with the table and the legal moves, and answers with a line: a
     move such as l4c4, or resign. Everybody sees that the seat is a bot's. When the program ends, the seat resigns.
+    When this command is stopped, the seat is kept: started again under the same name it comes back to it.
     """
     standings = asyncio.run(_run(settings, race, command, name, speed))
     if settings.json:
@@ -278,13 +280,23 @@ def bot(settings: Settings, race: Link, command: str | None, name: str, speed: f
 
 
 async def _run(
-    settings: Settings, race: Link, command: str | None, name: str, speed: float | None
+    settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None
 ) -> tuple[Standing, ...]:
     program = await Program.started(command) if command else None
     pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
-        async with Connection(race.server or settings.address, race.race, name=name, bot=True) as connection:
-            settings.say(f"{name} has seat {connection.seat} in {race.race}")
+        server = race.server or settings.address
+        who = guests.who(server, name, unnamed="bot")
+        async with Connection(
+            server,
+            race.race,
+            name=who.name,
+            token=who.token,
+            bot=True,
+            nonce_key=guests.nonce_key(),
+            on_welcome=guests.keeper(server, who),
+        ) as connection:
+            settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")
             await play(connection, program or RandomPlayer(), pause=pause)
             for standing in connection.standings:
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")

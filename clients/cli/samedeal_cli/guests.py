@@ -1,6 +1,7 @@
 """Guests: who one is on each server, and the token that proves it, kept for the next time."""
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from getpass import getuser
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from samedeal.errors import Refused
+from samedeal.messages import Welcome
 from samedeal.names import LONGEST, normalised
 from samedeal_cli.settings import state_dir
 
@@ -34,11 +36,14 @@ class Who:
     token: str | None
 
 
-def who(server: str, name: str | None) -> Who:
-    """Who to be on a server: the token of the environment first, then the one kept for the name."""
+def who(server: str, name: str | None, *, unnamed: str = "") -> Who:
+    """Who to be on a server: the token of the environment first, then the one kept for the name.
+
+    Without a name it is `unnamed`, or else one's own.
+    """
     if name is None and (token := os.environ.get("SAMEDEAL_TOKEN")):
         return Who(None, token)
-    name = name or own_name()
+    name = name or unnamed or own_name()
     known = _read(_file(server, name))
     return Who(name, known.token if known else None)
 
@@ -57,6 +62,16 @@ def keep(guest: Guest) -> None:
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
         file.write(msgspec.json.format(msgspec.json.encode(guest)))
     os.replace(file.name, path)
+
+
+def keeper(server: str, who: Who) -> Callable[[Welcome], None]:
+    """What remembers a new guest when it is given the server's welcome."""
+
+    def remember(welcome: Welcome) -> None:
+        if welcome.token and who.name:
+            keep(Guest(server, who.name, welcome.player, welcome.token))
+
+    return remember
 
 
 def kept() -> list[Guest]:

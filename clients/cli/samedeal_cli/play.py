@@ -121,10 +121,6 @@ async def _play(
     who = guests.who(server, name)
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
 
-    def keep(welcome: Welcome) -> None:
-        if welcome.token and who.name:
-            guests.keep(guests.Guest(server, who.name, welcome.player, welcome.token))
-
     async with Connection(
         server,
         race,
@@ -132,7 +128,7 @@ async def _play(
         token=who.token,
         watch=watching,
         nonce_key=guests.nonce_key(),
-        on_welcome=keep,
+        on_welcome=guests.keeper(server, who),
         on_message=_print if settings.json else None,
     ) as connection:
         game = await asyncio.to_thread(Api(server).game, connection.header.game)
