@@ -21,13 +21,15 @@ from servers import Server
 
 
 class NotedServer(Server):
-    """A server process over an emptied store; everything it logs goes to a file."""
+    """A server process; everything it logs goes to a file."""
 
-    def __init__(self, store_url: str, log: Path, **settings: str) -> None:
+    def __init__(self, store_url: str, log: Path, *, emptied: bool = True, **settings: str) -> None:
+        """Over a store that is emptied before."""
         super().__init__(store_url, None, **settings)
         self._log, self._read = log, 0
-        with Redis.from_url(store_url) as redis:
-            redis.flushall()
+        if emptied:
+            with Redis.from_url(store_url) as redis:
+                redis.flushall()
 
     def start(self, port: int = 0) -> Self:
         with _stderr_to(self._log):

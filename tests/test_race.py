@@ -35,7 +35,7 @@ from samedeal.log import (
     Taken,
     Unreadied,
 )
-from samedeal.race import MOST_ENTRIES, MOST_MOVES, OPEN_MS, RESTART, UNDO, Race, Run, Standing
+from samedeal.race import MOST_ENTRIES, MOST_MOVES, MOST_SEATS, OPEN_MS, RESTART, UNDO, Race, Run, Standing
 from samedeal.seal import commitment
 
 WINS = msgspec.json.decode((Path(__file__).parent / "vectors.json").read_bytes())["wins"]
@@ -150,25 +150,30 @@ def test_nobody_joins_once_the_countdown_has_begun() -> None:
     assert refused(log, joined(log, 3)) == "untimely"
 
 
-def test_who_has_left_may_come_back_to_a_new_seat() -> None:
+def test_who_has_left_may_come_back_to_the_same_seat() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(Left(seat=1))
-    assert log.race.roster == ()
+    assert [seat.number for seat in log.race.roster] == []
     assert log.race.seat_of("player-1") is None
     assert refused(log, Readied(seat=1)) == refused(log, Left(seat=1)) == "not-seated"
-    log.say(structs.replace(joined(log, 2), player="player-1"))
-    seat = log.race.seat_of("player-1")
-    assert seat
-    assert seat.number == 2
+    log.say(joined(log, 2))
+    assert refused(log, structs.replace(joined(log, 3), player="player-1")) == "untimely"
+    log.say(Readied(seat=2))
+    log.say(joined(log, 1))
+    assert [seat.player for seat in log.race.roster] == ["player-1", "player-2"]
+    assert [seat.ready for seat in log.race.roster] == [False, True]
+    assert log.race.seat(1).entries == 3
 
 
 def test_coming_and_going_has_an_end() -> None:
     log = opened(max_racers=1)
-    for number in range(1, 17):
-        log.say(joined(log, number))
-        log.say(Left(seat=number))
-    assert refused(log, joined(log, 17)) == "race-full"
+    for _ in range(20):
+        log.say(joined(log, 1))
+        log.say(Left(seat=1))
+    log.race = replace(log.race, seats=tuple(replace(log.race.seats[0], number=n + 1) for n in range(MOST_SEATS)))
+    assert refused(log, structs.replace(joined(log, 2), seat=MOST_SEATS + 1)) == "race-full"
+    log.say(joined(log, 1))
 
 
 @pytest.mark.parametrize("number", [0, 2, 99])

@@ -29,16 +29,24 @@ NONCE = "5c" * 32
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
     log = tmp_path_factory.mktemp("session") / "log"
-    with NotedServer(store_url, log, hello_timeout_ms="20000", connections_per_address="0").start() as running:
+    with NotedServer(
+        store_url, log, away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
+    ).start() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def strict(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
-    """A server that is quick to lose its patience."""
+def strict(store_url: str, server: NotedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    """A server that is quick to lose its patience, over the same store."""
     log = tmp_path_factory.mktemp("strict") / "log"
-    limits = {"hello_timeout_ms": "400", "rate": "100", "burst": "20", "connections_per_address": "3"}
-    with NotedServer(store_url, log, public_url="https://Race.Example", **limits).start() as running:
+    limits = {
+        "away_seconds": "0.3",
+        "hello_timeout_ms": "400",
+        "rate": "100",
+        "burst": "20",
+        "connections_per_address": "3",
+    }
+    with NotedServer(store_url, log, emptied=False, public_url="https://Race.Example", **limits).start() as running:
         yield running
 
 
@@ -530,8 +538,8 @@ async def test_who_leaves_looks_on_and_may_come_back(server: NotedServer, form: 
     race = server.create("corners", seed="1", max_racers=2)
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         await bo.ask("join", race=race)
-        for number in (2, 3, 4):
-            assert viewed(await ada.ask("join", race=race)).seat == number
+        for _ in range(3):
+            assert viewed(await ada.ask("join", race=race)).seat == 2
             left = viewed(await ada.ask("leave"))
             assert (left.seat, [standing.name for standing in left.standings]) == (None, ["bo"])
             assert refused(await ada.ask("leave"), "not-seated")
@@ -541,6 +549,41 @@ async def test_who_leaves_looks_on_and_may_come_back(server: NotedServer, form: 
         while viewed(message := await ada.hear()).n < n:
             pass
         assert viewed(message).seat is None
+
+
+async def test_who_goes_away_before_the_countdown_does_not_keep_others_waiting(
+    strict: NotedServer, form: wire.Form
+) -> None:
+    race = strict.create("corners", seed="1", max_racers=3)
+    async with await Line.open(strict, form) as ada:
+        welcome = await ada.ask("hello", name="ada")
+        assert isinstance(welcome, m.Welcome)
+        await ada.ask("join", race=race)
+    async with await Line.open(strict, form, "bo") as bo:
+        await bo.ask("join", race=race)
+        async with await Line.open(strict, form) as again:
+            await again.ask("hello", token=welcome.token)
+            assert viewed(await again.ask("join", race=race)).seat == 1
+            await asyncio.sleep(0.4)  # longer than the seat was kept for the connection that has ended
+            assert len(viewed(await bo.ask("ready")).standings) == 2
+        async with await Line.open(strict, form, "cy") as cy:
+            await cy.ask("join", race=race)
+            await cy.ask("ready")
+            while (view := viewed(await bo.hear())).stage == "open":
+                pass
+        assert [standing.name for standing in view.standings] == ["bo", "cy"]
+
+
+async def test_with_open_tables_onlookers_see_every_move(server: NotedServer, form: wire.Form) -> None:
+    race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0, spectators="open")
+    async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
+        await ada.ask("join", race=race)
+        assert viewed(await ada.ask("ready")).stage == "running"
+        assert viewed(await bo.ask("watch", race=race)).boards
+        for ply in range(3):
+            boarded(await ada.ask("move", move="draw", ply=ply))
+        while not ((view := viewed(await bo.hear())).boards and view.boards[1].ply == 3):
+            pass
 
 
 async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: NotedServer, form: wire.Form) -> None:

@@ -37,6 +37,7 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_CONNECTIONS_PER_ADDRESS": "0",
         "SAMEDEAL_HELLO_TIMEOUT_MS": "1000",
         "SAMEDEAL_PING_SECONDS": "0.5",
+        "SAMEDEAL_AWAY_SECONDS": "1.5",
         "SAMEDEAL_QUEUE_MESSAGES": "16",
         "SAMEDEAL_LOG_LEVEL": "debug",
     }
@@ -54,6 +55,7 @@ def test_every_setting_can_be_set() -> None:
         connections_per_address=0,
         hello_timeout_ms=1000,
         ping_seconds=0.5,
+        away_seconds=1.5,
         queue_messages=16,
         log_level="debug",
     )

@@ -60,7 +60,7 @@ class Event(Record, frozen=True, tag_field="t", tag=str.lower):
 
 
 class Joined(Event, frozen=True):
-    """A player took a seat; seats are numbered from 1 in the order of joining."""
+    """A player took a seat; they are numbered from 1 in the order of first joining, whoever comes back has the same."""
 
     seat: SeatNumber
     player: Annotated[str, Meta(min_length=1, max_length=64)]

@@ -33,6 +33,8 @@ from samedeal.log import (
 from samedeal.seal import commitment, first_digest, next_digest, nonce_commitment, root
 
 UNDO, RESTART = "undo", "restart"
+MOST_SEATS = 4_096
+"""How many players may ever have joined a race, those who left included."""
 OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it may be called off."""
 MOST_MOVES = 5_000
@@ -304,6 +306,11 @@ class Race:
             raise Refused("not-seated", f"Nobody has seat {number}.")
         return self.seats[number - 1]
 
+    def seat_for(self, player: str) -> int:
+        """The number of the seat that a player who has none gets by joining: a new one, or that once left."""
+        former = (seat.number for seat in self.seats if seat.player == player)
+        return next(former, len(self.seats) + 1)
+
     def seat_of(self, player: str) -> Seat | None:
         """The seat that a player has."""
         return next((seat for seat in self.roster if seat.player == player), None)
@@ -322,16 +329,18 @@ class Race:
     def _joined(self, event: Joined) -> Self:
         if self.stage != "open":
             raise Refused("untimely", "Seats are taken before the countdown.")
-        if len(self.roster) >= self.options.max_racers or len(self.seats) >= 16 * self.options.max_racers:
+        if len(self.roster) >= self.options.max_racers or event.seat > MOST_SEATS:
             raise Refused("race-full")
         if self.seat_of(event.player):
             raise Refused("untimely", f"{event.name} has a seat already.")
-        if event.seat != len(self.seats) + 1:
-            raise Refused("untimely", "Seats are numbered in the order of joining.")
+        if event.seat != self.seat_for(event.player):
+            raise Refused("untimely", "Seats are numbered in the order of joining; who comes back has the same again.")
         if event.commitment is None and self.header.seed is None:
             raise Refused("nonce-mismatch", "A sealed deal needs every racer's commitment to a nonce.")
         seat = Seat(event.seat, event.player, event.name, event.bot, event.commitment, taken=self.n + 1)
-        return replace(self, seats=(*self.seats, seat))
+        if event.seat > len(self.seats):
+            return replace(self, seats=(*self.seats, seat))
+        return self._seated(replace(seat, entries=self.seats[event.seat - 1].entries))
 
     def _opened_nonce(self, number: int, nonce: str) -> Self:
         seat = self.seat(number)

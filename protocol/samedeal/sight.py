@@ -13,7 +13,7 @@ def view(
     stopped for good. Nobody sees a hidden card, and nobody learns the deal of a sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    others = [other for other in race.roster if other.run and other is not seat] if _sees_boards(race, seat) else []
+    others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
     return View(
         re=re,
         race=race.id,
@@ -41,10 +41,12 @@ def standings(race: Race, seat: Seat | None) -> tuple[Standing, ...]:
     return () if hidden else race.standings()
 
 
-def _sees_boards(race: Race, seat: Seat | None) -> bool:
-    if race.closed:
+def sees_boards(race: Race, viewer: int | None) -> bool:
+    """Whether a viewer may see the tables of others now: in an open race whoever does not play, or has stopped."""
+    if race.closed or race.options.spectators != "open":
         return False
-    return race.options.spectators == "open" and (seat is None or seat.run is None or seat.run.done(race.options))
+    run = race.seat(viewer).run if viewer is not None else None
+    return run is None or run.done(race.options)
 
 
 def _board(race: Race, run: Run, legal: bool) -> Board:

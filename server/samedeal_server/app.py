@@ -34,7 +34,8 @@ logger = logging.getLogger(__name__)
 def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlette:
     """The server over the store at a URL. It checks the store when it starts: UnfitStoreError, Refused."""
     store = Store(redis_url)
-    hall = Hall(RaceLog(store), Archive(store, settings.replay_days), Clock(store), master_key)
+    archive, clock = Archive(store, settings.replay_days), Clock(store)
+    hall = Hall(RaceLog(store), archive, clock, master_key, away_s=settings.away_seconds)
     guests = Guests(store)
     connections = Counter[str]()
 

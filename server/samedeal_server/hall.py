@@ -4,13 +4,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from secrets import choice, randbelow, token_hex
 
 from samedeal import seal
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.log import Entry, Header, Options
+from samedeal.log import AnyEvent, Entry, Header, Left, Options
 from samedeal.race import OPEN_MS, Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
@@ -28,14 +29,19 @@ UNREADABLE_AGAIN_MS = 60_000
 class Hall:
     """Creates races and finds them again."""
 
-    def __init__(self, log: RaceLog, archive: Archive, clock: Clock, master_key: bytes) -> None:
+    def __init__(
+        self, log: RaceLog, archive: Archive, clock: Clock, master_key: bytes, *, away_s: float = 30.0
+    ) -> None:
+        """`away_s` is how long a seat is kept before the countdown for one whose connection has ended."""
         self.clock = clock
         self.archive = archive
         self._log = log
         self._master_key = master_key
+        self._away_s = away_s
         self._rooms: dict[str, Room] = {}
         self._opening: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._waiting: set[asyncio.Task[None]] = set()
         self._stopping = False
 
     async def start(self) -> None:
@@ -47,9 +53,10 @@ class Hall:
     async def stop(self) -> None:
         """Ends it, when what is under way is written."""
         self._stopping = True  # the store's client now and then swallows a cancellation
-        for task in self._tasks:
+        tasks = (*self._tasks, *self._waiting)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
 
     async def create(
@@ -96,6 +103,15 @@ class Hall:
             opening.add_done_callback(lambda _: self._opening.pop(race, None))
         return await asyncio.shield(self._opening[race])
 
+    def await_return(self, race: str, seat: int, taken: int) -> None:
+        """Gives up a seat whose connection has ended if nobody takes it again in time and the race is still waiting.
+
+        Otherwise one who went away without being ready would keep all others from starting.
+        """
+        waiting = asyncio.get_running_loop().create_task(self._vacate(race, seat, taken))
+        self._waiting.add(waiting)
+        waiting.add_done_callback(self._waiting.discard)
+
     async def listed(self, limit: int) -> Sequence[Race]:
         """The newest live races that may be listed."""
         races = []
@@ -124,6 +140,16 @@ class Hall:
         if race not in self._rooms:  # whoever created it may have been quicker
             self._rooms[race] = Room(found, entries, self._log, self.archive, self.clock, kept=kept)
         return self._rooms[race]
+
+    async def _vacate(self, race: str, number: int, taken: int) -> None:
+        await asyncio.sleep(self._away_s)
+
+        def proposal(race: Race) -> list[AnyEvent]:
+            seat = race.seats[number - 1]
+            return [Left(seat=number)] if race.stage == "open" and not seat.left and seat.taken == taken else []
+
+        with suppress(Refused):
+            await (await self.room(race)).submit(proposal)
 
     # What goes on in the background.
 

@@ -31,7 +31,7 @@ from samedeal_server.settings import Settings
 logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.25
-GOING, INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1001, 1011, 1013, 4001, 4003, 4008, 4009
+INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1011, 1013, 4001, 4003, 4008, 4009
 """The close codes that a session gives (docs/protocol.md)."""
 
 
@@ -183,6 +183,7 @@ class Session:
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
         self._guest = guest
+        logger.debug("%s says hello with %r", guest.player, hello.client)
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server="samedeal/1")
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
@@ -209,6 +210,8 @@ class Session:
     def _leave_room(self) -> None:
         if self._room:
             self._room.unlisten(self)
+            if self._seat is not None:
+                self._hall.await_return(self._room.race.id, self._seat, self._taken)
         self._room, self._seat, self._news = None, None, "none"
 
     async def _submit(self, request: m.Request, deed: Deed) -> m.View:
@@ -284,7 +287,8 @@ class Session:
         if self._news == "progress" and (wait_s := self._progress_from - loop.time()) > 0:
             loop.call_later(wait_s, self._wake.set)
             return
-        message: m.FromServer = self._view() if self._news == "view" else sight.progress(self._room.race, self._seat)
+        whole = self._news == "view" or sight.sees_boards(self._room.race, self._seat)
+        message: m.FromServer = self._view() if whole else sight.progress(self._room.race, self._seat)
         if self._news == "progress":
             self._progress_from = loop.time() + PROGRESS_EVERY_S
         self._news = "none"
@@ -301,7 +305,7 @@ def _replaced() -> Closing:
 def _join(race: Race, guest: Guest, join: m.Join, *, seated: bool) -> list[AnyEvent]:
     seat = race.seat_of(guest.player)
     joined = Joined(
-        seat=len(race.seats) + 1, player=guest.player, name=guest.name, bot=join.bot, commitment=join.commitment
+        seat=race.seat_for(guest.player), player=guest.player, name=guest.name, bot=join.bot, commitment=join.commitment
     )
     if seat is None:
         return [joined]

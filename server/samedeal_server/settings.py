@@ -77,6 +77,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Count, "How long the handshake and the first message may take", "a number of milliseconds from 1"
     ] = 5000
     ping_seconds: Annotated[Seconds, "The silence after which a ping is sent", "a number of seconds"] = 20.0
+    away_seconds: Annotated[
+        Seconds,
+        "How long one whose connection has ended keeps the seat before the countdown",
+        "a number of seconds",
+    ] = 30.0
     queue_messages: Annotated[
         Count, "Messages that may wait for a slow reader before it is dropped", "a number from 1"
     ] = 256
