@@ -658,7 +658,11 @@ def stored(store_url: str) -> bytes:
         b"stream": lambda redis, key: redis.xrange(key),
     }
     with Redis.from_url(store_url) as redis:
-        kept = [(key, read[redis.type(key)](redis, key)) for key in redis.scan_iter(count=1000)]
+        kept = [
+            (key, read[kind](redis, key))
+            for key in redis.scan_iter(count=1000)
+            if (kind := redis.type(key)) != b"none"  # gone since it was listed
+        ]
     return b"\n".join(leaf for leaf in _leaves(kept))
 
 

@@ -42,6 +42,16 @@ class Refused(Exception):
         self.text = text or f"{self.title}."
         super().__init__(self.text)
 
+    def problem(self) -> dict[str, str | int]:
+        """The refusal as a problem object (RFC 9457), the same on the socket and over HTTP."""
+        return {
+            "type": f"/problems/{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "code": self.code,
+            "detail": self.text,
+        }
+
 
 class IllegalMove(Refused):
     """The rules do not allow this move in this position; the text says which rule."""

@@ -5,7 +5,7 @@ A request has a number of the client's choosing, `id`, that its answer repeats a
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
 from samedeal.log import Header, Hex32, MoveText
@@ -169,14 +169,7 @@ class Problem(Reply, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, refused: Refused, re: int | None = None) -> "Problem":
-        return cls(
-            re=re,
-            type=f"/problems/{refused.code}",
-            title=refused.title,
-            status=refused.status,
-            code=refused.code,
-            detail=refused.text,
-        )
+        return convert({"t": "problem", "re": re, **refused.problem()}, cls)
 
 
 class Pong(Reply, frozen=True, kw_only=True):

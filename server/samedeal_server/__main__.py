@@ -15,8 +15,9 @@ from samedeal.errors import Refused
 from samedeal_server.app import create_app
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.settings import Settings, SettingsError, master_key_of
-from samedeal_server.store import UnfitStoreError
+from samedeal_server.store import Store, UnfitStoreError
 
+logger = logging.getLogger("samedeal_server")
 MOST_FRAME_BYTES = 65_536
 """Longer messages end the connection with 1009 before they are read; shorter ones that are too long are answered."""
 
@@ -88,6 +89,14 @@ async def serve(settings: Settings, master_key: bytes) -> None:
 
 
 async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
+    store = Store(redis_url)
+    try:
+        logger.info("store: %s", await store.checked())
+    except Refused as refused:
+        shown = settings.shown()["SAMEDEAL_REDIS_URL"] or redis_url
+        raise UnfitStoreError(f"The store {shown} cannot be reached.") from refused
+    finally:
+        await store.close()
     config = uvicorn.Config(
         create_app(settings, redis_url, master_key),
         host=settings.host,

@@ -32,6 +32,7 @@ ACCEPTED: dict[Form, tuple[str, ...]] = {
 """What the media types are called by those who ask for them; JSON comes first where either will do."""
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
+UPLOAD_S = 20
 
 
 class Opening(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +66,7 @@ class Api:
     def __init__(self, hall: Hall, settings: Settings, ready: Any) -> None:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
         self._hall, self._settings, self._ready = hall, settings, ready
+        self._verifying = asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -131,11 +133,10 @@ class Api:
 
     async def replay(self, request: Request) -> Response:
         race, form = _form(request)
-        room = await self._hall.room(race)
-        if not room.race.closed:
-            raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
         text = await self._hall.archive.text(race)
         if text is None:
+            if not (await self._hall.room(race)).race.closed:
+                raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
             raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
         tag = f'"sha256-{sha256(text).hexdigest()}-{form}"'
         headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
@@ -145,8 +146,15 @@ class Api:
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     async def verify(self, request: Request) -> Response:
-        data = await _body(request, MOST_BYTES)
-        facts = await asyncio.to_thread(lambda: verify(read(data)))
+        if self._verifying.locked():
+            raise Refused("too-many", "A replay is being verified; one at a time, please.")
+        async with self._verifying:
+            try:
+                async with asyncio.timeout(UPLOAD_S):
+                    data = await _body(request, MOST_BYTES)
+            except TimeoutError:
+                raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
+            facts = await asyncio.to_thread(lambda: verify(read(data)))
         return _json({"ok": all(fact.holds for fact in facts), "facts": facts})
 
     async def healthz(self, request: Request) -> Response:
@@ -186,14 +194,7 @@ class Api:
 
 def problem_response(refused: Refused) -> Response:
     """A refusal over HTTP."""
-    body = {
-        "type": f"/problems/{refused.code}",
-        "title": refused.title,
-        "status": refused.status,
-        "code": refused.code,
-        "detail": refused.text,
-    }
-    return Response(wire.encode(body, "json"), refused.status, media_type="application/problem+json")
+    return Response(wire.encode(refused.problem(), "json"), refused.status, media_type="application/problem+json")
 
 
 def _described(game: type[Game]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The application: the parts put together, and where their refusals become answers."""
 
-import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,11 +27,9 @@ from samedeal_server.session import Session
 from samedeal_server.settings import Settings
 from samedeal_server.store import Store
 
-logger = logging.getLogger(__name__)
-
 
 def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlette:
-    """The server over the store at a URL. It checks the store when it starts: UnfitStoreError, Refused."""
+    """The server over the store at a URL, which is known to be fit."""
     store = Store(redis_url)
     archive, clock = Archive(store, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, master_key, away_s=settings.away_seconds)
@@ -68,7 +65,6 @@ def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlet
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        logger.info("store: %s", await store.checked())
         await hall.start()
         yield
         await hall.stop()
