@@ -138,6 +138,36 @@ async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
     assert lines[-1] == "your seat is kept; join again to go on"
 
 
+async def test_rivals_of_the_same_name_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def racing(theirs: int) -> m.View:
+        racers = (standing(1, "ada", "playing"), standing(2, "bo", "playing", theirs), standing(3, "bo", "playing"))
+        return structs.replace(view("running"), standings=racers, board=dealt())
+
+    lines = await session(monkeypatch, capsys, "standings\nquit\n", racing(0), racing(13), boards="none")
+    assert ": bo #2 is past a quarter, 13 of 48 home" in lines
+    assert [line.partition(": ")[2].split(",")[0] for line in lines if " of 3: " in line] == ["ada", "bo #2", "bo #3"]
+
+
+async def test_who_looks_on_sees_the_newest_tables(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tables(moves: tuple[str, ...]) -> m.View:
+        racers = (standing(2, "bo", "playing"), standing(3, "cy", "playing"))
+        boards = {2: dealt(), 3: dealt(moves)}
+        return structs.replace(view("running"), seat=None, board=None, boards=boards, standings=racers)
+
+    moves = ("draw", "draw")
+    progress = m.Progress(race=RACE, n=9, standings=tables(()).standings)
+    lines = await session(
+        monkeypatch, capsys, "last\nboard\nquit\n", tables(()), tables(moves[:1]), tables(moves), progress
+    )
+    stocks = [line for line in lines if line.startswith("stock: ")]
+    assert stocks[-2:] == [f"stock: {len(board.table['stock'])} face down" for board in (dealt(), dealt(moves))]
+    assert [line for line in lines if line in ("bo:", "cy:")][-2:] == ["bo:", "cy:"]
+
+
 async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     start = structs.replace(
         view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),), clock_ms=300_000

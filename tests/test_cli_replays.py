@@ -237,6 +237,17 @@ def test_replay_tells_the_race_in_sentences(slug: str, file: Path) -> None:
     assert " 1. " in result.stdout
 
 
+def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("finished.NAMES", ("ada", "ada", "cy"))
+    written(file, finished("corners"))
+    told = run("replay", file).stdout
+    assert "ada (bot) takes seat 2" in told
+    assert "ada #2 r2" in told
+    assert re.search(r"^ 1\. ada #[12]: ", told, re.MULTILINE)
+    assert run("replay", file, "--seat", 2, "--at", 0).stdout.startswith("ada #2 · before the first move\n")
+    assert re.search(r"ada #[12]", run("verify", file).stdout)
+
+
 def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     result = run("replay", file, "--seat", 1, "--at", 2)
     assert result.exit_code == 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from samedeal.catalogue import GAMES
 from samedeal.game import Game
@@ -107,6 +108,14 @@ def test_standings_say_place_name_bot_bar_count_outcome_attempt_and_time() -> No
         "> 2 ünnü     ██████████░░░░░░░░░░  48/96  playing                 0:59.9",
         "  3 一一     ░░░░░░░░░░░░░░░░░░░░   0/96  scratched",
     ]
+
+
+def test_racers_of_the_same_name_are_told_apart_however_long_it_is() -> None:
+    one, two, three = (structs.replace(standing, name="a" * 24, bot=True) for standing in _standings())
+    for width in (58, 80):
+        lines = standings_lines((one, two, three), width=width)
+        assert all(f" #{seat} (bot) " in line for seat, line in enumerate(lines, 1))
+        assert max(map(cells, lines)) <= 80
 
 
 def test_standings_fit_the_width() -> None:

@@ -1,10 +1,11 @@
 """Words: cards, piles, moves and standings as they are said."""
 
 import pytest
+from msgspec import structs
 
 from samedeal.catalogue import GAMES
 from samedeal.race import Standing
-from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence
+from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
 from test_cli_screen import after, shown
 
 
@@ -68,5 +69,8 @@ def test_standings_and_times() -> None:
         ms=83_400,
     )
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
+    others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
+    assert [racer.name for racer in told_apart([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
+    assert clock(-5_040) == "-0:05.0"
     assert clock(0) == "0:00.0"
     assert clock(3_600_000) == "60:00.0"

@@ -20,6 +20,7 @@ from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.parameters import NAME, RACE, Link
 from samedeal_cli.settings import Settings, examples
+from samedeal_cli.words import told_apart
 
 RESIGN: Final = "resign"
 STOCK_WORDS: Final = frozenset({"draw", "deal", "redeal"})
@@ -298,7 +299,7 @@ async def _run(
         ) as connection:
             settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")
             await play(connection, program or RandomPlayer(), pause=pause)
-            for standing in connection.standings:
+            for standing in told_apart(connection.standings):
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")
             return connection.standings
     finally:

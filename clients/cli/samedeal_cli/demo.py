@@ -32,7 +32,8 @@ from samedeal_cli.failure import Declined, Failure, Misused, Unverified
 from samedeal_cli.parameters import SEED
 from samedeal_cli.screen import cells
 from samedeal_cli.settings import Settings, demo_file, examples, program
-from samedeal_cli.transcript import clock, in_ascii, results
+from samedeal_cli.transcript import in_ascii, results
+from samedeal_cli.words import clock, told_apart
 
 PORT: Final = 8640
 NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
@@ -296,7 +297,7 @@ class BotRace:
     @property
     def bots(self) -> str:
         """The bots by name."""
-        return " and ".join(standing.name for standing in self.standings if standing.seat in self._own)
+        return " and ".join(standing.name for standing in told_apart(self.standings) if standing.seat in self._own)
 
     @property
     def _own(self) -> set[int | None]:
@@ -609,7 +610,7 @@ def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
     left = race.connections[0].left_ms
     line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
     full, empty = ("#", "-") if plain else ("█", "░")
-    for standing in race.standings:
+    for standing in told_apart(race.standings):
         done = round(standing.progress * 10)
         part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
         if cells(line + part) > width:

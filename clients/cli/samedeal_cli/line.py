@@ -15,7 +15,7 @@ from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.typed import typed_lines
-from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence
+from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
 
 Boards = Literal["picture", "words", "none"]
 
@@ -158,7 +158,7 @@ class LineMode:
 
     def _news_of_racers(self) -> None:
         """Says who came, went, stopped, passed whom, or got past a quarter; nothing else is worth an interruption."""
-        standings, known = self._connection.standings, self._known
+        standings, known = told_apart(self._connection.standings), self._known
         self._known = {standing.seat: standing for standing in standings}
         mine = self._connection.seat
         for seat in known.keys() - self._known.keys():
@@ -359,8 +359,10 @@ class LineMode:
         return standing is not None and standing.done
 
     def _show_board(self, *, asked: bool = False) -> None:
-        """The own table, or for one who looks on those that may be seen."""
-        boards = {self._connection.seat: self._board} if self._board else self._connection.view.boards or {}
+        """The own table, or for one who looks on those that may be seen; who asks sees all of them."""
+        view = self._connection.view
+        own = {view.seat: view.board} if view.seat and view.board else {}
+        boards = own | (view.boards or {}) if asked or not own else own
         if asked and not boards:
             self._say("there is no table to be seen")
         for seat, board in boards.items():
@@ -388,7 +390,7 @@ class LineMode:
             lines = standings_lines(standings, seat=self._connection.seat, width=self._width, ascii=self._ascii)
             self._say(*lines)
         else:
-            self._say(*(standing_sentence(standing, len(standings)) for standing in standings))
+            self._say(*(standing_sentence(standing, len(standings)) for standing in told_apart(standings)))
 
     def _happened(self, text: str) -> None:
         self._last = text

@@ -29,6 +29,7 @@ from samedeal_cli.parameters import (
     variant_option,
 )
 from samedeal_cli.settings import Settings, examples
+from samedeal_cli.words import told_apart
 
 WIDEST: Final = 100
 """How wide a text gets at most."""
@@ -188,7 +189,8 @@ def ls(
         for replay in api.read(data, Replays).replays:
             ended = datetime.fromtimestamp(replay.ended_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
             best = ", ".join(
-                f"{standing.place} {standing.name} {standing.home}/{standing.goal}" for standing in replay.standings[:3]
+                f"{standing.place} {standing.name} {standing.home}/{standing.goal}"
+                for standing in told_apart(replay.standings)[:3]
             )
             _print_item(f"{replay.race:<24} {replay.game:<22} {ended}  {best}", replay.race, replay.game, ended, best)
 

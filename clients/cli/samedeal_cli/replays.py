@@ -25,7 +25,8 @@ from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.parameters import DEAL, DURATION, Deal, Number
 from samedeal_cli.settings import Settings, examples
-from samedeal_cli.transcript import clock, happening, in_ascii, printable, since_start
+from samedeal_cli.transcript import called, happening, in_ascii, printable, since_start
+from samedeal_cli.words import clock, told_apart
 
 
 def _text(replay: Replay) -> bytes:
@@ -250,7 +251,7 @@ def _conclusion(replay: Replay, facts: tuple[Fact, ...]) -> str:
         where = f", first at entry {min(entries)}" if entries else ""
         return f"NOT VERIFIED: {', '.join(fact.name for fact in failed)}{where}."
     race = f"{replay.header.race}, {GAMES[replay.header.game].title}, {len(replay.entries)} entries"
-    first = [standing for standing in replay.standings if standing.place == 1]
+    first = [standing for standing in told_apart(replay.standings) if standing.place == 1]
     names = " and ".join(printable(standing.name) for standing in first) or "nobody"
     if any(standing.outcome == "won" for standing in first):
         return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."
@@ -262,7 +263,7 @@ def _show_at(settings: Settings, races: list[Race], seat: int, at: int) -> None:
         run = race.seats[seat - 1].run if len(race.seats) >= seat else None
         if run and len(run.moves) == at:
             when = f"move {at}, {since_start(races[-1], race.at)}" if at else "before the first move"
-            _print(settings, f"{printable(race.seats[seat - 1].name)} · {when}{f' · {run.moves[-1]}' if at else ''}")
+            _print(settings, f"{called(race, seat)} · {when}{f' · {run.moves[-1]}' if at else ''}")
             _print_board(settings, race, seat)
             return
     last = races[-1].seats[seat - 1].run

@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from samedeal.cards import BACK
 from samedeal.messages import Board
 from samedeal.race import Standing
-from samedeal_cli.words import BACK, clock
+from samedeal_cli.words import clock, seat_marks
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 EMPTY: Final = "--"
@@ -72,7 +73,9 @@ def standings_lines(
     ascii: bool = False,  # noqa: A002
 ) -> list[str]:
     """The racers, one on a line: place, name, a bar, how many home, outcome, attempts, time; ``>`` marks one's own."""
-    names = [_fitted(_name(standing), max(8, min(24, width - 50))) for standing in standings]
+    marks = seat_marks({standing.seat: standing.name for standing in standings})
+    most = max(8, min(24, width - 50))
+    names = [_name(standing, marks[standing.seat], most) for standing in standings]
     longest = max(map(cells, names), default=0)
     bar = max(4, min(20, width - longest - 46))
     return [
@@ -215,8 +218,10 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
 # Standings.
 
 
-def _name(standing: Standing) -> str:
-    return f"{standing.name} (bot)" if standing.bot else standing.name
+def _name(standing: Standing, mark: str, most: int) -> str:
+    """A name cut to so many cells, but not what tells it from others."""
+    behind = f"{mark} (bot)" if standing.bot else mark
+    return _fitted(standing.name, max(1, most - cells(behind))) + behind
 
 
 def _attempts(standing: Standing) -> str:

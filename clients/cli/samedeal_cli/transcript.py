@@ -24,6 +24,7 @@ from samedeal.log import (
 )
 from samedeal.race import RESTART, UNDO, Race, Standing
 from samedeal.replay import Replay
+from samedeal_cli.words import clock, seat_marks, told_apart
 
 _FEW = 3
 """So many cards are named one by one when they move together."""
@@ -67,7 +68,7 @@ def results(standings: tuple[Standing, ...]) -> Iterator[str]:
     """The standings, a line each."""
     if not standings:
         yield "Nobody raced."
-    for standing in standings:
+    for standing in told_apart(standings):
         outcome = _OUTCOMES.get(standing.outcome, standing.outcome)
         yield (
             f"{standing.place:>2}. {named(standing.name, standing.bot)}: {outcome},"
@@ -82,31 +83,25 @@ def happening(before: Race, after: Race, entry: Entry) -> str:
         case Joined(seat=seat, name=name, bot=bot):
             return f"{named(name, bot)} takes seat {seat}"
         case Left(seat=seat):
-            return f"{_who(before, seat)} leaves"
+            return f"{called(before, seat)} leaves"
         case Readied(seat=seat):
-            return f"{_who(before, seat)} is ready"
+            return f"{called(before, seat)} is ready"
         case Unreadied(seat=seat):
-            return f"{_who(before, seat)} is not ready after all"
+            return f"{called(before, seat)} is not ready after all"
         case Counting():
             return f"the countdown begins: {clock(before.options.start_delay_ms)}"
         case Nonce(seat=seat):
-            return f"{_who(before, seat)} opens the nonce"
+            return f"{called(before, seat)} opens the nonce"
         case Dealt():
             return "the cards are dealt"
         case Moved(seat=seat, move=move):
-            return f"{_who(before, seat)} {_move(before, after, seat, move)}"
+            return f"{called(before, seat)} {_move(before, after, seat, move)}"
         case Taken(seat=seat):
-            return f"{_who(before, seat)} is back on a newer connection"
+            return f"{called(before, seat)} is back on a newer connection"
         case Resigned(seat=seat):
-            return f"{_who(before, seat)} resigns"
+            return f"{called(before, seat)} resigns"
         case Closed():
             return "the race is over" if after.stage == "over" else "the race is called off"
-
-
-def clock(ms: int) -> str:
-    """A duration as it stands on a clock: ``4:12.1``."""
-    sign, tenths = "-" if ms < 0 else "", abs(ms) // 100
-    return f"{sign}{tenths // 600}:{tenths // 10 % 60:02}.{tenths % 10}"
 
 
 def since_start(race: Race, at: int) -> str:
@@ -116,6 +111,12 @@ def since_start(race: Race, at: int) -> str:
 
 def named(name: str, bot: bool) -> str:
     return f"{printable(name)} (bot)" if bot else printable(name)
+
+
+def called(race: Race, number: int) -> str:
+    """The name of a racer, with the seat where others have the same."""
+    marks = seat_marks({seat.number: seat.name for seat in race.seats})
+    return f"{printable(race.seat(number).name)}{marks[number]}"
 
 
 def printable(text: str) -> str:
@@ -135,10 +136,6 @@ def _day(ms: int) -> str:
         return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):
         return f"{ms} ms after 1970"
-
-
-def _who(race: Race, number: int) -> str:
-    return printable(race.seat(number).name)
 
 
 def _move(before: Race, after: Race, number: int, move: str) -> str:

@@ -1,14 +1,17 @@
 """Words: cards, moves and standings as one says them aloud, a fact to a sentence."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
+from samedeal.cards import BACK
 from samedeal.messages import Board
 from samedeal.race import Standing
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
-BACK: Final = "??"
 
 
 def spoken(card: str) -> str:
@@ -46,10 +49,26 @@ def standing_sentence(standing: Standing, racers: int) -> str:
     return ", ".join(parts)
 
 
+def told_apart(standings: Iterable[Standing]) -> tuple[Standing, ...]:
+    """The standings with names that tell the racers apart: the seat behind each that is not one racer's alone."""
+    standings = tuple(standings)
+    marks = seat_marks({standing.seat: standing.name for standing in standings})
+    return tuple(replace(standing, name=standing.name + marks[standing.seat]) for standing in standings)
+
+
+def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
+    """What each racer's name takes to be told from the others', by seat: `` #2``, or nothing.
+
+    A name that looks as if it had its mark already takes one too.
+    """
+    times = Counter(names.values())
+    return {seat: f" #{seat}" if times[name] > 1 or "#" in name else "" for seat, name in names.items()}
+
+
 def clock(ms: int) -> str:
-    """A time such as ``1:23.4``."""
-    minutes, tenths = divmod(ms // 100, 600)
-    return f"{minutes}:{tenths // 10:02}.{tenths % 10}"
+    """A time such as ``1:23.4``; before the deal ``-0:05.0``."""
+    minutes, tenths = divmod(abs(ms) // 100, 600)
+    return f"{'-' if ms < 0 else ''}{minutes}:{tenths // 10:02}.{tenths % 10}"
 
 
 def _moved(
