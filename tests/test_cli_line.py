@@ -8,6 +8,7 @@ import re
 import select
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +16,11 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from peers import RACE, Peer, server, view
+from peers import HEADER, RACE, Peer, server, view
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove
-from samedeal.race import Standing
+from samedeal.race import Stage, Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection
 from samedeal_cli.line import Boards, LineMode
@@ -61,12 +62,15 @@ async def session(
     *said: m.FromServer,
     answers: tuple[m.FromServer, ...] = (),
     boards: Boards = "words",
+    interactive: bool = False,
+    width: int = 80,
+    stage: Stage = "open",
 ) -> list[str]:
     """What line mode prints when the server says so much and a script so much; the script ends it."""
     begun, told = asyncio.Event(), asyncio.Event()
 
     async def script(peer: Peer) -> None:
-        await peer.seat(stage="open")
+        await peer.seat(stage=stage)
         await begun.wait()
         for message in said:
             await peer.say(message)
@@ -78,16 +82,25 @@ async def session(
         await peer.socket.wait_closed()
 
     reading, writing = os.pipe()
-    monkeypatch.setattr("samedeal_cli.typed._read", lambda: os.read(reading, 65_536))
+    ended = threading.Event()
+
+    def read() -> bytes:
+        data = os.read(reading, 65_536)
+        if not data:
+            ended.set()
+        return data
+
+    monkeypatch.setattr("samedeal_cli.typed._read", read)
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
         running = asyncio.create_task(
-            LineMode(connection, GAME, boards=boards, interactive=False, width=80).run(ready=False)
+            LineMode(connection, GAME, boards=boards, interactive=interactive, width=width).run(ready=False)
         )
         begun.set()
         await told.wait()
         os.write(writing, typed.encode())
         os.close(writing)
         await asyncio.wait_for(running, 10)
+        await asyncio.to_thread(ended.wait, 10)
     os.close(reading)
     return capsys.readouterr().out.splitlines()
 
@@ -175,7 +188,7 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     after = structs.replace(start, n=2, board=dealt(("draw",)))
     card = dealt(("draw",)).table["waste"][-1]
     problem = m.Problem.of(IllegalMove("3D does not follow AC: foundations go up in suit."))
-    typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\nstandings\nclock\n?\nquit\n"
+    typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\np\nrules\nstandings\nclock\n?\nquit\n"
     lines = await session(monkeypatch, capsys, typed, start, answers=(after, problem))
     text = "\n".join(lines)
     assert "f1: 7 of spades" in lines
@@ -186,10 +199,69 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert any(re.fullmatch(r"draw: .* to waste, stock 42", line) for line in lines)
     assert "no: 3 of diamonds does not follow ace of clubs: foundations go up in suit" in text
     assert any(line.endswith(": waste, on top") for line in lines)
-    assert "10: nowhere to be seen" in lines
+    assert "10 is no card; one is written 6h, 10s or qd" in lines
+    assert "which card? p 6h tells where the six of hearts is" in lines
+    assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in lines
     assert "1 of 1: ada, 0 of 48 home, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
     assert "quit       go; the seat is kept     last       what happened last" in lines
+    assert max(map(len, lines[-9:])) <= 80
+
+
+async def test_help_on_a_narrow_terminal_has_one_item_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = await session(monkeypatch, capsys, "?\nquit\n", width=60)
+    assert "quit       go; the seat is kept" in lines
+    assert "last       what happened last" in lines
+
+
+async def test_before_the_deal_everything_says_that_it_comes_later(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rivals = (standing(1, "ada", "waiting"), standing(2, "bo", "waiting"), standing(3, "cy", "ready"))
+    start = structs.replace(view("open"), board=None, standings=rivals)
+    typed = "board\nlegal\np 6h\nfoo\nl4c4\nready\nquit\n"
+    lines = await session(monkeypatch, capsys, typed, start, answers=(start,), interactive=True)
+    answers = [line.removeprefix("> ").strip() for line in lines if not line.startswith(": ")]
+    told = ["no table yet: the cards are not dealt"] * 3
+    told += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
+    told += ["you are ready; waiting for bo", "your seat is kept; join again to go on"]
+    assert answers[-len(told) :] == told
+
+
+async def test_who_comes_back_hears_that_the_race_is_running(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = await session(monkeypatch, capsys, "quit\n", stage="running", boards="none")
+    assert any(re.fullmatch(r"the race is running: 0:0\d\.\d left", line) for line in lines)
+    assert not any(line.startswith("go: ") for line in lines)
+
+
+async def test_who_looks_on_late_sees_the_standings_and_has_no_seat_to_keep(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = structs.replace(view("running"), seat=None, board=None, standings=(standing(1, "bo", "playing", 13),))
+
+    async def script(peer: Peer) -> None:
+        hello = await peer.hear()
+        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
+        watch = await peer.hear()
+        if peer.number == 0:
+            await peer.say(structs.replace(seen, re=watch.id, header=HEADER))
+            await peer.socket.close(1012)
+        else:
+            await peer.say(structs.replace(seen, re=watch.id, stage="over", deal="corners:1.0"))
+
+    monkeypatch.setattr("samedeal_cli.typed._read", lambda: b"")
+    async with server(script) as (url, _), Connection(url, RACE, name="ada", watch=True) as connection:
+        mode = LineMode(connection, GAME, boards="words", interactive=False, width=80)
+        await asyncio.wait_for(mode.run(ready=None), 10)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2:4] == ["you look on", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
+    assert "the server restarts; trying again" in lines
+    assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
+    assert not any("seat is kept" in line for line in lines)
 
 
 @pytest.fixture(scope="module")
@@ -238,8 +310,8 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     assert any(line.startswith("no: 'w9' is no move of Corners") for line in lines["ada"])
     assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
     for said_to in lines.values():
-        assert any(line.startswith("the race is over; the deal was corners:") for line in said_to)
-        assert f"to check it: samedeal verify {race}" in said_to
+        assert re.fullmatch(r"corners:[0-9a-f]{64}\.0", said_to[said_to.index("the race is over; the deal was") + 1])
+        assert any(re.fullmatch(rf"to check it: .* verify {race}", line) for line in said_to)
     known = samedeal(environment, "whoami", "--json")
     guests = json.loads(known.communicate(timeout=20)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
@@ -322,6 +394,7 @@ def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: di
         os.write(ours, b"n\n")
         _until(ours, "not resigned")
         os.write(ours, b"\x03")
+        _until(ours, "your seat is kept; join again to go on")
         assert process.wait(10) == 130
     finally:
         process.kill()

@@ -3,37 +3,50 @@
 import asyncio
 import re
 import sys
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import aclosing
 from textwrap import wrap
 from typing import Final, Literal
 
+from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.messages import Board, Progress, View
 from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
+from samedeal_cli.races import rules_lines
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
+from samedeal_cli.settings import program
 from samedeal_cli.typed import typed_lines
 from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
 
 Boards = Literal["picture", "words", "none"]
 
-HELP: Final = (
-    "a move, such as {example}, plays it; the moves are told by: samedeal rules {game}",
-    "undo       take a move back         board      the table",
-    "restart    the same deal again      legal      every legal move",
-    "resign     stop for good            standings  who is where",
-    "ready      when you are             clock      the time left",
-    "quit       go; the seat is kept     last       what happened last",
-    "?          this                     p 6h       where the six of hearts is",
-)
+HELP: Final = {
+    "undo": "take a move back",
+    "board": "the table",
+    "restart": "the same deal again",
+    "legal": "every legal move",
+    "resign": "stop for good",
+    "standings": "who is where",
+    "ready": "when you are",
+    "clock": "the time left",
+    "unready": "not after all",
+    "p 6h": "where the six of hearts is",
+    "quit": "go; the seat is kept",
+    "last": "what happened last",
+    "rules": "how it is played",
+    "?": "this",
+}
+TWO_COLUMNS: Final = 70
+"""How wide a terminal has to be for help in two columns."""
 QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
 LAST_S: Final = (60, 10)
 WAITING: Final = ("waiting", "ready")
 QUIT: Final = ("quit", "q", "exit")
-BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "ready", "unready", "standings", "clock", "last")
+BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "rules", "ready", "unready", "standings", "clock", "last")
 _CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
+_LIKE_A_MOVE: Final = re.compile(r"([a-z]\d[+-]?)+|w|draw|deal|redeal|undo|restart")
 LINGER_S: Final = 2.0
 """How long one waits for the end of a race in which one has nothing more to do, before quitting."""
 
@@ -69,7 +82,7 @@ class LineMode:
         """Until the race is over, or there is nothing more to do. With ``ready=None`` a person is asked."""
         self._greet()
         if ready and self._waits:
-            await self._try(self._connection.ready())
+            await self._be_ready()
             self._catch_up()
         elif self._waits and ready is None:
             self._say("ready? (y)" if self._interactive else "type ready when you are")
@@ -83,13 +96,21 @@ class LineMode:
                 if task.done():
                     task.result()
             self._leave_prompt()
-            if not self._connection.over and not self._done and self._connection.seat is not None:
-                self._say("your seat is kept; join again to go on")
+            self._part()
+        except asyncio.CancelledError:  # Ctrl-C
+            self._leave_prompt()
+            self._part()
+            raise
         finally:
             self._leave_prompt()
             for task in (hearing, obeying, keeping):
                 task.cancel()
             await asyncio.gather(hearing, obeying, keeping, return_exceptions=True)
+
+    def _part(self) -> None:
+        """Says that one may come back, if there is something to come back to."""
+        if not self._connection.over and not self._done and self._connection.seat is not None:
+            self._say("your seat is kept; join again to go on")
 
     # What is heard.
 
@@ -102,17 +123,18 @@ class LineMode:
     def _tell(self, news: News) -> None:
         match news:
             case Lost(why=why):
-                self._say(f"{why}: your seat is kept, the clock runs; trying again")
+                kept = ": your seat is kept, the clock runs" if self._connection.seat is not None else ""
+                self._say(f"{why}{kept}; trying again")
             case Restored():
                 self._say("connected again")
-                self._catch_up()
+                self._catch_up(late=True)
             case View() | Progress():
                 self._catch_up()
 
-    def _catch_up(self) -> None:
-        """Says what has changed since it was last said, however it was learnt."""
+    def _catch_up(self, *, late: bool = False) -> None:
+        """Says what has changed since it was last said, however it was learnt; `late` when one was not there."""
         self._news_of_racers()
-        self._news_of_stage()
+        self._news_of_stage(late=late)
 
     def _greet(self) -> None:
         connection = self._connection
@@ -126,9 +148,12 @@ class LineMode:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
             self._say("you look on")
-        self._catch_up()
+            if connection.view.stage == "running":
+                self._known = {standing.seat: standing for standing in connection.standings}
+                self._show_standings()
+        self._catch_up(late=True)
 
-    def _news_of_stage(self) -> None:
+    def _news_of_stage(self, *, late: bool) -> None:
         stage, self._stage = self._stage, self._connection.view.stage
         if self._stage == stage:
             return
@@ -136,7 +161,8 @@ class LineMode:
             case "countdown":
                 self._say(f"starts in {-(-(self._connection.left_ms or 0) // 1000)} s")
             case "running":
-                self._say(f"go: {clock(self._connection.left_ms or 0)} left")
+                left = clock(self._connection.left_ms or 0)
+                self._say(f"the race is running: {left} left" if late else f"go: {left} left")
                 self._started.set()
                 if (mine := self._connection.standing) and mine.outcome == "scratched":
                     self._say("you are not in it: your share of the deal did not reach the server in time")
@@ -151,10 +177,11 @@ class LineMode:
         if self._stage == "cancelled":
             self._say("the race was called off")
             return
-        self._say(f"the race is over; the deal was {self._connection.view.deal}")
+        # The code stands alone, as it is long: so it can be copied.
+        self._say("the race is over; the deal was", self._connection.view.deal or "never dealt")
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race}"
-        self._say(f"to look at it: samedeal replay {link}", f"to check it: samedeal verify {link}")
+        self._say(f"to look at it: {program()} replay {link}", f"to check it: {program()} verify {link}")
 
     def _news_of_racers(self) -> None:
         """Says who came, went, stopped, passed whom, or got past a quarter; nothing else is worth an interruption."""
@@ -249,12 +276,13 @@ class LineMode:
             case "":
                 pass
             case "?" | "h" | "help":
-                example = next(iter(self._board.moves or ()), "l4c4") if self._board else "l4c4"
-                self._say(*(text.format(example=example, game=self._game.slug) for text in HELP))
+                self._say(*self._help())
+            case "rules" if self._game.slug in GAMES:
+                self._say(*rules_lines(self._game.slug, self._width))
             case "board":
                 self._show_board(asked=True)
             case "legal":
-                self._say(" ".join(self._board.moves or ()) or "no legal move" if self._board else "no table yet")
+                self._say(" ".join(self._board.moves or ()) or "no legal move" if self._board else self._no_table)
             case "standings":
                 self._show_standings()
             case "clock":
@@ -264,10 +292,13 @@ class LineMode:
                 self._say(self._last)
             case "p" | "where":
                 self._say(self._whereabouts(rest.strip()))
-            case "ready" | "unready":
-                await self._try(self._connection.ready(word == "ready"))
+            case "ready":
+                await self._be_ready()
+            case "unready":
+                if await self._try(self._connection.ready(False)):
+                    self._say("you are not ready")
             case "y" | "yes" if self._waits:
-                await self._try(self._connection.ready())
+                await self._be_ready()
             case "resign" if self._interactive:
                 self._resigning = True
                 self._say("resign for good? (y)")
@@ -280,6 +311,9 @@ class LineMode:
     async def _move(self, move: str) -> None:
         if self._connection.seat is None:
             return self._say("no: you look on")
+        if self._undealt:
+            why = "no: moves come after the deal" if _LIKE_A_MOVE.fullmatch(move) else f"unknown: {move}"
+            return self._say(f"{why}; type ? for help")
         before = self._board
         view = await self._try(self._connection.move(move))
         if not view or not before or not view.board:
@@ -298,6 +332,18 @@ class LineMode:
         if after.outcome != before.outcome:
             self._say(self._stand(after))
         return None
+
+    async def _be_ready(self) -> None:
+        if not await self._try(self._connection.ready()):
+            return
+        others = [standing for standing in self._connection.standings if standing.seat != self._connection.seat]
+        waiting = [standing.name for standing in others if standing.outcome == "waiting"]
+        if waiting:
+            self._say(f"you are ready; waiting for {', '.join(waiting)}")
+        elif not others and self._connection.view.stage == "open" and self._connection.header.options.max_racers > 1:
+            self._say("you are ready; waiting for somebody to race against")
+        else:
+            self._say("you are ready")
 
     async def _resign(self) -> None:
         if await self._try(self._connection.resign()) and not self._connection.over:
@@ -325,8 +371,12 @@ class LineMode:
 
     def _whereabouts(self, card: str) -> str:
         wanted = card.upper().replace("10", "T")
+        if not card:
+            return "which card? p 6h tells where the six of hearts is"
+        if not _CARD.fullmatch(wanted):
+            return f"{card} is no card; one is written 6h, 10s or qd"
         if not self._board:
-            return "no table yet"
+            return self._no_table
         found = [
             f"{place}, {'on top' if below == 0 else f'under {below}'}"
             for place, pile in self._board.table.items()
@@ -335,9 +385,26 @@ class LineMode:
         ]
         if found:
             return f"{spoken(wanted)}: {'; '.join(found)}"
-        return f"{card or 'no card'}: nowhere to be seen"
+        return f"{spoken(wanted)}: nowhere to be seen"
 
     # What is shown.
+
+    def _help(self) -> Iterator[str]:
+        example = next(iter(self._board.moves or ()), "l4c4") if self._board else "l4c4"
+        yield f"a move, such as {example}, plays it; rules tells the moves"
+        items = [f"{word:<11}{says}" for word, says in HELP.items()]
+        if self._width < TWO_COLUMNS:
+            yield from items
+        else:
+            yield from (f"{left:<36}{right}" for left, right in zip(items[::2], items[1::2], strict=True))
+
+    @property
+    def _no_table(self) -> str:
+        return "no table yet: the cards are not dealt" if self._undealt else "there is no table to be seen"
+
+    @property
+    def _undealt(self) -> bool:
+        return self._connection.view.stage in ("open", "countdown")
 
     def _card(self, card: str) -> str:
         """A card as cards are called here."""
@@ -364,7 +431,7 @@ class LineMode:
         own = {view.seat: view.board} if view.seat and view.board else {}
         boards = own | (view.boards or {}) if asked or not own else own
         if asked and not boards:
-            self._say("there is no table to be seen")
+            self._say(self._no_table)
         for seat, board in boards.items():
             if board and (asked or self._boards != "none"):
                 if seat != self._connection.seat and seat in self._known:
