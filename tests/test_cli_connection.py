@@ -13,6 +13,7 @@ from samedeal.errors import Refused
 from samedeal.race import Stage
 from samedeal.replay import verify
 from samedeal.seal import nonce_commitment
+from samedeal.wire import Form
 from samedeal_cli import connection as module
 from samedeal_cli.connection import Connection, Lost, Restored
 from samedeal_cli.failure import Declined, Failure, Unreachable
@@ -240,6 +241,30 @@ async def test_something_else_than_our_server_is_unreachable() -> None:
         with pytest.raises(Unreachable):
             async with Connection(url, RACE, name="ada"):
                 pass
+
+
+@pytest.mark.parametrize("form", ["msgpack", "json"])
+async def test_who_looks_on_at_open_tables_has_the_newest(form: Form, redis_url: str) -> None:
+    with Server(redis_url) as game:
+        race = game.create("corners", seed="42", max_racers=1, start_delay_ms=0, spectators="open")
+        async with (
+            Connection(game.url, race, name="ada") as racer,
+            Connection(game.url, race, name="bo", watch=True, form=form) as onlooker,
+            asyncio.timeout(10),
+        ):
+            if (await racer.ready()).stage != "running":
+                async for _ in racer:
+                    if racer.view.stage == "running":
+                        break
+            for _ in range(3):
+                await racer.move("draw")
+            async for _ in onlooker:
+                if onlooker.view.boards and onlooker.view.boards[1].ply == 3:
+                    break
+            assert racer.view.board
+            assert onlooker.view.boards
+            assert onlooker.view.boards[1].table == racer.view.board.table
+            assert onlooker.view.seat is None
 
 
 async def test_a_race_goes_on_when_the_server_is_killed_and_comes_back(redis_url: str) -> None:

@@ -317,6 +317,19 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 
+def test_a_link_that_nobody_else_can_open_is_told_as_such(
+    environment: dict[str, str], store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
+    assert main.exit_code(["new", "corners", "--json"]) == 0
+    assert capsys.readouterr().err.startswith("only this machine can open that link")
+    with Server(store_url, public_url="http://192.168.1.20:8640") as public:
+        assert main.exit_code(["new", "corners", "--server", public.url]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("http://192.168.1.20:8640/r/")
+    assert "only this machine" not in err
+
+
 def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str, str]) -> None:
     process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
     out, err = process.communicate(timeout=30)

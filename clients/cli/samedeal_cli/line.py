@@ -149,7 +149,7 @@ class LineMode:
         else:
             self._say("you look on")
             if connection.view.stage == "running":
-                self._known = {standing.seat: standing for standing in connection.standings}
+                self._known = {standing.seat: standing for standing in told_apart(connection.standings)}
                 self._show_standings()
         self._catch_up(late=True)
 
@@ -336,7 +336,8 @@ class LineMode:
     async def _be_ready(self) -> None:
         if not await self._try(self._connection.ready()):
             return
-        others = [standing for standing in self._connection.standings if standing.seat != self._connection.seat]
+        racers = told_apart(self._connection.standings)
+        others = [standing for standing in racers if standing.seat != self._connection.seat]
         waiting = [standing.name for standing in others if standing.outcome == "waiting"]
         if waiting:
             self._say(f"you are ready; waiting for {', '.join(waiting)}")

@@ -13,6 +13,7 @@ import msgspec
 from samedeal.catalogue import GAMES
 from samedeal.game import Game
 from samedeal_cli import guests
+from samedeal_cli.addresses import is_local
 from samedeal_cli.api import Api, GameInfo, Games, Opened, Races, Replays
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.parameters import (
@@ -104,6 +105,8 @@ def new(
     else:
         click.echo(opened.link)
         settings.say(f"{opened.header.game}: send the link round, or type: samedeal join {opened.link}")
+    if is_local(opened.link):
+        settings.say("only this machine can open that link: see --host and --public-url of samedeal serve")
     if joining:
         from samedeal_cli.play import play
 
