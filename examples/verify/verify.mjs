@@ -1,0 +1,237 @@
+// Verifies a replay of Same Deal without a line of Same Deal's own code: written from docs/replay-format.md,
+// docs/notation.md and docs/rules.md, with nothing but what Node.js brings along.
+//
+//   node verify.mjs replay.json            one line for each fact; ends with 0 if all hold, with 5 if one fails
+//   node verify.mjs --deal corners:1       the shuffled pack of a deal, the card that is dealt first in front
+
+import { createHash, createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+const sha256 = (text) => createHash("sha256").update(text, "utf8").digest();
+const hmac = (key, text) => createHmac("sha256", key).update(text, "utf8").digest("hex");
+
+// The deal (replay-format, section 3).
+
+const RANKS = [..."A23456789TJQK"];
+const SUITS = [..."SHCD"];
+const rank = (card) => RANKS.indexOf(card[0]) + 1;
+const deck = (ranks = RANKS) => SUITS.flatMap((suit) => ranks.map((rank) => rank + suit));
+
+const PACKS = {
+  "corner-stones": () => [...deck(RANKS.slice(1, -1)), ...deck()],
+  "the-edge": () => deck(),
+  corners: () => deck(),
+  "kings-in-the-corners": () => deck(),
+  gallery: () => [...deck(), ...deck()],
+};
+
+/** Which deals the rules take; the others are shuffled again. A game that is not here takes all. */
+const PLAYABLE = {
+  // An ace anywhere in the three rows of eight, or the 2, 3 or 4 of a row in its row.
+  gallery: (cards) => cards.slice(0, 24).some((card, at) => rank(card) === 1 || rank(card) === 2 + Math.floor(at / 8)),
+  // The last twelve cards lie on top. One of them goes to a foundation (2 and queen are next there; a side stack
+  // feeds only its own row), or onto another that is next to it in rank, where king and ace are neighbours.
+  "corner-stones": (cards) => {
+    const stacks = "c1 l1 l2 l3 l4 c3 c2 r1 r2 r3 r4 c4".split(" ");
+    const tops = cards.slice(-12);
+    const next = (one, other) => [1, 12].includes(Math.abs(rank(one) - rank(other)));
+    const goesHome = (card, at) =>
+      "2Q".includes(card[0]) && (stacks[at][0] === "c" || SUITS[stacks[at][1] - 1] === card[1]);
+    return tops.some((card, at) => goesHome(card, at) || tops.some((other) => next(card, other)));
+  },
+};
+
+/** The words of a label, one after another: eight from each block of SHA-256. */
+function* wordsOf(label) {
+  for (let block = 0; ; block++) {
+    const bytes = sha256(`${label}|${block}`);
+    for (let at = 0; at < 32; at += 4) yield bytes.readUInt32BE(at);
+  }
+}
+
+/** The pack as it is dealt, and how many shuffles it took. */
+function dealt(game, seed) {
+  const words = wordsOf(`${game}|${seed}`);
+  const below = (n) => {
+    // What is beyond the last whole multiple of n is passed over, or small numbers would be more likely.
+    for (;;) {
+      const word = words.next().value;
+      if (word < 2 ** 32 - (2 ** 32 % n)) return word % n;
+    }
+  };
+  for (let shuffles = 1; ; shuffles++) {
+    const cards = PACKS[game]();
+    for (let i = cards.length - 1; i > 0; i--) {
+      const j = below(i + 1);
+      [cards[i], cards[j]] = [cards[j], cards[i]];
+    }
+    if (!PLAYABLE[game] || PLAYABLE[game](cards)) return { cards, shuffles };
+  }
+}
+
+// The file (section 1): the fields of every object. What has a default is left out when it has it.
+
+const FILE = "format header entries digest standings";
+const HEADER = "race game rules variant={} seed=null commitment salt opened_at options";
+const OPTIONS =
+  'limit_ms max_racers=8 start_delay_ms=5000 undo=true attempts=0 spectators="progress" filter="any" unlisted=false';
+const STANDING = "place seat name bot outcome done home goal progress attempts ms";
+const EVENTS = {
+  joined: "t seat player name bot=false commitment=null",
+  counting: "t",
+  nonce: "t seat nonce",
+  dealt: "t k=0",
+  moved: "t seat move",
+  closed: "t secret",
+  ...Object.fromEntries(["left", "readied", "unreadied", "taken", "resigned"].map((kind) => [kind, "t seat"])),
+};
+const whole = (value) => Number.isSafeInteger(value) && value >= 0;
+const matches = (pattern) => (value) => typeof value === "string" && pattern.test(value);
+const hex32 = matches(/^[0-9a-f]{64}$/);
+const FORMS = {
+  format: (value) => value === "samedeal.replay/1",
+  race: matches(/^[a-z0-9-]{1,64}$/),
+  seed: matches(/^[^|\x00-\x1f\x7f]{1,128}$/u),
+  salt: matches(/^[0-9a-f]{32}$/),
+  move: matches(/^[!-~]{1,64}$/),
+  ...Object.fromEntries(["commitment", "digest", "nonce", "secret"].map((field) => [field, hex32])),
+  ...Object.fromEntries(["opened_at", "seat", "k", "limit_ms", "place", "ms"].map((field) => [field, whole])),
+};
+
+function expect(fits, what) {
+  if (!fits) throw new Error(what);
+}
+
+/** Throws unless the object has the fields of a table and no others, each in its form and none at its default. */
+function expectFields(object, table, where) {
+  expect(object !== null && typeof object === "object" && !Array.isArray(object), `${where}: no object`);
+  const known = new Map(table.split(" ").map((field) => field.split("=")));
+  for (const [field, value] of Object.entries(object)) {
+    expect(known.has(field), `${where}: ${field} is not known`);
+    expect(JSON.stringify(value) !== known.get(field), `${where}: ${field} is written out though it has its default`);
+    expect(!FORMS[field] || FORMS[field](value), `${where}: ${field} cannot be ${JSON.stringify(value)}`);
+  }
+  for (const [field, byDefault] of known) {
+    expect(byDefault !== undefined || Object.hasOwn(object, field), `${where}: ${field} is missing`);
+  }
+}
+
+function countFields(value) {
+  if (value === null || typeof value !== "object") return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum, inner) => sum + countFields(inner), own);
+}
+
+function read(bytes) {
+  expect(bytes.length <= 64 * 2 ** 20, "a replay has at most 64 MiB");
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  const replay = JSON.parse(text);
+  // JSON.parse takes the last of two fields of one name, another reader may take the first: so there must not be two.
+  const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+  expect(colons === countFields(replay), "a field is there twice");
+  expectFields(replay, FILE, "the file");
+  expectFields(replay.header, HEADER, "header");
+  expectFields(replay.header.options, OPTIONS, "options");
+  expect(Array.isArray(replay.entries) && Array.isArray(replay.standings), "entries and standings are arrays");
+  replay.standings.forEach((standing, at) => expectFields(standing, STANDING, `standing ${at + 1}`));
+  replay.entries.forEach((entry, at) => {
+    expect(Array.isArray(entry) && entry.length === 4, `entry ${at + 1} is no array of four`);
+    const [n, time, event, h] = entry;
+    expect(whole(n) && n > 0 && whole(time) && hex32(h), `entry ${at + 1} has no number, no time or no digest`);
+    expect(Object.hasOwn(EVENTS, event?.t), `entry ${at + 1} is no event that is known`);
+    expectFields(event, EVENTS[event.t], `entry ${at + 1}`);
+  });
+  return replay;
+}
+
+// The seals (section 2).
+
+/** Canonical JSON: no white space, and the fields sorted. JSON.stringify escapes in strings what has to be. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((field) => `${JSON.stringify(field)}:${canonical(value[field])}`)}}`;
+}
+
+/** Prints a line for each fact (section 5) and answers whether all hold. */
+function verify({ header, entries, digest }) {
+  const events = entries.map(([, , event]) => event);
+  const seal = (kind, hex) => sha256(`samedeal/1/${kind}|${header.race}|${hex}`).toString("hex");
+  let good = true;
+  /** A fact that fails at the entry of an index, or holds where there is none: -1. */
+  const say = (fact, fails, text) => {
+    good &&= fails < 0;
+    console.log(`${fails < 0 ? "holds" : "FAILS"}  ${fact.padEnd(10)}  ${fails < 0 ? text : `at entry ${fails + 1}`}`);
+  };
+  const last = Math.max(entries.length - 1, 0); // where a log fails that ends too early, even one without entries
+  const closing = events.findIndex(({ t }) => t === "closed");
+  const complete = closing >= 0 && closing === entries.length - 1;
+  say("complete", complete ? -1 : closing < 0 ? last : closing, `${entries.length} entries`);
+  say("numbers", entries.findIndex(([n], at) => n !== at + 1), "1, 2, 3 and so on");
+  const before = (at) => (at ? entries[at - 1][1] : header.opened_at);
+  say("times", entries.findIndex(([, time], at) => time < before(at)), "never backwards");
+
+  const promises = new Map(); // by seat, of those who have one: who has left a seat may come back with another
+  const nonces = new Map();
+  let countdown = false; // a nonce that came before or after it would not have bound anybody
+  const fits = ({ t, seat, commitment, nonce }) => {
+    if (t === "counting" || t === "dealt") countdown = t === "counting";
+    if (t === "left") promises.delete(seat);
+    if (t === "joined") promises.set(seat, commitment);
+    if (t === "joined") return Boolean(commitment ?? header.seed);
+    if (t !== "nonce") return true;
+    const once = countdown && !nonces.has(seat);
+    nonces.set(seat, nonce);
+    return once && promises.get(seat) === seal("nonce", nonce);
+  };
+  say("nonces", events.findIndex((event) => !fits(event)), `${nonces.size} of ${promises.size} seats opened theirs`);
+  if (closing < 0) {
+    console.log("?      commitment, deal and chain cannot be checked: there is no secret");
+    return false;
+  }
+  const secret = events[closing].secret;
+  say("commitment", seal("commit", secret) === header.commitment ? -1 : closing, header.commitment);
+  sayDeal(header, events, secret, nonces, say);
+
+  const key = Buffer.from(secret, "hex");
+  let link = hmac(key, `samedeal/1/log|${canonical(header)}`);
+  const follows = ([n, at, event, h]) => h === (link = hmac(key, `${link}|${canonical([n, at, event])}`));
+  const broken = entries.findIndex((entry) => !follows(entry));
+  say("chain", broken < 0 && link !== digest ? last : broken, link);
+  console.log("?      order, moves and standings are not checked here");
+  return good;
+}
+
+function sayDeal({ game, seed: open, options }, events, secret, nonces, say) {
+  const at = events.findIndex(({ t }) => t === "dealt");
+  if (at < 0) return say("deal", -1, "none: the race was called off before it");
+  const inOrder = [...nonces].sort(([one], [other]) => one - other).map(([, nonce]) => nonce);
+  const root = sha256(`samedeal/1/root|${secret}|${inOrder}`).toString("hex"); // an array as text has commas between
+  const k = events[at].k ?? 0;
+  const seed = open ?? `${root}.${k}`;
+  const known = Object.hasOwn(PACKS, game);
+  const filtered = open === undefined && options.filter !== undefined;
+  say("deal", known && (k === 0 || filtered) ? -1 : at, `${game}:${seed}`);
+  if (filtered) console.log(`?      that no deal before ${k} passes ${options.filter} is not checked here`);
+  if (known) console.log(`       the first cards are ${dealt(game, seed).cards.slice(0, 10).join(" ")}`);
+}
+
+// The command line.
+
+const [argument, code] = process.argv.slice(2);
+if (argument === "--deal" && Object.hasOwn(PACKS, code?.split(":")[0])) {
+  const [game, ...seed] = code.split(":");
+  const { cards, shuffles } = dealt(game, seed.join(":"));
+  console.log(cards.join(" "));
+  if (shuffles > 1) console.error(`shuffled ${shuffles} times`);
+} else if (!argument || argument.startsWith("-")) {
+  console.error("usage: node verify.mjs REPLAY.json | --deal GAME:SEED");
+  process.exitCode = 2;
+} else {
+  try {
+    process.exitCode = verify(read(readFileSync(argument))) ? 0 : 5;
+  } catch (error) {
+    console.log(`FAILS  format      ${error.message}`);
+    process.exitCode = 5;
+  }
+}
