@@ -79,7 +79,9 @@ class Server:
     def create(
         self, game: str, *, seed: str | None = None, variant: dict[str, Any] | None = None, **options: Any
     ) -> str:
-        """Creates a race and answers with its id."""
+        """Creates a race and answers with its id. Its deal need not be friendly: that would take a while to find."""
+        if seed is None:
+            options.setdefault("filter", "any")
         status, body = self.get(
             "/api/v1/races", {"game": game, "seed": seed, "variant": variant or {}, "options": options}
         )

@@ -123,7 +123,8 @@ def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: Note
         race, header = created["race"], created["header"]
         assert answer.headers["location"] == f"/api/v1/races/{race}"
         assert created["link"] == f"{server.url}/r/{race}"
-        assert header["options"] == {"limit_ms": game.limit_ms}
+        friendly = {} if slug in ("corner-stones", "gallery") else {"filter": "friendly/1"}
+        assert header["options"] == {"limit_ms": game.limit_ms, **friendly}
         assert (header["race"], header["game"], header["rules"]) == (race, slug, game.rules)
         assert {"seed", "variant"}.isdisjoint(header)
         view = request(server, "GET", answer.headers["location"]).json

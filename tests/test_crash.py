@@ -144,7 +144,7 @@ class Deaf(RaceLog):
 
     swallowed = False
 
-    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry]]:
+    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry] | None]:
         try:
             await asyncio.sleep(0.01 if self.swallowed else 60)
         except asyncio.CancelledError:

@@ -7,6 +7,8 @@ import pytest
 
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
+from samedeal.friendly import passes
+from samedeal.log import Dealt
 from samedeal.replay import verify
 from servers import Server, racers
 
@@ -29,3 +31,18 @@ async def test_two_friends_race_and_anyone_can_check_the_result(slug: str, redis
     assert [fact for fact in verify(replay) if not fact.holds] == []
     assert replay.standings == last.standings
     assert {(entry.n, entry.h) for entry in replay.entries} >= set(receipts)
+
+
+@pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners", "corners"])
+async def test_a_friendly_deal_is_found_while_others_wait_for_nothing(slug: str, redis_url: str) -> None:
+    with Server(redis_url) as server:
+        race = server.create(slug, start_delay_ms=50, max_racers=2, filter="friendly/1")
+        async with racers(server, "ada", "cy") as (ada, cy):
+            await asyncio.gather(ada.begin(race), cy.begin(race))
+            await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
+        replay = await server.replay(race)
+    assert [fact for fact in verify(replay) if not fact.holds] == []
+    (k,) = [entry.event.k for entry in replay.entries if isinstance(entry.event, Dealt)]
+    *_, last = replay.races()
+    deals = [passes(last.game, f"{last.root}.{number}", {}, "friendly/1") for number in range(k + 1)]
+    assert deals == [False] * k + [True]

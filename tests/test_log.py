@@ -228,7 +228,7 @@ async def test_one_process_follows_what_another_writes(redis_url: str, log: Race
 
     async def follow() -> None:
         while len(heard) < 9:
-            heard.extend((await follower.follow({RACE: len(heard)})).get(RACE, []))
+            heard.extend((await follower.follow({RACE: len(heard)})).get(RACE) or [])
 
     try:
         following = asyncio.create_task(follow())

@@ -237,7 +237,7 @@ def test_another_secret_is_not_the_one_committed_to() -> None:
 def test_another_deal_from_the_same_root_is_found_there() -> None:
     replay = race_of("corners")
     n = first(replay, Dealt)
-    assert failures(edited(replay, n, k=1))["deal"] == n
+    assert failures(edited(replay, n, k=1))["filter"] == n
 
 
 def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole() -> None:
@@ -251,7 +251,7 @@ def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole(
     log.say(Counting())
     log.say(Dealt(k=7), 5_000)
     log.say(Closed(secret=SECRET.hex()))
-    assert failures(log.replay()) == {"deal": 6}
+    assert failures(log.replay()) == {"filter": 6}
 
 
 @pytest.mark.parametrize(

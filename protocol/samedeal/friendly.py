@@ -20,6 +20,11 @@ _WINS = range(18, 49)
 """How many of its plays the bot wins where a deal is friendly: from 30 to 80 in a hundred."""
 
 
+def usual_filter(game: type[Game]) -> str:
+    """The filter that suits a sealed deal of a game: one that does something, where there is one."""
+    return FILTERS[-1] if game.slug in _TESTS else "any"
+
+
 def passes(game: type[Game], seed: str, variant: Variant, name: str) -> bool:
     """Whether the deal of a seed passes a filter. Raises ValueError for a filter that there is not."""
     if name not in FILTERS:

@@ -34,6 +34,8 @@ class Options(Record, frozen=True, kw_only=True):
     """How often the deal may be played by each racer; 0 is as often as they like."""
     spectators: Literal["progress", "after", "open"] = "progress"
     """What those who do not race may see while it runs: counts, nothing, or boards too."""
+    filter: Literal["any", "friendly/1"] = "any"
+    """Which of the deals of a root is dealt: the first, or the first that can be won with a fair chance."""
     unlisted: bool = False
 
 

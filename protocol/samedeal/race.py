@@ -290,6 +290,13 @@ class Race:
         return None if self.started_at is None else self.started_at + self.options.limit_ms
 
     @property
+    def root(self) -> str | None:
+        """What a sealed deal follows from, as far as the nonces are in; None for an open deal."""
+        if self.header.seed is not None:
+            return None
+        return root(self.secret, (bytes.fromhex(seat.nonce) for seat in self.roster if seat.nonce))
+
+    @property
     def deal(self) -> str | None:
         """The code that names the deal for ever, once it is known."""
         return None if self.seed is None else f"{self.header.game}:{self.seed}"
@@ -353,9 +360,9 @@ class Race:
     def _dealt(self, at: int, k: int) -> Self:
         if self.stage != "countdown" or self.starts_at is None or at < self.starts_at:
             raise Refused("untimely", "The deal comes when the countdown is over.")
-        seed = self.header.seed
-        if seed is None:
-            seed = f"{root(self.secret, (bytes.fromhex(seat.nonce) for seat in self.roster if seat.nonce))}.{k}"
+        if k and self.root is None:
+            raise Refused("untimely", "An open deal is the one announced.")
+        seed = self.header.seed or f"{self.root}.{k}"
         deal = self.game.from_seed(seed, **self.header.variant)
         in_time = [self.header.seed is not None or seat.nonce is not None for seat in self.seats]
         seats = tuple(

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from samedeal import wire
 from samedeal.errors import Malformed, Refused
+from samedeal.friendly import check
 from samedeal.log import Closed, Dealt, Entry, Header, Moved, Record, Resigned
 from samedeal.race import Race, Standing
 
@@ -24,6 +25,7 @@ FACTS = {
     "order": "seats, countdown and closing follow the life of a race",
     "nonces": "every racer's nonce is the one committed to with the seat",
     "deal": "the deal follows from the secret and the nonces, or is the open one announced",
+    "filter": "the deal is the first of its root that passes the race's filter",
     "moves": "every move was legal when it was made",
     "chain": "every digest follows from the entry and the digest before",
     "standings": "the standings follow from the log",
@@ -163,8 +165,10 @@ def _folding(replay: Replay) -> Iterator[Failure]:
             yield _fact(refused, entry), position, f"entry {position}: {refused.text}"
             yield from _unchecked()
             return
-        if isinstance(entry.event, Dealt) and entry.event.k:
-            yield "deal", position, f"seed {entry.event.k} was dealt, where the first that follows from the root is due"
+        if isinstance(entry.event, Dealt) and race.root is not None:
+            variant, name = race.header.variant, race.options.filter
+            if not check(race.game, race.root, variant, name, entry.event.k):
+                yield "filter", position, f"deal {entry.event.k} of the root is not the first that passes {name}"
         if made != entry:
             yield "chain", position, f"the digest of entry {position} is not that of its content and its predecessor"
     if race.digest != replay.digest:
@@ -181,5 +185,5 @@ def _fact(refused: Refused, entry: Entry) -> str:
 
 
 def _unchecked(*others: str) -> Iterator[Failure]:
-    for fact in (*others, "order", "nonces", "deal", "moves", "chain", "standings"):
+    for fact in (*others, "order", "nonces", "deal", "filter", "moves", "chain", "standings"):
         yield fact, None, UNCHECKED

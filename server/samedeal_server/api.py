@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from samedeal import sight, wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import CODES, Malformed, Refused
+from samedeal.friendly import usual_filter
 from samedeal.game import Game
 from samedeal.log import Options, Seed
 from samedeal.race import Stage
@@ -97,7 +98,10 @@ class Api:
     async def create(self, request: Request) -> Response:
         opening = _converted(await _body(request, MOST_CREATED_BYTES), Opening)
         game = checked_game(opening.game)
-        options = _checked({"options": {"limit_ms": game.limit_ms, **opening.options}}, Chosen).options
+        usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
+        options = _checked({"options": {**usual, **opening.options}}, Chosen).options
+        if opening.seed is not None and options.filter != "any":
+            raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
         room = await self._hall.create(game, _variant(game, opening.variant), opening.seed, options)
         header = room.race.header
         created = _json({"race": header.race, "link": self._link(request, header.race), "header": header}, status=201)

@@ -10,6 +10,7 @@ from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry
 from samedeal.race import OPEN_MS, Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
+from samedeal_server.dealer import dealt
 from samedeal_server.log import Behind, Lost, RaceLog
 
 logger = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Room:
         self._closing = False
         self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
         self._noted_due_at: int | None = None
+        self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
         self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
         self._timer: asyncio.TimerHandle | None = None
@@ -138,6 +140,9 @@ class Room:
         await self._task
         if self._timer:
             self._timer.cancel()
+        if search := self._search[1]:
+            search.cancel()
+            await asyncio.gather(search, return_exceptions=True)
 
     # The room's own task.
 
@@ -277,7 +282,7 @@ class Room:
         if not self._kept:
             due_at = self._deal_at(self.race) if self.race.stage == "countdown" else _due_at(self.race)
             wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
-            if self._doubtful or self.race.closed:
+            if self._doubtful or self.race.closed or (wait_s == 0 and self.race.stage == "countdown"):
                 wait_s = AGAIN_S
             self._timer = asyncio.get_running_loop().call_later(wait_s, self.remind)
 
@@ -287,9 +292,27 @@ class Room:
             return None
         if race.set_to_go:
             return Counting()
-        if race.stage == "countdown" and now >= self._deal_at(race):
-            return Dealt()
+        if race.stage == "countdown" and (now >= self._deal_at(race) or all(seat.nonce for seat in race.roster)):
+            number = self._number(race)  # sought as soon as the nonces are in
+            return Dealt(k=number) if number is not None and now >= self._deal_at(race) else None
         return Closed(secret=race.secret.hex()) if race.finished(now) else None
+
+    def _number(self, race: Race) -> int | None:
+        """Which deal of the root is dealt, or None while that is being found out."""
+        if race.root is None or race.options.filter == "any":
+            return 0
+        root, search = self._search
+        if root != race.root:
+            search = asyncio.get_running_loop().create_task(dealt(race))
+            search.add_done_callback(lambda _: self.remind())
+            self._search = (race.root, search)
+        if search is None or not search.done():
+            return None
+        if error := search.exception():
+            logger.error("race %s: %s; it is tried again", race.id, error)
+            self._search = (None, None)
+            return None
+        return search.result()
 
     def _deal_at(self, race: Race) -> int:
         """When the countdown ends. Nobody is scratched for a nonce that there was no time to take in."""

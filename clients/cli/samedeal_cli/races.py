@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from samedeal.catalogue import GAMES
+from samedeal.friendly import FILTERS
 from samedeal.game import Game
 from samedeal_cli import guests
 from samedeal_cli.addresses import is_local
@@ -47,6 +48,12 @@ ROW: Final = 74
     "--start-delay", type=DELAY, metavar="TIME", help="How long the countdown lasts, 0s to 60s.  [default: 5s]"
 )
 @click.option("--max", "most", type=Number(1, 32), metavar="N", help="How many may race.  [default: 8]")
+@click.option(
+    "--filter",
+    "wanted",
+    type=click.Choice(["any", "friendly"]),
+    help="Any sealed deal, or one with a fair chance.  [default: friendly, where the game has such]",
+)
 @click.option("--unlisted", is_flag=True, help="Leave it out of the lists.")
 @undo_option
 @click.option(
@@ -72,6 +79,7 @@ def new(
     limit: int | None,
     start_delay: int | None,
     most: int | None,
+    wanted: str | None,
     unlisted: bool,
     undo: str | None,
     attempts: int | None,
@@ -90,6 +98,7 @@ def new(
         undo,
         start_delay_ms=start_delay,
         max_racers=most,
+        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(wanted or ""),
         unlisted=unlisted or None,
         attempts=attempts,
         spectators=spectators,
