@@ -27,8 +27,6 @@ SHUFFLED_AGAIN = "corner-stones:5308"
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 every_game = pytest.mark.parametrize("slug", GAMES)
 
-Damage = Callable[[Any], None]
-
 
 def run(*arguments: str | Path) -> tuple[int, str]:
     """What the verifier ends with and what it says."""
@@ -190,6 +188,15 @@ def test_a_server_that_chose_among_the_deals_of_a_root_is_found_out(tmp_path: Pa
     at = first(replay, "dealt")
     replay["entries"][at][2]["k"] = 7
     assert verified(replay, tmp_path)[1]["deal"] == f"at entry {at + 1}"
+
+
+def test_of_a_filter_it_says_that_it_is_not_checked(tmp_path: Path) -> None:
+    replay = plain()
+    replay["header"]["options"]["filter"] = "friendly/1"
+    replay["entries"][first(replay, "dealt")][2]["k"] = 7
+    assert "deal" not in verified(replay, tmp_path)[1]
+    output = run(tmp_path / "replay.json")[1]
+    assert ".7\n?      that no deal before 7 passes friendly/1 is not checked here\n" in output
 
 
 def test_a_nonce_that_came_after_the_deal_is_found_there(tmp_path: Path) -> None:
