@@ -324,7 +324,9 @@ def _unverified(replay: Replay) -> Iterator[str]:
 def _played(replay: Replay) -> dict[int, tuple[int, int]]:
     """By seat the most cards home and the number of attempts, from the rules of the game alone."""
     nonces = {entry.event.seat: bytes.fromhex(entry.event.nonce) for entry in _of(replay, Nonce)}
-    seed = replay.header.seed or f"{seal.root(replay.secret, (nonces[seat] for seat in sorted(nonces)))}.0"
+    (dealt,) = _of(replay, Dealt)
+    root = seal.root(replay.secret, (nonces[seat] for seat in sorted(nonces)))
+    seed = replay.header.seed or f"{root}.{dealt.event.k}"
     deal = GAMES[replay.header.game].from_seed(seed, **replay.header.variant)
     racers = nonces if replay.header.seed is None else {entry.event.seat for entry in _of(replay, Joined)}
     positions = {seat: [deal] for seat in racers}
