@@ -1,18 +1,12 @@
-"""The commands that start a server: ``serve``, to last, and ``demo``, to be thrown away, with bots that race."""
+"""The command ``demo``: a server to be thrown away, bots that race on it, and a seat for whoever looks."""
 
 import asyncio
-import ctypes
-import importlib.util
-import json
 import os
 import shutil
 import signal
-import socket
-import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -25,26 +19,18 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.race import Standing
 from samedeal.replay import Replay, read, verify
-from samedeal_cli.api import Api, Opened
+from samedeal_cli.api import Opened
 from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection
-from samedeal_cli.failure import Declined, Failure, Misused, Unverified
+from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.parameters import SEED
 from samedeal_cli.screen import cells
-from samedeal_cli.settings import Settings, demo_file, examples, program
+from samedeal_cli.serving import PORT, Server, announced, check_installed, served
+from samedeal_cli.settings import Settings, examples, program
 from samedeal_cli.transcript import in_ascii, results
 from samedeal_cli.words import clock, told_apart
 
-PORT: Final = 8640
 NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
-START_S: Final = 30.0
-"""How long a server may take to answer."""
-STOP_S: Final = 15.0
-LOOK_S: Final = 0.05
-MOST_PORTS: Final = 100
-READY: Final = "samedeal serves at "
-TAKEN: Final = "address already in use"
-"""What a server says when it serves, and when it cannot."""
 ARCHIVE_S: Final = 10.0
 """How long a replay may take to appear after a race."""
 ONCE_MOVES: Final = 120
@@ -53,26 +39,6 @@ BETWEEN_S: Final = 4.0
 """The pause between two races of the bots."""
 KEYS: Final = "   [Enter] seat  [w]  [q]"
 """A reminder at the end of the live line."""
-
-
-@click.command(epilog=examples("samedeal serve", "samedeal serve --host 0.0.0.0 --public-url https://cards.example"))
-@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
-@click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
-@click.option("--data-dir", type=click.Path(file_okay=False), help="Where the embedded store and the key are.")
-@click.option("--public-url", metavar="URL", help="The address at which others reach the server.")
-def serve(host: str | None, port: int | None, redis: str | None, data_dir: str | None, public_url: str | None) -> int:
-    """Run a server until it is stopped.
-
-    What is not said here comes from the environment, as in SAMEDEAL_PORT or REDIS_URL.
-    """
-    _check_installed()
-    given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
-    environment = os.environ | {name: value for name, value in given.items() if value is not None}
-    command = _server_command(host, port)
-    if os.name == "posix":
-        os.execve(command[0], command, environment)  # noqa: S606 (no shell is wanted)
-    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
 
 
 @click.command(epilog=examples("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4"))
@@ -101,7 +67,7 @@ def demo(
     Ctrl-C or q stops it; the server and all it knows are thrown away then. With --once it needs no terminal: a check
     that everything works. --save takes the ending of FILE for its form, .json or .msgpack.
     """
-    _check_installed()
+    check_installed()
     if once and bots < 2:
         raise Misused("a race without you takes two bots or more")
     if settings.json and not once:
@@ -119,147 +85,6 @@ def demo(
         # SIGTERM: everything has been cleaned up. A demo ends no other way, so that is as it should be.
         return 128 + signal.SIGTERM if once else 0
     return 0
-
-
-# The server.
-
-
-def _check_installed() -> None:
-    """Raises Failure if the parts that a server takes are not installed."""
-    if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
-        raise Failure(f"a server needs {', '.join(missing)}: pip install 'samedeal[server]'")
-
-
-def _server_command(host: str | None, port: int | None) -> list[str]:
-    said = {"--host": host, "--port": port}
-    options = [str(word) for option, value in said.items() if value is not None for word in (option, value)]
-    return [sys.executable, "-m", "samedeal_server", *options]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that was started here, with all it has in a directory that goes with it."""
-
-    url: str
-    """For this machine."""
-    link: str
-    """For others."""
-    port: int
-
-    @property
-    def api(self) -> Api:
-        return Api(self.url)
-
-
-@asynccontextmanager
-async def _served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
-    """A throw-away server on the first free port."""
-    host, shown = ("0.0.0.0", _lan_address()) if lan else ("127.0.0.1", "127.0.0.1")  # noqa: S104 (asked for)
-    directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        for number in range(port, min(port + MOST_PORTS, 65536)):
-            with _claimed(number) as ours:
-                if not ours:
-                    continue
-                process = _started(host, number, f"http://{shown}:{number}", directory)
-                if await _serves(process, directory / "log"):
-                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
-                    return
-                _end(process)
-        raise Failure(f"no port from {port} on is free")
-    finally:
-        if process:
-            _end(process)
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _started(host: str, port: int, public_url: str, directory: Path) -> subprocess.Popen[bytes]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    environment.pop("REDIS_URL", None)
-    environment |= {
-        "SAMEDEAL_DATA_DIR": str(directory / "data"),
-        "SAMEDEAL_PUBLIC_URL": public_url,
-        "SAMEDEAL_LOG_LEVEL": "warning",
-    }
-    with (directory / "log").open("wb") as log:
-        return subprocess.Popen(  # noqa: S603 (our own program)
-            _server_command(host, port),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is for us: we stop it when our own connections are closed
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-        )
-
-
-def _end_with_parent() -> None:
-    """Have the kernel end the server when this process is killed, so that nothing is left behind."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-
-
-async def _serves(process: subprocess.Popen[bytes], log: Path) -> bool:
-    """Whether the server has begun to serve; False if its port is taken. Raises Failure with its last words."""
-    for _ in range(round(START_S / LOOK_S)):
-        said = _said(log)
-        if READY in said:
-            return True
-        if process.poll() is not None:
-            if TAKEN in said.lower():
-                return False
-            raise Failure(f"the server did not start: {(said.splitlines() or ['it said nothing'])[-1]}")
-        await asyncio.sleep(LOOK_S)
-    raise Failure(f"the server did not start within {START_S:.0f} s")
-
-
-def _said(log: Path) -> str:
-    return log.read_text(errors="replace").strip()
-
-
-@contextmanager
-def _claimed(port: int) -> Iterator[bool]:
-    """Whether a port is ours to try. Two demos that start at once agree by the UDP port of the same number."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as claim:
-        try:
-            claim.bind(("127.0.0.1", port))
-        except OSError:
-            yield False
-            return
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            taken = probe.connect_ex(("127.0.0.1", port)) == 0
-        yield not taken
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a server and what it has started."""
-    process.terminate()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _lan_address() -> str:
-    """The address that others in the network know this machine by."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("192.0.2.1", 9))  # sends nothing
-        return str(probe.getsockname()[0])
-    return "127.0.0.1"
-
-
-@contextmanager
-def _announced(server: Server) -> Iterator[None]:
-    """Lets other commands of this account find the server, for as long as it runs."""
-    mine = json.dumps({"url": server.url, "pid": os.getpid()})
-    demo_file().write_text(mine)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            if demo_file().read_text() == mine:
-                demo_file().unlink()
 
 
 # Races of bots.
@@ -409,7 +234,7 @@ def _stoppable() -> Iterator[None]:
 
 async def _once(settings: Settings, plan: Plan, port: int) -> int:
     with _stoppable():
-        async with _served(port) as server:
+        async with served(port) as server:
             delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
             race = await _opened(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
             settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
@@ -437,8 +262,8 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
 
 async def _live(settings: Settings, plan: Plan, port: int, lan: bool) -> None:
     with _stoppable():
-        async with _served(port, lan=lan) as server:
-            with _announced(server):
+        async with served(port, lan=lan) as server:
+            with announced(server):
                 if server.port != port:
                     settings.say(f"port {port} is taken: this is on {server.port}")
                 await Show(settings, plan, server, lan=lan).run()

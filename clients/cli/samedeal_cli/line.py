@@ -14,7 +14,7 @@ from samedeal.messages import Board, Progress, View
 from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
-from samedeal_cli.races import rules_lines
+from samedeal_cli.games import rules_lines
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.settings import program
 from samedeal_cli.typed import typed_lines

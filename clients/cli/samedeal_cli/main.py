@@ -18,17 +18,17 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "join": ("samedeal_cli.play:join", "Take a seat in a race and play."),
     "watch": ("samedeal_cli.play:watch", "Look on at a race."),
     "solo": ("samedeal_cli.play:solo", "Play alone against the clock."),
-    "games": ("samedeal_cli.races:games", "List the games."),
-    "rules": ("samedeal_cli.races:rules", "Print the rules of a game."),
+    "games": ("samedeal_cli.games:games", "List the games."),
+    "rules": ("samedeal_cli.games:rules", "Print the rules of a game."),
     "ls": ("samedeal_cli.races:ls", "List races or replays."),
     "replay": ("samedeal_cli.replays:replay", "Look at a race that is over."),
     "verify": ("samedeal_cli.replays:verify", "Check a replay, move by move."),
     "export": ("samedeal_cli.replays:export", "Write a replay in another form."),
     "deal": ("samedeal_cli.replays:deal", "Show the cards that a deal code names."),
     "bot": ("samedeal_cli.bot:bot", "Let a program take a seat."),
-    "serve": ("samedeal_cli.demo:serve", "Run a server."),
-    "whoami": ("samedeal_cli.races:whoami", "Show the names you play under."),
-    "logout": ("samedeal_cli.races:logout", "Forget a name and its token."),
+    "serve": ("samedeal_cli.serving:serve", "Run a server."),
+    "whoami": ("samedeal_cli.whoami:whoami", "Show the names you play under."),
+    "logout": ("samedeal_cli.whoami:logout", "Forget a name and its token."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
 
