@@ -17,6 +17,7 @@ from samedeal.wire import Form
 from samedeal_cli import connection as module
 from samedeal_cli.connection import Connection, Lost, Restored
 from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.nonces import Nonces
 from servers import Server
 
 
@@ -109,6 +110,16 @@ async def test_who_is_forgotten_becomes_a_new_guest_of_the_same_name() -> None:
                 pass
 
 
+class OfOneServer(Nonces):
+    """The nonces for one server, at whatever port it is this time."""
+
+    def nonce(self, seat: str, *, opened: bool) -> bytes:
+        return super().nonce(RACE, opened=opened)
+
+    def note(self, seat: str) -> None:
+        super().note(RACE)
+
+
 async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_program_started_anew() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(stage="open")
@@ -117,16 +128,27 @@ async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_prog
         opened.set()
         await peer.hear()
 
-    opened = asyncio.Event()
-    for _ in range(2):
-        async with server(script) as (url, heard), Connection(url, RACE, name="ada", nonce_key=b"k" * 32) as connection:
+    async def countdown(peer: Peer) -> None:
+        await peer.seat(stage="countdown")
+        await peer.hear()
+        opened.set()
+        await peer.hear()
+
+    opened, kept = asyncio.Event(), OfOneServer(b"k" * 32)
+    promised: list[str | None] = []
+    told: list[str] = []
+    for play in (script, countdown, script):
+        async with server(play) as (url, heard), Connection(url, RACE, name="ada", nonces=kept) as connection:
             await asyncio.wait_for(opened.wait(), 5)
             opened.clear()
-            nonces = [message for message in heard if isinstance(message, m.Nonce)]
-            joins = [message for message in heard if isinstance(message, m.Join)]
-            assert len(nonces) == 1
-            assert nonce_commitment(RACE, bytes.fromhex(nonces[0].nonce)) == joins[0].commitment
+            promised += [message.commitment for message in heard if isinstance(message, m.Join)]
+            told += [message.nonce for message in heard if isinstance(message, m.Nonce)]
             assert connection.view.stage == "countdown"
+    assert len(told) == 3
+    assert nonce_commitment(RACE, bytes.fromhex(told[0])) == promised[0]
+    assert told[1] == told[0]  # the same countdown, heard of by a program started anew
+    assert told[2] != told[0]  # another race under the same id: what was opened is not used again
+    assert nonce_commitment(RACE, bytes.fromhex(told[2])) == promised[2]
 
 
 @pytest.mark.parametrize("code", module.PASSING)

@@ -13,6 +13,7 @@ from samedeal.catalogue import GAMES
 from samedeal_cli import connection, guests
 from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.nonces import Nonces
 from samedeal_cli.settings import Settings, demo_file, state_dir
 
 NOBODY = "http://127.0.0.1:1"
@@ -230,9 +231,18 @@ def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: 
     assert guests.who("http://a", "bo") == guests.Who("bo", None)
 
 
-def test_the_nonce_key_stays_the_same() -> None:
-    assert guests.nonce_key() == guests.nonce_key()
-    assert len(guests.nonce_key()) == 32
+def test_a_nonce_is_the_same_after_a_restart_and_never_again_once_it_was_opened(tmp_path: Path) -> None:
+    first = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert len(first) == 32
+    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=False) == first
+    assert Nonces.kept(tmp_path).nonce("a|race|bo", opened=False) != first
+    Nonces.kept(tmp_path).note("a|race|ada")
+    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=True) == first
+    second = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert second != first
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    (tmp_path / "another").mkdir()
+    assert Nonces.kept(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
 
 
 def test_a_demo_that_does_not_answer_is_passed_over() -> None:

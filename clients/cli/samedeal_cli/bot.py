@@ -18,8 +18,9 @@ from samedeal.race import RESTART, Standing
 from samedeal_cli import guests
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.nonces import Nonces
 from samedeal_cli.parameters import NAME, RACE, Link
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, examples, state_dir
 from samedeal_cli.words import told_apart
 
 RESIGN: Final = "resign"
@@ -294,7 +295,7 @@ async def _run(
             name=who.name,
             token=who.token,
             bot=True,
-            nonce_key=guests.nonce_key(),
+            nonces=Nonces.kept(state_dir()),
             on_welcome=guests.keeper(server, who),
         ) as connection:
             settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from hmac import digest as hmac_digest
 from importlib import metadata
 from itertools import count
 from secrets import token_bytes
@@ -42,6 +41,7 @@ from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
 from samedeal_cli.addresses import is_local
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.nonces import Nonces
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 PATIENCE_S = 300.0
@@ -118,14 +118,14 @@ class Connection:
         bot: bool = False,
         legal: bool = True,
         form: Form = "msgpack",
-        nonce_key: bytes | None = None,
+        nonces: Nonces | None = None,
         on_welcome: Callable[[Welcome], None] | None = None,
         on_message: Callable[[FromServer], None] | None = None,
     ) -> None:
         """With a token one comes back as who one was; with a name, or if the token is no longer known, as a new guest.
 
-        The same ``nonce_key``, which never leaves this machine, gives the same nonce for the same seat, so that a
-        program that was started again can still open its commitment.
+        The same ``nonces`` give the same nonce for the same seat until it is opened, so that a program that was started
+        again can still open its commitment.
         """
         self.server = server
         self.race = race
@@ -138,7 +138,9 @@ class Connection:
         self.receipts: dict[int, str] = {}
         """The digest of the log by the number of its entry, as the server gave them: to be held against the replay."""
         self._watch, self._bot, self._legal, self._form = watch, bot, legal, form
-        self._nonce_key = nonce_key or token_bytes(32)
+        self._nonces = nonces or Nonces(token_bytes(32))
+        self._nonce = b""  # when it has been opened
+        self._late = True  # whether the seat was never seen before the countdown
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
         self._unanswered: dict[int, _Unanswered] = {}
@@ -256,6 +258,8 @@ class Connection:
             await socket.close()
             raise
         self._socket, self._up, self._nonce_id = socket, True, None
+        if self.view.stage == "open":
+            self._nonce, self._late = b"", False
 
     async def _opened(self) -> ClientConnection:
         protocol = next(name for name, form in SUBPROTOCOLS.items() if form == self._form)
@@ -287,7 +291,7 @@ class Connection:
     def _entrance(self) -> Join | Watch:
         if self._watch:
             return Watch(id=next(self._ids), race=self.race)
-        commitment = nonce_commitment(self.race, self._nonce)
+        commitment = nonce_commitment(self.race, self._nonces.nonce(self._place, opened=False))
         return Join(id=next(self._ids), race=self.race, commitment=commitment, bot=self._bot, legal=self._legal)
 
     async def _until_seated(self, socket: ClientConnection, re: int) -> None:
@@ -388,6 +392,9 @@ class Connection:
         """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way."""
         if self.view.stage == "countdown" and self.view.seat is not None and self._nonce_id is None:
             self._nonce_id = next(self._ids)
+            if not self._nonce:
+                self._nonce = self._nonces.nonce(self._place, opened=self._late)
+                self._nonces.note(self._place)
             await self._send(Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
 
     async def _open_again(self) -> None:
@@ -458,9 +465,9 @@ class Connection:
         return message
 
     @property
-    def _nonce(self) -> bytes:
-        """The same for the same seat: kept nowhere, so that nothing has to be kept."""
-        return hmac_digest(self._nonce_key, f"{self.server}|{self.race}|{self.welcome.player}".encode(), "sha256")
+    def _place(self) -> str:
+        """What the nonce belongs to."""
+        return f"{self.server}|{self.race}|{self.welcome.player}"
 
 
 def _refusal(problem: Problem) -> Declined:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from getpass import getuser
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_bytes
 from tempfile import NamedTemporaryFile
 
 import msgspec
@@ -83,15 +82,6 @@ def kept() -> list[Guest]:
 def forget(guest: Guest) -> None:
     """Forget a guest: nobody can come back as it."""
     _file(guest.server, guest.name).unlink(missing_ok=True)
-
-
-def nonce_key() -> bytes:
-    """The key from which this account's nonces come. It is made once and never leaves the machine."""
-    path = state_dir() / "nonce.key"
-    with suppress(FileExistsError), open(path, "xb", opener=_private) as file:
-        file.write(token_bytes(32))
-    key = path.read_bytes()
-    return key if len(key) == 32 else token_bytes(32)
 
 
 def _private(path: str, flags: int) -> int:

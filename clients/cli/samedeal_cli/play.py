@@ -13,6 +13,7 @@ from samedeal_cli import guests
 from samedeal_cli.api import Api
 from samedeal_cli.connection import Connection
 from samedeal_cli.line import Boards, LineMode
+from samedeal_cli.nonces import Nonces
 from samedeal_cli.parameters import (
     GAME_OR_DEAL,
     NAME,
@@ -23,7 +24,7 @@ from samedeal_cli.parameters import (
     undo_option,
     variant_option,
 )
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, examples, state_dir
 
 as_option = click.option(
     "--as",
@@ -127,7 +128,7 @@ async def _play(
         name=who.name,
         token=who.token,
         watch=watching,
-        nonce_key=guests.nonce_key(),
+        nonces=Nonces.kept(state_dir()),
         on_welcome=guests.keeper(server, who),
         on_message=_print if settings.json else None,
     ) as connection:
