@@ -170,9 +170,11 @@ class Hall:
 
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""
+        idle: set[str] = set()
         while not self._stopping:
-            for name, room in tuple(self._rooms.items()):
-                if room.idle:  # still, when those before it have been closed
+            before, idle = idle, {name for name, room in self._rooms.items() if room.idle}
+            for name in before & idle:  # twice in a row: whoever has just been given a room needs a moment to enter it
+                if self._rooms[name].idle:  # still, when others have been closed
                     await self._rooms.pop(name).close()
             try:
                 for race in await self.archive.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):

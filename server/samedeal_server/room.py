@@ -84,6 +84,7 @@ class Room:
         self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
         self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
+        self._waiting = 0  # how many wait for an answer
         self._timer: asyncio.TimerHandle | None = None
         self._task = asyncio.get_running_loop().create_task(self._work())
         self.remind()
@@ -98,12 +99,15 @@ class Room:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
         wish = _Wish(proposal)
         self._wishes.put_nowait(wish)
+        self._waiting += 1
         try:
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await wish.settled
         except TimeoutError:
             self._deaf_until = self._clock.now()
             raise Refused("store-unavailable") from None
+        finally:
+            self._waiting -= 1
 
     def remind(self) -> None:
         """Has the room look whether anything is due."""
@@ -130,8 +134,9 @@ class Room:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody would miss the room: nobody listens, and its race is kept or has yet to begin."""
-        return (self._kept or self.race.stage == "open") and not self._listeners and self._wishes.empty()
+        """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
+        unneeded = self._kept or self.race.stage == "open"
+        return unneeded and not self._listeners and not self._waiting and self._wishes.empty()
 
     async def close(self) -> None:
         """Ends the room's work when what is under way is written: a write is never cancelled."""
