@@ -61,6 +61,11 @@ class Event(Record, frozen=True, tag_field="t", tag=str.lower):
     """Something that happened in a race, to be accepted by the fold or refused."""
 
 
+Connection = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
+"""A random name of a connection: two that take the same seat at the same moment are two different entries, and only one
+of them gets into the log at its place."""
+
+
 class Joined(Event, frozen=True):
     """A player took a seat; they are numbered from 1 in the order of first joining, whoever comes back has the same."""
 
@@ -71,6 +76,8 @@ class Joined(Event, frozen=True):
     bot: bool = False
     commitment: Hex32 | None = None
     """To the nonce that the racer adds to a sealed deal."""
+    by: Connection | None = None
+    """The connection that has the seat."""
 
 
 class Left(Event, frozen=True):
@@ -120,6 +127,7 @@ class Taken(Event, frozen=True):
     """A newer connection took over a racer's seat; older ones are fenced off everywhere."""
 
     seat: SeatNumber
+    by: Connection | None = None
 
 
 class Resigned(Event, frozen=True):

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from secrets import token_hex
 from typing import Literal
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -54,6 +55,7 @@ class Session:
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
         self._bearer = bearer if scheme.lower() == "bearer" else None
         self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
+        self._name = token_hex(8)
         self._guest: Guest | None = None
         self._room: Room | None = None
         self._seat: int | None = None
@@ -188,7 +190,7 @@ class Session:
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
         room = await self._hall.room(join.race)
-        race = await room.submit(lambda race: _join(race, guest, join, seated=self._sits_in(race)))
+        race = await room.submit(lambda race: _join(race, guest, join, self._name, seated=self._sits_in(race)))
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
@@ -302,16 +304,21 @@ def _replaced() -> Closing:
 # What requests come to, given the race as it stands. Each yields nothing if it has happened already.
 
 
-def _join(race: Race, guest: Guest, join: m.Join, *, seated: bool) -> list[AnyEvent]:
+def _join(race: Race, guest: Guest, join: m.Join, by: str, *, seated: bool) -> list[AnyEvent]:
     seat = race.seat_of(guest.player)
     joined = Joined(
-        seat=race.seat_for(guest.player), player=guest.player, name=guest.name, bot=join.bot, commitment=join.commitment
+        seat=race.seat_for(guest.player),
+        player=guest.player,
+        name=guest.name,
+        bot=join.bot,
+        commitment=join.commitment,
+        by=by,
     )
     if seat is None:
         return [joined]
     if race.stage == "open" and join.commitment not in (None, seat.commitment):
         return [Left(seat=seat.number), joined]
-    return [] if race.closed or seated else [Taken(seat=seat.number)]
+    return [] if race.closed or seated else [Taken(seat=seat.number, by=by)]
 
 
 def _ready(race: Race, number: int, ready: bool) -> list[AnyEvent]:
