@@ -23,7 +23,8 @@ from samedeal import seal
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race import RESTART, UNDO, Race
-from samedeal.replay import Replay, verify
+from samedeal.replay import Replay
+from samedeal.verification import verify
 from servers import Racer, Server
 
 REPLACED, RESTARTING = 4009, 1012

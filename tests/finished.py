@@ -27,6 +27,7 @@ from samedeal.seal import commitment, nonce_commitment
 
 OPENED_AT = 1_700_000_000_000
 SECRET = bytes(range(32))
+SIGNING_KEY = bytes(range(32, 64))
 NAMES = ("ada", "bo", "cy")
 
 
@@ -43,7 +44,7 @@ class Logged:
         self.entries.append(entry)
 
     def replay(self) -> Replay:
-        return Replay.of(self.race, tuple(self.entries))
+        return Replay.of(self.race, tuple(self.entries), SIGNING_KEY)
 
 
 def nonce(seat: int) -> bytes:

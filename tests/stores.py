@@ -46,7 +46,7 @@ async def process(
 ) -> AsyncIterator[Process]:
     """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
     store = Store(url)
-    its_log, archive, its_clock = log(store), Archive(store, replay_days), clock(store)
+    its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
     parts = Process(store, its_log, archive, its_clock, Hall(its_log, archive, its_clock, KEY))
     await its_clock.measure()
     if started:

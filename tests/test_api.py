@@ -16,10 +16,11 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import CODES
 from samedeal.log import Seed
-from samedeal.replay import FACTS, MOST_BYTES, read, verify
+from samedeal.replay import MOST_BYTES, read
+from samedeal.verification import FACTS, verify
 from samedeal_server.app import create_app
 from samedeal_server.hall import Hall
-from samedeal_server.settings import Settings
+from samedeal_server.settings import Keys, Settings
 
 MSGPACK = "application/vnd.msgpack"
 UNKNOWN = "calm-otter-42"
@@ -576,7 +577,7 @@ async def test_a_failure_of_the_server_is_a_problem_too(monkeypatch: pytest.Monk
         sent.append(message)
 
     monkeypatch.setattr(Hall, "listed", failing)
-    app = create_app(Settings(), "unix:///nowhere", bytes(32))
+    app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     scope = {"type": "http", "method": "GET", "path": "/api/v1/races", "query_string": b"", "headers": []}
     with pytest.raises(ZeroDivisionError):  # for the log
         await app(scope, receive, send)

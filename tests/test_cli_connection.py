@@ -11,8 +11,8 @@ from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.race import Stage
-from samedeal.replay import verify
 from samedeal.seal import nonce_commitment
+from samedeal.verification import verify
 from samedeal.wire import Form
 from samedeal_cli import connection as module
 from samedeal_cli.connection import Connection, Lost, Restored

@@ -15,7 +15,8 @@ from urllib.request import urlopen
 import pytest
 
 from samedeal.catalogue import GAMES
-from samedeal.replay import read, verify
+from samedeal.replay import read
+from samedeal.verification import verify
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 README = EXAMPLES.parent / "README.md"

@@ -18,7 +18,8 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Entry
 from samedeal.race import OPEN_MS
-from samedeal.replay import FACTS, Replay
+from samedeal.replay import Replay
+from samedeal.verification import FACTS
 from samedeal_cli import transcript
 from samedeal_cli.main import main
 

@@ -157,7 +157,7 @@ class Deaf(RaceLog):
 async def test_a_server_stops_even_if_its_store_s_client_does_not_hear(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
-    hall = Hall(log, Archive(store), Clock(store), SECRET)
+    hall = Hall(log, Archive(store, SECRET), Clock(store), SECRET)
     async with asyncio.timeout(10):
         await hall.start()
         await asyncio.sleep(0)

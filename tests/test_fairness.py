@@ -15,8 +15,9 @@ from racing import closed, counting, running
 from samedeal.errors import Refused
 from samedeal.log import Closed, Counting, Dealt, Header, Joined, Nonce, Readied
 from samedeal.race import Race
-from samedeal.replay import Replay, verify
+from samedeal.replay import Replay
 from samedeal.seal import commitment, nonce_commitment, root
+from samedeal.verification import verify
 
 PAGE = Path(__file__).parents[1] / "docs" / "fairness.md"
 OTHER_SECRET = bytes(range(100, 132))

@@ -15,7 +15,7 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.log import Closed, Moved, Options, Resigned
 from samedeal.race import OPEN_MS
-from samedeal.replay import verify
+from samedeal.verification import verify
 from samedeal_server import hall as halls
 from samedeal_server.archive import Search
 from samedeal_server.clock import Clock

@@ -9,7 +9,7 @@ from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from samedeal.friendly import passes
 from samedeal.log import Dealt
-from samedeal.replay import verify
+from samedeal.verification import verify
 from servers import Server, racers
 
 

@@ -20,7 +20,8 @@ from conftest import kept_store
 from samedeal import messages as m
 from samedeal import seal
 from samedeal.log import Moved
-from samedeal.replay import Replay, verify
+from samedeal.replay import Replay
+from samedeal.verification import verify
 from servers import Racer, Server
 
 ANSWERED_S = 2.5

@@ -13,8 +13,9 @@ from finished import SECRET, nonce, opened
 from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Counting, Dealt, Joined, Moved, Nonce, Readied, Resigned
-from samedeal.replay import FACTS, read, verify
+from samedeal.replay import read
 from samedeal.seal import nonce_commitment
+from samedeal.verification import FACTS, verify
 
 PAGE = Path(__file__).parent.parent / "docs" / "replay-format.md"
 BEGIN, END = "<!-- example -->\n", "<!-- end of example -->\n"

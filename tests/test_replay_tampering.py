@@ -15,8 +15,9 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.log import Closed, Counting, Dealt, Entry, Event, Joined, Moved, Nonce, Readied
 from samedeal.race import Race
-from samedeal.replay import FACTS, MOST_BYTES, UNCHECKED, Replay, read, verify
+from samedeal.replay import MOST_BYTES, Replay, read
 from samedeal.seal import nonce_commitment
+from samedeal.verification import FACTS, UNCHECKED, verify
 
 FORMS: tuple[wire.Form, ...] = ("json", "msgpack")
 race_of = cache(finished)

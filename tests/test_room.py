@@ -12,7 +12,7 @@ from samedeal.errors import IllegalMove, Refused
 from samedeal.games.corners import Corners
 from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Left, Moved, Options, Readied, Resigned, Taken
 from samedeal.race import Race
-from samedeal.replay import verify
+from samedeal.verification import verify
 from samedeal_server.log import RaceLog
 from samedeal_server.room import Room
 from samedeal_server.store import Store

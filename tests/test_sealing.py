@@ -32,9 +32,10 @@ from samedeal.catalogue import GAMES
 from samedeal.game import Game
 from samedeal.log import Header, entry_bytes
 from samedeal.race import Standing
-from samedeal.replay import Replay, verify
+from samedeal.replay import Replay
+from samedeal.verification import verify
 from samedeal_server.app import create_app
-from samedeal_server.settings import Settings
+from samedeal_server.settings import Keys, Settings
 from servers import MASTER_KEY
 
 KEY = bytes.fromhex(MASTER_KEY)
@@ -560,7 +561,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
                 "/r/{race}": [running.race, code, f"{running.race}/log"],
                 "/": [""],
             }
-            assert paths(create_app(Settings(), "unix:///nowhere", KEY).routes) == {*addresses, "/ws"}
+            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == {*addresses, "/ws"}
             not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}", f"/api/v1/deals/{code}/par"]
             not_there += [f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par")]
             for path in [*addresses, *not_there]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from samedeal_server.settings import Settings, SettingsError, described, master_key_of
+from samedeal_server.settings import Keys, Settings, SettingsError, described, keys_of
 
 KEY = "0f" * 32
 OPERATIONS = Path(__file__).parent.parent / "docs" / "operations.md"
@@ -30,6 +30,7 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_DATA_DIR": "/var/lib/samedeal",
         "SAMEDEAL_PUBLIC_URL": "https://race.example",
         "SAMEDEAL_MASTER_KEY": KEY,
+        "SAMEDEAL_SIGNING_KEY": KEY[::-1],
         "SAMEDEAL_REPLAY_DAYS": "30",
         "SAMEDEAL_MESSAGE_BYTES": "8192",
         "SAMEDEAL_RATE": "2.5",
@@ -48,6 +49,7 @@ def test_every_setting_can_be_set() -> None:
         data_dir=Path("/var/lib/samedeal"),
         public_url="https://race.example",
         master_key=KEY,
+        signing_key=KEY[::-1],
         replay_days=30,
         message_bytes=8192,
         rate=2.5,
@@ -136,8 +138,8 @@ def test_a_refusal_shows_no_secret(variable: str, value: str) -> None:
 
 
 def test_settings_are_shown_without_secrets() -> None:
-    settings = Settings(master_key=KEY, redis_url="rediss://ada:hush@store:1")
-    assert settings.shown()["SAMEDEAL_MASTER_KEY"] == "(not shown)"
+    settings = Settings(master_key=KEY, signing_key=KEY, redis_url="rediss://ada:hush@store:1")
+    assert settings.shown()["SAMEDEAL_MASTER_KEY"] == settings.shown()["SAMEDEAL_SIGNING_KEY"] == "(not shown)"
     assert settings.shown()["SAMEDEAL_REDIS_URL"] == "rediss://…@store:1"
     assert settings.shown()["SAMEDEAL_PORT"] == "8640"
     for text in (repr(settings), str(settings), f"{settings}"):
@@ -169,28 +171,33 @@ def test_the_example_environment_names_every_setting_with_its_default() -> None:
             assert named[name] == default
 
 
-def test_a_master_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", Keys._fields)
+def test_a_key_is_made_once_and_kept_private(name: str, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
-    key = master_key_of(settings)
-    file = tmp_path / "data" / "master.key"
+    keys = keys_of(settings)
+    key: bytes = getattr(keys, name)
+    file = tmp_path / "data" / f"{name}.key"
     assert len(key) == 32
     assert file.read_text() == key.hex() + "\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert [path.name for path in file.parent.iterdir()] == ["master.key"]
-    assert master_key_of(settings) == key
-    assert master_key_of(Settings(data_dir=tmp_path / "other")) != key
+    assert {path.name for path in file.parent.iterdir()} == {"master.key", "signing.key"}
+    assert keys_of(settings) == keys
+    assert getattr(keys_of(Settings(data_dir=tmp_path / "other")), name) != key
+    assert keys.master != keys.signing
 
 
-def test_a_master_key_in_the_settings_needs_no_file(tmp_path: Path) -> None:
-    assert master_key_of(Settings(data_dir=tmp_path / "data", master_key=KEY)) == bytes.fromhex(KEY)
+def test_keys_in_the_settings_need_no_file(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path / "data", master_key=KEY, signing_key=KEY[::-1])
+    assert keys_of(given) == Keys(bytes.fromhex(KEY), bytes.fromhex(KEY[::-1]))
     assert not (tmp_path / "data").exists()
 
 
-def test_processes_that_start_at_once_agree_on_the_master_key(tmp_path: Path) -> None:
+def test_processes_that_start_at_once_agree_on_the_keys(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from samedeal_server.settings import Settings, master_key_of;"
-        "print(flush=True); sys.stdin.read(); print(master_key_of(Settings(data_dir=Path(sys.argv[1]))).hex())"
+        "import sys; from pathlib import Path; from samedeal_server.settings import Settings, keys_of;"
+        "print(flush=True); sys.stdin.read();"
+        "print(*(key.hex() for key in keys_of(Settings(data_dir=Path(sys.argv[1])))))"
     )
     processes = [
         subprocess.Popen(
@@ -202,7 +209,7 @@ def test_processes_that_start_at_once_agree_on_the_master_key(tmp_path: Path) ->
         assert process.stdout
         process.stdout.readline()
     keys = {process.communicate(timeout=10)[0] for process in processes}
-    assert keys == {(tmp_path / "master.key").read_text()}
+    assert keys == {" ".join((tmp_path / f"{name}.key").read_text().strip() for name in Keys._fields) + "\n"}
 
 
 @pytest.mark.parametrize("text", ["", "short", KEY[:-1], KEY + "0", KEY[:-1] + "g", "é" * 64])
@@ -210,8 +217,8 @@ def test_a_file_without_a_key_is_refused_and_left_as_it_is(text: str, tmp_path: 
     file = tmp_path / "master.key"
     file.write_text(text, encoding="utf-8")
     file.chmod(0o600)
-    with pytest.raises(SettingsError, match=r"master\.key holds no master key: expected are 64 hex") as caught:
-        master_key_of(Settings(data_dir=tmp_path))
+    with pytest.raises(SettingsError, match=r"master\.key holds no key: expected are 64 hex") as caught:
+        keys_of(Settings(data_dir=tmp_path))
     assert not text or text not in str(caught.value)
     assert file.read_text(encoding="utf-8") == text
 
@@ -222,10 +229,10 @@ def test_a_key_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> Non
     file.write_text(KEY)
     file.chmod(mode)
     with pytest.raises(SettingsError, match=r"master\.key can be read by others: close it \(chmod 600\)"):
-        master_key_of(Settings(data_dir=tmp_path))
+        keys_of(Settings(data_dir=tmp_path))
 
 
 def test_a_directory_that_cannot_hold_a_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"master\.key cannot be used"):
-        master_key_of(Settings(data_dir=tmp_path / "file"))
+        keys_of(Settings(data_dir=tmp_path / "file"))

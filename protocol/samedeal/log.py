@@ -1,5 +1,6 @@
 """The log of a race: its header, its entries, and the canonical bytes that the chain of digests covers."""
 
+from datetime import date
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, json
@@ -9,12 +10,20 @@ Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """32 bytes as lower-case hexadecimal."""
 Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """A duration, or a time since 1970-01-01 UTC, in milliseconds."""
+Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
+"""A time since 1970-01-01 UTC, in milliseconds, up to the end of the year 9999."""
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
 Name = Annotated[str, Meta(min_length=1, max_length=48)]
 Seed = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")]
 """The text that a deal follows from."""
 MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 """A move: one token of printable ASCII."""
+
+
+DAY_MS = 86_400_000
+LONGEST_MS = 7_200_000
+"""The longest time limit of a race."""
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -24,7 +33,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
 class Options(Record, frozen=True, kw_only=True):
     """What the creator of a race may choose."""
 
-    limit_ms: Annotated[int, Meta(ge=1_000, le=7_200_000)]
+    limit_ms: Annotated[int, Meta(ge=1_000, le=LONGEST_MS)]
     """How long the race runs."""
     max_racers: Annotated[int, Meta(ge=1, le=32)] = 8
     start_delay_ms: Annotated[int, Meta(ge=0, le=60_000)] = 5_000
@@ -51,10 +60,29 @@ class Header(Record, frozen=True, kw_only=True):
     """The game's own options that are not at their defaults."""
     seed: Seed | None = None
     """The seed of an open deal. A sealed deal has none: its seed follows from the secret and the nonces."""
+    daily: bool = False
+    """Whether it is the game's deal of the day, by UTC, on which the race was opened: it follows from the secret alone,
+    and all races of that day have it."""
     commitment: Hex32
-    salt: Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)")]
-    opened_at: Millis
+    salt: Annotated[str, Meta(pattern=r"^([0-9a-f]{32})?$(?!\n)")] = ""
+    """What makes the secret, with the server's key and the race's id; the secret of a daily deal needs none."""
+    opened_at: Time
     options: Options
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the deal follows from the secret and the racers' nonces."""
+        return self.seed is None and not self.daily
+
+    @property
+    def date(self) -> str:
+        """The day, by UTC, on which the race was opened, such as 2026-11-21."""
+        return date.fromordinal(_EPOCH + self.opened_at // DAY_MS).isoformat()
+
+    @property
+    def day_ends_at(self) -> int:
+        """When that day is over."""
+        return (self.opened_at // DAY_MS + 1) * DAY_MS
 
 
 class Event(Record, frozen=True, tag_field="t", tag=str.lower):
@@ -149,7 +177,7 @@ class Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A numbered event with its time and the digest of the log up to and with it."""
 
     n: Annotated[int, Meta(ge=1)]
-    at: Millis
+    at: Time
     """The time on the race's one clock; it never decreases."""
     event: AnyEvent
     h: Hex32

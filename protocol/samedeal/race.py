@@ -12,6 +12,7 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game, Move
 from samedeal.log import (
+    LONGEST_MS,
     AnyEvent,
     Closed,
     Counting,
@@ -30,7 +31,7 @@ from samedeal.log import (
     entry_bytes,
     header_bytes,
 )
-from samedeal.seal import commitment, first_digest, next_digest, nonce_commitment, root
+from samedeal.seal import commitment, daily_commitment, first_digest, next_digest, nonce_commitment, root
 
 UNDO, RESTART = "undo", "restart"
 MOST_SEATS = 4_096
@@ -185,7 +186,9 @@ class Race:
             game.check_variant(header.variant)
         except ValueError as error:
             raise Refused("unsupported-version", f"This is not known here: {error}.") from error
-        if commitment(header.race, secret) != header.commitment:
+        if header.daily and (header.seed is not None or header.variant):
+            raise Refused("bad-replay", "A daily deal has neither a seed of somebody's choice nor a variant.")
+        if _commitment(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret is not the one that was committed to.")
         return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
 
@@ -291,20 +294,36 @@ class Race:
 
     @property
     def root(self) -> str | None:
-        """What a sealed deal follows from, as far as the nonces are in; None for an open deal."""
+        """What a deal that is not open follows from, as far as the nonces are in; None for an open deal."""
         if self.header.seed is not None:
             return None
-        return root(self.secret, (bytes.fromhex(seat.nonce) for seat in self.roster if seat.nonce))
+        racers = self.roster if self.header.sealed else ()
+        return root(self.secret, (bytes.fromhex(seat.nonce) for seat in racers if seat.nonce))
 
     @property
     def deal(self) -> str | None:
         """The code that names the deal for ever, once it is known."""
         return None if self.seed is None else f"{self.header.game}:{self.seed}"
 
+    @property
+    def nonces_in(self) -> bool:
+        """Whether every nonce is known that the deal follows from."""
+        return not self.header.sealed or all(seat.nonce for seat in self.roster)
+
+    @property
+    def called_off_at(self) -> int:
+        """When a race that waits for its countdown may be called off; one for a daily deal must be dealt by then."""
+        return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
+
+    @property
+    def revealed_at(self) -> int:
+        """Before when the deal of a race that is over must not be told: others may have a daily deal yet to play."""
+        return self.header.day_ends_at + LONGEST_MS if self.header.daily else 0
+
     def finished(self, at: int) -> bool:
         """Whether nothing more can happen but the closing: all are done, the time is up, or nobody ever started."""
         if self.ends_at is None:
-            return self.stage == "open" and at >= self.header.opened_at + OPEN_MS
+            return (self.stage == "open" or self.header.daily) and at >= self.called_off_at
         return at >= self.ends_at or all(seat.run is None or seat.run.done(self.options) for seat in self.seats)
 
     def seat(self, number: int) -> Seat:
@@ -342,7 +361,7 @@ class Race:
             raise Refused("untimely", f"{event.name} has a seat already.")
         if event.seat != self.seat_for(event.player):
             raise Refused("untimely", "Seats are numbered in the order of joining; who comes back has the same again.")
-        if event.commitment is None and self.header.seed is None:
+        if event.commitment is None and self.header.sealed:
             raise Refused("nonce-mismatch", "A sealed deal needs every racer's commitment to a nonce.")
         seat = Seat(event.seat, event.player, event.name, event.bot, event.commitment, taken=self.n + 1)
         if event.seat > len(self.seats):
@@ -360,11 +379,13 @@ class Race:
     def _dealt(self, at: int, k: int) -> Self:
         if self.stage != "countdown" or self.starts_at is None or at < self.starts_at:
             raise Refused("untimely", "The deal comes when the countdown is over.")
+        if self.finished(at):
+            raise Refused("untimely", "The day of this deal is over.")
         if k and self.root is None:
             raise Refused("untimely", "An open deal is the one announced.")
         seed = self.header.seed or f"{self.root}.{k}"
         deal = self.game.from_seed(seed, **self.header.variant)
-        in_time = [self.header.seed is not None or seat.nonce is not None for seat in self.seats]
+        in_time = [not self.header.sealed or seat.nonce is not None for seat in self.seats]
         seats = tuple(
             replace(seat, run=Run(deal, deal, peak=deal.home, peak_at=at)) if counts and not seat.left else seat
             for seat, counts in zip(self.seats, in_time, strict=True)
@@ -416,6 +437,12 @@ class Race:
             attempts=run.attempts if run else 0,
             ms=run.peak_at - (self.started_at or 0) if run else 0,
         )
+
+
+def _commitment(header: Header, secret: bytes) -> str:
+    if header.daily:
+        return daily_commitment(header.game, header.date, secret)
+    return commitment(header.race, secret)
 
 
 def _rank(seat: Seat) -> tuple[bool, int, int]:

@@ -1,88 +1,153 @@
-"""Replays: a finished race as a file, and the verification that needs nothing but the file."""
+"""Replays: a finished race as a file, in one piece or line by line."""
 
 import json
-from collections.abc import Iterator
-from itertools import accumulate
-from typing import Literal
-
-from msgspec import Struct
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice
+from typing import BinaryIO, Literal, Protocol, TypeVar
 
 from samedeal import wire
 from samedeal.errors import Malformed, Refused
-from samedeal.friendly import check
-from samedeal.log import Closed, Dealt, Entry, Header, Moved, Record, Resigned
+from samedeal.log import Closed, Entry, Header, Hex32, Record
 from samedeal.race import Race, Standing
+from samedeal.signature import Signature, signed
 
 MOST_BYTES = 64 * 2**20
-"""The largest replay that is read."""
+"""The largest replay that is read in one piece."""
+MOST_LINE_BYTES = 65_536
+MOST_ENTRIES = 2**19
+"""The longest replay that is read line by line. No race of 32 comes near it."""
 
-FACTS = {
-    "rules": "the game and the version of its rules are known here",
-    "complete": "the log ends with the closing entry, and only there",
-    "commitment": "the secret is the one committed to before anybody took a seat",
-    "numbers": "every entry has its number, none is missing or there twice",
-    "times": "time never runs backwards",
-    "order": "seats, countdown and closing follow the life of a race",
-    "nonces": "every racer's nonce is the one committed to with the seat",
-    "deal": "the deal follows from the secret and the nonces, or is the open one announced",
-    "filter": "the deal is the first of its root that passes the race's filter",
-    "moves": "every move was legal when it was made",
-    "chain": "every digest follows from the entry and the digest before",
-    "standings": "the standings follow from the log",
-}
-"""What a verification finds out, in this order, and what each fact means when it holds."""
+T = TypeVar("T")
 
-UNCHECKED = "cannot be checked past the first failure"
-"""The note of a fact about which nothing is known, because another one fails before."""
+
+class Log(Protocol):
+    """A finished race, whether it is in memory or read line by line."""
+
+    @property
+    def header(self) -> Header: ...
+    @property
+    def entries(self) -> Iterable[Entry]:
+        """From the first to the last, as often as they are asked for."""
+
+    @property
+    def closing(self) -> Closed | None:
+        """What the last entry says, if it closes the race."""
+
+    @property
+    def digest(self) -> str: ...
+    @property
+    def signature(self) -> Signature: ...
+    @property
+    def standings(self) -> tuple[Standing, ...]: ...
+
+
+class Head(Record, frozen=True, kw_only=True):
+    """The first line of a replay in lines."""
+
+    format: Literal["samedeal.replay/1"]
+    header: Header
+
+
+class Foot(Record, frozen=True, kw_only=True):
+    """The last line of a replay in lines."""
+
+    digest: Hex32
+    signature: Signature
+    standings: tuple[Standing, ...]
 
 
 class Replay(Record, frozen=True, kw_only=True):
-    """A finished race: its header, its whole log, the last digest, and the standings that follow from them."""
+    """A finished race: its header, its whole log, the last digest and its signature, and the standings."""
 
     format: Literal["samedeal.replay/1"]
     header: Header
     entries: tuple[Entry, ...]
-    digest: str
+    digest: Hex32
+    signature: Signature
     standings: tuple[Standing, ...]
 
     @classmethod
-    def of(cls, race: Race, entries: tuple[Entry, ...]) -> "Replay":
-        """The replay of a race that is closed."""
+    def of(cls, race: Race, entries: tuple[Entry, ...], signing_key: bytes) -> "Replay":
+        """The replay of a race that is closed, signed with a private key of 32 bytes."""
         return cls(
             format="samedeal.replay/1",
             header=race.header,
             entries=entries,
             digest=race.digest,
+            signature=signed(signing_key, race.id, race.digest),
             standings=race.standings(),
         )
 
     @property
-    def closed(self) -> bool:
-        """Whether the log has its closing entry."""
-        return bool(self.entries) and isinstance(self.entries[-1].event, Closed)
+    def closing(self) -> Closed | None:
+        return _closing(self.entries[-1]) if self.entries else None
 
     @property
     def secret(self) -> bytes:
         """What the closing entry reveals. Raises Refused("bad-replay") if there is none."""
-        last = self.entries[-1].event if self.entries else None
-        if not isinstance(last, Closed):
+        if self.closing is None:
             raise Refused("bad-replay", f"The log ends at entry {len(self.entries)} without a closing entry.")
-        return bytes.fromhex(last.secret)
+        return bytes.fromhex(self.closing.secret)
 
     def races(self) -> Iterator[Race]:
         """The race before the first entry and after each, checked in folding. Raises Refused where it does not hold."""
         return accumulate(self.entries, Race.after, initial=Race.opened(self.header, self.secret))
 
+    def lines(self) -> Iterator[bytes]:
+        """The replay line by line, as ``ReplayLines`` reads it."""
+        yield _line(Head(format=self.format, header=self.header))
+        yield from map(_line, self.entries)
+        yield _line(Foot(digest=self.digest, signature=self.signature, standings=self.standings))
 
-class Fact(Struct, frozen=True, kw_only=True):
-    """One thing that a verification found."""
 
-    name: str
-    holds: bool
-    entry: int | None = None
-    """The number of the first entry at which it fails, where it fails at one."""
-    note: str
-    """What holds, or why it does not."""
+class ReplayLines:
+    """A replay in lines: head, entries and foot, each in canonical JSON. However long it is, it takes little memory.
+
+    The file has to be one in which one can go back, and to stay open; one who reads its entries at a time.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Looks through the whole file once. Raises Refused("bad-replay") if it is no replay in lines."""
+        self._file = file
+        first, before, last, count = b"", b"", b"", 0
+        for count, line in enumerate(self._lines(), start=1):  # noqa: B007 (the count is looked at below)
+            first, before, last = first or line, last, line
+        if count < 2:
+            raise Refused("bad-replay", "This is not a replay in lines: it has a first and a last line at least.")
+        head, foot = _read_line(first, Head, 1), _read_line(last, Foot, count)
+        self.header: Header = head.header
+        self.digest: str = foot.digest
+        self.signature: Signature = foot.signature
+        self.standings: tuple[Standing, ...] = foot.standings
+        self.count = count - 2
+        """How many entries there are."""
+        self.closing: Closed | None = _closing(_read_line(before, Entry, count - 1)) if self.count else None
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """Raises Refused("bad-replay") at a line that is no entry."""
+        lines = islice(self._lines(), 1, self.count + 1)
+        return (_read_line(line, Entry, number) for number, line in enumerate(lines, start=2))
+
+    def _lines(self) -> Iterator[bytes]:
+        self._file.seek(0)
+        number = 0
+        while line := self._file.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise Refused("bad-replay", f"Line {number} has more than {MOST_LINE_BYTES} bytes.")
+            if number > MOST_ENTRIES + 2:
+                raise Refused("bad-replay", f"A replay has at most {MOST_ENTRIES} entries.")
+            yield line
+
+
+def in_lines(start: bytes) -> bool:
+    """Whether a file that begins so is a replay in lines: its first line is a whole head."""
+    try:
+        wire.decode(start.partition(b"\n")[0], "json", Head)
+    except (Malformed, Refused):
+        return False
+    return True
 
 
 def read(data: bytes) -> Replay:
@@ -104,21 +169,23 @@ def read(data: bytes) -> Replay:
     return replay
 
 
-def verify(replay: Replay) -> tuple[Fact, ...]:
-    """Every fact of FACTS, checked from the replay alone: derives the deal again and folds the log again."""
-    failures: dict[str, tuple[int | None, str]] = {}
-    for fact, entry, note in (*_numbering(replay), *_folding(replay)):
-        failures.setdefault(fact, (entry, note))
-    return tuple(
-        Fact(name=name, holds=False, entry=failures[name][0], note=failures[name][1])
-        if name in failures
-        else Fact(name=name, holds=True, note=meaning)
-        for name, meaning in FACTS.items()
-    )
+def _closing(entry: Entry) -> Closed | None:
+    return entry.event if isinstance(entry.event, Closed) else None
 
 
-Failure = tuple[str, int | None, str]
-"""A fact, the number of the entry where it fails if it fails at one, and why."""
+def _line(record: Head | Entry | Foot) -> bytes:
+    return wire.encode(record, "json") + b"\n"
+
+
+def _read_line(line: bytes, kind: type[T], number: int) -> T:
+    """What a line holds. Only the canonical form is read, so that two programs cannot find different things in it."""
+    try:
+        record = wire.decode(line, "json", kind)
+    except (Malformed, Refused) as error:
+        raise Refused("bad-replay", f"Line {number} is not one of a replay: {error}") from error
+    if wire.encode(record, "json") + b"\n" != line:
+        raise Refused("bad-replay", f"Line {number} is written otherwise than a replay is.")
+    return record
 
 
 def _fields(data: bytes) -> object:
@@ -134,56 +201,3 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(fields) < len(pairs):
         raise ValueError("a field is there twice")
     return fields
-
-
-def _numbering(replay: Replay) -> Iterator[Failure]:
-    at = replay.header.opened_at
-    for position, entry in enumerate(replay.entries, start=1):
-        if entry.n != position:
-            yield "numbers", position, f"entry {entry.n} stands where {position} belongs"
-        if entry.at < at:
-            yield "times", position, f"entry {position} is {at - entry.at} ms before the one it follows"
-        if isinstance(entry.event, Closed) and position < len(replay.entries):
-            yield "complete", position, f"entry {position} closes the race, and others follow it"
-        at = max(at, entry.at)
-
-
-def _folding(replay: Replay) -> Iterator[Failure]:
-    """Everything that takes the secret: without it, or past the first refusal, the rest cannot be checked."""
-    last = len(replay.entries)
-    try:
-        race = Race.opened(replay.header, replay.secret)
-    except Refused as refused:
-        fact = "rules" if refused.code == "unsupported-version" else "commitment" if replay.closed else "complete"
-        yield fact, None if fact == "rules" else last, refused.text
-        yield from _unchecked("commitment", *(["rules"] if fact == "complete" else []))
-        return
-    for position, entry in enumerate(replay.entries, start=1):
-        try:
-            race, made = race.extended(max(entry.at, race.at), entry.event)
-        except Refused as refused:
-            yield _fact(refused, entry), position, f"entry {position}: {refused.text}"
-            yield from _unchecked()
-            return
-        if isinstance(entry.event, Dealt) and race.root is not None:
-            variant, name = race.header.variant, race.options.filter
-            if not check(race.game, race.root, variant, name, entry.event.k):
-                yield "filter", position, f"deal {entry.event.k} of the root is not the first that passes {name}"
-        if made != entry:
-            yield "chain", position, f"the digest of entry {position} is not that of its content and its predecessor"
-    if race.digest != replay.digest:
-        yield "chain", last, "the last digest is not the one that the replay states"
-    if race.standings() != replay.standings:
-        yield "standings", None, "the standings are not those that follow from the log"
-
-
-def _fact(refused: Refused, entry: Entry) -> str:
-    """The fact that fails when the fold refuses an entry."""
-    if refused.code == "nonce-mismatch":
-        return "nonces"
-    return "moves" if isinstance(entry.event, Moved | Resigned) else "order"
-
-
-def _unchecked(*others: str) -> Iterator[Failure]:
-    for fact in (*others, "order", "nonces", "deal", "filter", "moves", "chain", "standings"):
-        yield fact, None, UNCHECKED

@@ -21,13 +21,25 @@ def commitment(race: str, secret: bytes) -> str:
     return _sha256(f"samedeal/1/commit|{race}|{secret.hex()}")
 
 
+def daily_secret(master_key: bytes, game: str, date: str) -> bytes:
+    """The 32 secret bytes of a game's deal of a day, such as 2026-11-21; known like those of a race."""
+    return hmac_digest(master_key, f"samedeal/1/daily-secret|{game}|{date}".encode(), "sha256")
+
+
+def daily_commitment(game: str, date: str, secret: bytes) -> str:
+    """What the server publishes of a daily deal before its day."""
+    return _sha256(f"samedeal/1/daily|{game}|{date}|{secret.hex()}")
+
+
 def nonce_commitment(race: str, nonce: bytes) -> str:
     """What a racer sends with the seat, before any nonce is known."""
     return _sha256(f"samedeal/1/nonce|{race}|{nonce.hex()}")
 
 
 def root(secret: bytes, nonces: Iterable[bytes]) -> str:
-    """What the deal follows from: the secret and the nonces of all racers in the order of their seats."""
+    """What the deal follows from: the secret and the nonces of all racers in the order of their seats, none for a daily
+    deal.
+    """
     return _sha256(f"samedeal/1/root|{secret.hex()}|{','.join(nonce.hex() for nonce in nonces)}")
 
 

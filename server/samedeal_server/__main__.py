@@ -14,7 +14,7 @@ import uvicorn
 from samedeal.errors import Refused
 from samedeal_server.app import create_app
 from samedeal_server.embedded import EmbeddedStore, StoreError
-from samedeal_server.settings import Settings, SettingsError, master_key_of
+from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store import Store, UnfitStoreError
 
 logger = logging.getLogger("samedeal_server")
@@ -41,7 +41,7 @@ def main(host: str | None, port: int | None) -> None:
         )
         quiet_uvicorn()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve(settings, master_key_of(settings)))
+            runner.run(serve(settings, keys_of(settings)))
     except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
         click.echo(f"samedeal: {error}", err=True)
         sys.exit(1)
@@ -72,13 +72,13 @@ def quiet_uvicorn() -> None:
     logger.addFilter(lambda record: record.msg not in CLIENTS_FAULTS)
 
 
-async def serve(settings: Settings, master_key: bytes) -> None:
+async def serve(settings: Settings, keys: Keys) -> None:
     """Serves until a signal comes. Raises what ``main`` tells where it cannot begin or go on."""
     if settings.redis_url:
-        await _serve(settings, settings.redis_url, master_key)
+        await _serve(settings, settings.redis_url, keys)
         return
     async with EmbeddedStore(settings.data_dir) as store:
-        serving = asyncio.ensure_future(_serve(settings, store.url, master_key))
+        serving = asyncio.ensure_future(_serve(settings, store.url, keys))
         failing = asyncio.ensure_future(store.wait())
         done, _ = await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)
         serving.cancel()
@@ -88,7 +88,7 @@ async def serve(settings: Settings, master_key: bytes) -> None:
             ended.result()
 
 
-async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
+async def _serve(settings: Settings, redis_url: str, keys: Keys) -> None:
     store = Store(redis_url)
     try:
         logger.info("store: %s", await store.checked())
@@ -98,7 +98,7 @@ async def _serve(settings: Settings, redis_url: str, master_key: bytes) -> None:
     finally:
         await store.close()
     config = uvicorn.Config(
-        create_app(settings, redis_url, master_key),
+        create_app(settings, redis_url, keys),
         host=settings.host,
         port=settings.port,
         ws="websockets-sansio",

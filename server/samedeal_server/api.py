@@ -18,7 +18,8 @@ from samedeal.friendly import usual_filter
 from samedeal.game import Game
 from samedeal.log import Options, Seed
 from samedeal.race import Stage
-from samedeal.replay import MOST_BYTES, read, verify
+from samedeal.replay import MOST_BYTES, read
+from samedeal.verification import verify
 from samedeal.wire import Form
 from samedeal_server.archive import Search
 from samedeal_server.hall import Hall, checked_game

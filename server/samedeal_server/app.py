@@ -24,15 +24,15 @@ from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
 from samedeal_server.session import Session
-from samedeal_server.settings import Settings
+from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import Store
 
 
-def create_app(settings: Settings, redis_url: str, master_key: bytes) -> Starlette:
+def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit."""
     store = Store(redis_url)
-    archive, clock = Archive(store, settings.replay_days), Clock(store)
-    hall = Hall(RaceLog(store), archive, clock, master_key, away_s=settings.away_seconds)
+    archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
+    hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
     guests = Guests(store)
     connections = Counter[str]()
 

@@ -41,8 +41,10 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
 class Archive:
     """Lists and replays in the store, each written so that writing it again changes nothing."""
 
-    def __init__(self, store: Store, replay_days: int | None = None) -> None:
+    def __init__(self, store: Store, signing_key: bytes, replay_days: int | None = None) -> None:
+        """`signing_key` is private, 32 bytes."""
         self._store = store
+        self._signing_key = signing_key
         self._expiry: tuple[Word, ...] = () if replay_days is None else ("EX", replay_days * 86_400)
 
     # Live races.
@@ -68,7 +70,7 @@ class Archive:
 
     async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
         """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
-        id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries)), "json")
+        id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries), self._signing_key), "json")
         ended = wire.encode(Ended(id_, race.header.game, race.deal, race.at, race.standings()), "json")
         for key, text in ((_replay(id_), replay), (_ended(id_), ended)):
             await self._store.insist("SET", key, text, *self._expiry)

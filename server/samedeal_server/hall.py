@@ -12,7 +12,7 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.log import AnyEvent, Entry, Header, Left, Options
-from samedeal.race import OPEN_MS, Race
+from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.log import RaceLog
@@ -84,7 +84,7 @@ class Hall:
             opened = Race.opened(header, secret)
             if await self.archive.has(race) or await self._log.header(race):
                 continue
-            await self.archive.due(race, header.opened_at + OPEN_MS)  # first: no race is left that nobody looks after
+            await self.archive.due(race, opened.called_off_at)  # first: no race is left that nobody looks after
             if await self._log.create(header, opened.digest):
                 break
         await self.archive.opened(header)
@@ -130,7 +130,7 @@ class Hall:
         entries: Sequence[Entry]
         if header is not None:
             entries, kept = await self._log.read(race), False
-            secret = seal.secret(self._master_key, race, header.salt)
+            secret = self._secret(header)
         elif (replay := await self.archive.replay(race)) is not None:
             header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
         else:
@@ -140,6 +140,11 @@ class Hall:
         if race not in self._rooms:  # whoever created it may have been quicker
             self._rooms[race] = Room(found, entries, self._log, self.archive, self.clock, kept=kept)
         return self._rooms[race]
+
+    def _secret(self, header: Header) -> bytes:
+        if header.daily:
+            return seal.daily_secret(self._master_key, header.game, header.date)
+        return seal.secret(self._master_key, header.race, header.salt)
 
     async def _vacate(self, race: str, number: int, taken: int) -> None:
         await asyncio.sleep(self._away_s)

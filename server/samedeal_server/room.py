@@ -7,7 +7,7 @@ from typing import Protocol
 
 from samedeal.errors import Refused
 from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry
-from samedeal.race import OPEN_MS, Race
+from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.dealer import dealt
@@ -295,12 +295,14 @@ class Room:
         """What must happen now, whoever is there."""
         if race.closed:
             return None
+        if race.finished(now):
+            return Closed(secret=race.secret.hex())
         if race.set_to_go:
             return Counting()
-        if race.stage == "countdown" and (now >= self._deal_at(race) or all(seat.nonce for seat in race.roster)):
+        if race.stage == "countdown" and (now >= self._deal_at(race) or race.nonces_in):
             number = self._number(race)  # sought as soon as the nonces are in
             return Dealt(k=number) if number is not None and now >= self._deal_at(race) else None
-        return Closed(secret=race.secret.hex()) if race.finished(now) else None
+        return None
 
     def _number(self, race: Race) -> int | None:
         """Which deal of the root is dealt, or None while that is being found out."""
@@ -322,11 +324,11 @@ class Room:
     def _deal_at(self, race: Race) -> int:
         """When the countdown ends. Nobody is scratched for a nonce that there was no time to take in."""
         starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
-        if race.header.seed is None and not all(seat.nonce for seat in race.roster):
+        if not race.nonces_in:
             return max(starts_at, counting_at + NONCES_MS, self._deaf_until + NONCES_AGAIN_MS)
         return starts_at
 
 
 def _due_at(race: Race) -> int:
     """When the next thing must happen at the latest."""
-    return race.ends_at or race.starts_at or race.header.opened_at + OPEN_MS
+    return race.ends_at or race.starts_at or race.called_off_at

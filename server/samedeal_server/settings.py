@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Meta
@@ -45,8 +45,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The store; if not set, the embedded one",
         "`redis://…`, `rediss://…` or `unix:///…`",
     ] = None
-    data_dir: Annotated[Path, "Where the embedded store and the master key are", "a directory of its own"] = (
-        msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
+    data_dir: Annotated[Path, "Where the embedded store and the keys are", "a directory of its own"] = msgspec.field(
+        default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False))
     )
     public_url: Annotated[
         PublicUrl | None,
@@ -56,6 +56,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     master_key: Annotated[
         Key | None,
         "The key that the secrets of all sealed deals come from; if not set, that in `master.key`",
+        "64 hexadecimal digits",
+    ] = None
+    signing_key: Annotated[
+        Key | None,
+        "The private key that replays are signed with; if not set, that in `signing.key`",
         "64 hexadecimal digits",
     ] = None
     replay_days: Annotated[Count | None, "How long replays are kept; if not set, for ever", "a number of days"] = None
@@ -133,14 +138,30 @@ def described() -> Iterator[tuple[str, str, str, str]]:
         yield plain.get(field.name, PREFIX + field.name.upper()), str(default), meaning, expected
 
 
-def master_key_of(settings: Settings) -> bytes:
-    """The 32 bytes of the master key: from the settings, or from its file, which is made if there is none.
+class Keys(NamedTuple):
+    """What this server must keep to itself, 32 bytes each."""
 
-    Of several processes that start at once one makes the file and all use it. Raises SettingsError.
+    master: bytes
+    """What the secrets of all sealed deals come from."""
+    signing: bytes
+    """What replays are signed with."""
+
+
+def keys_of(settings: Settings) -> Keys:
+    """The keys: from the settings, or from their files, which are made if they are not there.
+
+    Of several processes that start at once one makes a file and all use it. Raises SettingsError.
     """
-    if settings.master_key:
-        return bytes.fromhex(settings.master_key)
-    file = settings.data_dir.expanduser() / "master.key"
+    return Keys(
+        _key(settings.master_key, settings.data_dir / "master.key"),
+        _key(settings.signing_key, settings.data_dir / "signing.key"),
+    )
+
+
+def _key(given: str | None, file: Path) -> bytes:
+    if given:
+        return bytes.fromhex(given)
+    file = file.expanduser()
     try:
         if not file.exists():
             _make_key(file)
@@ -150,11 +171,11 @@ def master_key_of(settings: Settings) -> bytes:
             )
         text = file.read_text(encoding="ascii", errors="replace").strip()
     except OSError as error:
-        raise SettingsError(f"The master key {file} cannot be used: {error}") from error
+        raise SettingsError(f"The key {file} cannot be used: {error}") from error
     try:
         return bytes.fromhex(msgspec.convert(text, Key))
     except msgspec.ValidationError:
-        raise SettingsError(f"{file} holds no master key: expected are 64 hexadecimal digits.") from None
+        raise SettingsError(f"{file} holds no key: expected are 64 hexadecimal digits.") from None
 
 
 def _make_key(file: Path) -> None:
@@ -179,7 +200,7 @@ def _unknown(name: str, names: Iterable[str]) -> str:
 
 
 def _shown(name: str, value: str) -> str:
-    if name == "master_key":
+    if name in {"master_key", "signing_key"}:
         return "(not shown)"
     if name in {"redis_url", "public_url"} and (hidden := re.search(r"[@?]", value)):
         scheme = re.match(r"[a-z+]+://", value)

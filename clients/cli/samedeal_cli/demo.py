@@ -18,7 +18,8 @@ import msgspec
 from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.race import Standing
-from samedeal.replay import Replay, read, verify
+from samedeal.replay import Replay, read
+from samedeal.verification import verify
 from samedeal_cli.api import Opened
 from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection

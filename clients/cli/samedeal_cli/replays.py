@@ -17,8 +17,9 @@ from samedeal.errors import Refused
 from samedeal.log import Dealt, Moved, Resigned
 from samedeal.messages import Board
 from samedeal.race import RESTART, Race, Run
-from samedeal.replay import MOST_BYTES, UNCHECKED, Fact, Replay, read
-from samedeal.replay import verify as verified
+from samedeal.replay import MOST_BYTES, Replay, read
+from samedeal.verification import UNCHECKED, Fact
+from samedeal.verification import verify as verified
 from samedeal_cli import screen, transcript
 from samedeal_cli.addresses import server_address
 from samedeal_cli.api import Api

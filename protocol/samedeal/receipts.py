@@ -1,0 +1,89 @@
+"""Receipts: what a client was told of a log while its race ran, to be held against the replay afterwards.
+
+As bytes they are lines of JSON that are only ever added to: ``["header",{…}]`` when a race was entered,
+``["nonce",seat,"…"]`` before the own nonce was sent, ``["digest",n,"…"]`` with every view. What follows a header is
+about its race.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import DecodeError, Meta, Struct, json
+
+from samedeal.errors import Refused
+from samedeal.log import Header, Hex32, SeatNumber, header_bytes
+
+MOST_LINE_BYTES = 65_536
+MOST_LINES = 2**20
+
+
+class HeaderKept(Struct, frozen=True, array_like=True, tag="header", forbid_unknown_fields=True):
+    """What was settled before the race, as it was told on entering."""
+
+    header: Header
+
+
+class NonceKept(Struct, frozen=True, array_like=True, tag="nonce", forbid_unknown_fields=True):
+    """The own nonce and the seat that it was for."""
+
+    seat: SeatNumber
+    nonce: Hex32
+
+
+class DigestKept(Struct, frozen=True, array_like=True, tag="digest", forbid_unknown_fields=True):
+    """The digest of the log up to and with entry n; before the first entry n is 0."""
+
+    n: Annotated[int, Meta(ge=0)]
+    digest: Hex32
+
+
+Kept = HeaderKept | NonceKept | DigestKept
+
+
+@dataclass(frozen=True)
+class Receipts:
+    """All that one client was told of one race."""
+
+    header: Header
+    nonces: tuple[NonceKept, ...] = ()
+    """The own nonce, if it was sent."""
+    digests: tuple[DigestKept, ...] = ()
+    """As they came. A server that changes its log contradicts here what it has said before."""
+
+
+_encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Kept)
+
+
+def line(kept: Kept) -> bytes:
+    """One line, with its end."""
+    return _encoder.encode(kept) + b"\n"
+
+
+def read(lines: Iterable[bytes]) -> list[Receipts]:
+    """The receipts of each header in a file, the oldest first; a race that was entered twice has those of both times.
+
+    Raises Refused("bad-replay") if they are none.
+    """
+    found: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept]]] = {}
+    current = None
+    for number, kept in enumerate(_kept(lines), start=1):
+        if isinstance(kept, HeaderKept):
+            current = found.setdefault(header_bytes(kept.header), (kept.header, [], []))
+        elif current is None:
+            raise Refused("bad-replay", f"Receipts begin with a header, and line {number} comes before one.")
+        elif isinstance(kept, NonceKept):
+            current[1].append(kept)
+        else:
+            current[2].append(kept)
+    return [Receipts(header, tuple(nonces), tuple(digests)) for header, nonces, digests in found.values()]
+
+
+def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
+    for number, text in enumerate(lines, start=1):
+        if number > MOST_LINES or len(text) > MOST_LINE_BYTES:
+            raise Refused("bad-replay", f"Receipts have at most {MOST_LINES} lines of {MOST_LINE_BYTES} bytes.")
+        try:
+            yield _decoder.decode(text)
+        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise Refused("bad-replay", f"Line {number} is no receipt: {error}") from error
