@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Final, Literal
 
 from samedeal.cards import BACK
 from samedeal.messages import Board
@@ -17,6 +17,15 @@ GAP: Final = "  "
 DEEPEST: Final = 10
 """How many cards of a pile that hangs down are drawn."""
 
+SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
+    "S": "spade",
+    "H": "heart",
+    "D": "diamond",
+    "C": "club",
+}
+"""The suit by its letter."""
+
+_LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
 _CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
 _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
@@ -102,6 +111,12 @@ def colored(line: str, color: bool) -> str:
         return line
     line = _PLACE.sub(lambda place: f"\x1b[2m{place[0]}\x1b[22m", line)
     return _CARD.sub(lambda card: f"\x1b[{code}m{card[0]}\x1b[39m" if (code := _COLORS.get(card[2])) else card[0], line)
+
+
+def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where the cards are in a drawn line: from which character to which, and the suit's letter."""
+    for card in _CARD.finditer(text):
+        yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
 
 
 def cells(text: str) -> int:
