@@ -1,23 +1,29 @@
-"""The worked example of docs/replay-format.md, reckoned with nothing but SHA-256, HMAC and JSON as the page says.
+"""The worked example of docs/replay-format.md, reckoned with nothing but SHA-256, HMAC, Ed25519 and JSON as it says.
 
 ``python tests/test_replay_format.py`` writes the example anew.
 """
 
 import hmac
 import json
+from datetime import UTC, datetime
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from finished import SECRET, nonce, opened
-from samedeal import wire
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from finished import SECRET, SIGNING_KEY, nonce, opened
+from samedeal import receipts, wire
 from samedeal.catalogue import GAMES
-from samedeal.log import Closed, Counting, Dealt, Joined, Moved, Nonce, Readied, Resigned
-from samedeal.replay import read
+from samedeal.log import Closed, Counting, Dealt, Header, Joined, Moved, Nonce, Options, Readied, Resigned
+from samedeal.receipts import HeaderKept
+from samedeal.replay import MOST_BYTES, MOST_ENTRIES, MOST_LINE_BYTES, ReplayLines, read
 from samedeal.seal import nonce_commitment
-from samedeal.verification import FACTS, verify
+from samedeal.verification import FACTS, RECEIPTS, verify
 
 PAGE = Path(__file__).parent.parent / "docs" / "replay-format.md"
+GREATEST_TIME = 253_402_300_799_999
 BEGIN, END = "<!-- example -->\n", "<!-- end of example -->\n"
 
 
@@ -90,7 +96,33 @@ def section(data: bytes) -> str:
         covered = digest.encode() + b"|" + canonical([n, at, event])
         digest = hmac.digest(key, covered, "sha256").hex()
         step(f"The digest of entry {n}, of this text with the same key:", covered.decode(), f"= {digest}")
+    step("What the signature signs:", signed_text(replay))
+    day = "2023-11-14"
+    daily = f"samedeal/1/daily|{header['game']}|{day}|{secret}"
+    step(
+        f"The race was opened on {day}. Were it a daily race with the same secret, its commitment would be",
+        daily,
+        f"= {hashed(daily)}",
+    )
+    daily_root = f"samedeal/1/root|{secret}|"
+    step("and its root", daily_root, f"= {hashed(daily_root)}")
+    shown = in_lines(replay).decode().splitlines()
+    step("The replay in lines begins with", *shown[:2])
+    step("and ends with", *shown[-2:])
+    kept = [["header", header], ["nonce", 1, nonces[0]], *(["digest", n, entries[n - 1][3]] for n in (2, 8))]
+    step("Receipts that the racer of seat 1 may have:", *(canonical(line).decode() for line in kept))
     return "\n".join(lines)
+
+
+def signed_text(replay: Any) -> str:
+    return f"samedeal/1/replay|{replay['header']['race']}|{replay['digest']}"
+
+
+def in_lines(replay: Any) -> bytes:
+    """The replay line by line."""
+    head = {field: replay[field] for field in ("format", "header")}
+    foot = {field: replay[field] for field in ("digest", "signature", "standings")}
+    return b"".join(canonical(line) + b"\n" for line in (head, *replay["entries"], foot))
 
 
 def test_the_page_shows_what_follows_from_its_own_rules() -> None:
@@ -114,10 +146,51 @@ def test_the_whole_chain_follows_from_the_page() -> None:
     assert digest == replay["digest"]
 
 
+def test_the_signature_follows_from_the_page() -> None:
+    replay = json.loads(example())
+    key, value = (bytes.fromhex(replay["signature"][field]) for field in ("key", "value"))
+    Ed25519PublicKey.from_public_bytes(key).verify(value, signed_text(replay).encode())
+    private = Ed25519PrivateKey.from_private_bytes(SIGNING_KEY)
+    assert private.public_key().public_bytes_raw() == key
+    assert private.sign(signed_text(replay).encode()) == value
+
+
+def test_the_lines_follow_from_the_page() -> None:
+    replay = read(example())
+    assert b"".join(replay.lines()) == in_lines(json.loads(example()))
+    lines = ReplayLines(BytesIO(in_lines(json.loads(example()))))
+    assert (lines.header, tuple(lines.entries), lines.digest) == (replay.header, replay.entries, replay.digest)
+    assert verify(lines) == verify(replay)
+
+
+def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
+    shown = (
+        PAGE.read_text().partition("Receipts that the racer of seat 1 may have:\n\n```text\n")[2].partition("```")[0]
+    )
+    (kept,) = receipts.read(line.encode() for line in shown.splitlines())
+    assert (len(kept.nonces), len(kept.digests)) == (1, 2)
+    facts = verify(read(example()), receipts=kept)
+    assert [fact.name for fact in facts] == [*FACTS, *RECEIPTS]
+    assert all(fact.holds for fact in facts)
+    assert [receipts.line(line).decode() for line in (HeaderKept(kept.header), *kept.nonces, *kept.digests)] == [
+        f"{line}\n" for line in shown.splitlines()
+    ]
+
+
+def test_the_page_gives_every_limit_of_a_file() -> None:
+    text = PAGE.read_text()
+    assert f"{MOST_BYTES // 2**20} MiB" in text
+    assert f"{GREATEST_TIME}, the end of the year 9999" in text
+    assert datetime.fromtimestamp(GREATEST_TIME // 1000, UTC).isoformat() == "9999-12-31T23:59:59+00:00"
+    for limit in (MOST_LINE_BYTES, receipts.MOST_LINE_BYTES, MOST_ENTRIES, receipts.MOST_LINES):
+        assert f"{limit:,}" in text
+
+
 def test_the_page_names_every_fact_and_every_field() -> None:
     text = PAGE.read_text()
     replay = json.loads(example())
-    fields = {*replay, *replay["header"], *replay["header"]["options"], *replay["standings"][0], *FACTS}
+    fields = {*replay, *replay["standings"][0], *replay["signature"], *FACTS, *RECEIPTS}
+    fields |= {*Header.__struct_fields__, *Options.__struct_fields__}
     assert [field for field in sorted(fields) if f"`{field}`" not in text] == []
 
 
