@@ -23,9 +23,11 @@ from samedeal.log import (
 )
 from samedeal.race import RESTART, UNDO, Race, Run
 from samedeal.replay import Replay
-from samedeal.seal import commitment, nonce_commitment
+from samedeal.seal import commitment, daily_commitment, nonce_commitment
 
 OPENED_AT = 1_700_000_000_000
+DAY = "2023-11-14"
+"""The day, by UTC, on which that is."""
 SECRET = bytes(range(32))
 SIGNING_KEY = bytes(range(32, 64))
 NAMES = ("ada", "bo", "cy")
@@ -51,24 +53,27 @@ def nonce(seat: int) -> bytes:
     return bytes([seat]) * 32
 
 
-def opened(slug: str, race: str = "calm-otter-42", seed: str | None = None, attempts: int = 0) -> Logged:
+def opened(
+    slug: str, race: str = "calm-otter-42", seed: str | None = None, attempts: int = 0, daily: bool = False
+) -> Logged:
     """A race of a game before anybody has joined it."""
     header = Header(
         race=race,
         game=slug,
         rules=GAMES[slug].rules,
         seed=seed,
-        commitment=commitment(race, SECRET),
-        salt="00" * 16,
+        daily=daily,
+        commitment=daily_commitment(slug, DAY, SECRET) if daily else commitment(race, SECRET),
+        salt="" if daily else "00" * 16,
         opened_at=OPENED_AT,
         options=Options(limit_ms=GAMES[slug].limit_ms, attempts=attempts),
     )
     return Logged(Race.opened(header, SECRET))
 
 
-def finished(slug: str, moves: int = 40, seed: str | None = None) -> Replay:
+def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = False) -> Replay:
     """A race of two in which every kind of event happens: one plays so many moves at random, both stop by resigning."""
-    log, random = opened(slug, seed=seed), Random(slug)
+    log, random = opened(slug, seed=seed, daily=daily), Random(slug)
     for seat, name in enumerate(NAMES, start=1):
         promise = nonce_commitment(log.race.id, nonce(seat))
         log.say(Joined(seat=seat, player=f"player-{seat}", name=name, bot=seat == 2, commitment=promise), 1_000)

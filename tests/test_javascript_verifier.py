@@ -1,21 +1,29 @@
 """The verifier in JavaScript, written from the documents alone: it finds what ours finds, and deals the same cards."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
-from finished import finished, opened
+from finished import SECRET, SIGNING_KEY, finished, opened
 from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.deal import Words
-from samedeal.log import Closed
+from samedeal.errors import Refused
+from samedeal.log import Closed, Joined, Taken
 from samedeal.race import OPEN_MS
+from samedeal.replay import ReplayLines, read
+from samedeal.signature import Signature, public_key, signed
+from samedeal.verification import verify
 
 NODE = shutil.which("node")
 FOLDER = Path(__file__).parents[1] / "examples" / "verify"
@@ -26,6 +34,7 @@ SHUFFLED_AGAIN = "corner-stones:5308"
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 every_game = pytest.mark.parametrize("slug", GAMES)
+FACTS = ["complete", "numbers", "times", "signature", "nonces", "commitment", "deal", "chain"]
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
@@ -37,8 +46,13 @@ def run(*arguments: str | Path) -> tuple[int, str]:
 
 
 @cache
-def encoded(slug: str, seed: str | None = None) -> bytes:
-    return wire.encode(finished(slug, seed=seed), "json")
+def encoded(slug: str, seed: str | None = None, daily: bool = False) -> bytes:
+    return wire.encode(finished(slug, seed=seed, daily=daily), "json")
+
+
+@cache
+def in_lines(slug: str) -> bytes:
+    return b"".join(finished(slug, moves=6).lines())
 
 
 def plain(slug: str = "corners") -> Any:
@@ -46,11 +60,11 @@ def plain(slug: str = "corners") -> Any:
     return json.loads(encoded(slug))
 
 
-def verified(content: Any, folder: Path) -> tuple[int, dict[str, str]]:
+def verified(content: Any, folder: Path, *keys: str) -> tuple[int, dict[str, str]]:
     """What the verifier ends with, and each fact that fails with what is said of it."""
     file = folder / "replay.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    code, output = run(file)
+    code, output = run(*(word for key in keys for word in ("--key", key)), file)
     failed = (line.split(maxsplit=2) for line in output.splitlines() if line.startswith("FAILS"))
     return code, {fact: said for _, fact, said in failed}
 
@@ -63,23 +77,42 @@ def first(replay: Any, kind: str) -> int:
 # Replays that nobody has touched.
 
 
-@every_game
-@pytest.mark.parametrize("seed", [None, "42", "béla 7 🂡"])
-def test_an_untouched_replay_holds(slug: str, seed: str | None, tmp_path: Path) -> None:
-    file = tmp_path / "replay.json"
-    file.write_bytes(encoded(slug, seed))
+def facts_that_hold(file: Path) -> list[str]:
+    """Every fact of a file that holds; it must be a good one."""
     code, output = run(file)
-    facts = [line.split()[1] for line in output.splitlines() if line.startswith("holds")]
     assert code == 0, output
-    assert facts == ["complete", "numbers", "times", "nonces", "commitment", "deal", "chain"]
+    return [line.split()[1] for line in output.splitlines() if line.startswith("holds")]
 
 
 @every_game
-@pytest.mark.parametrize("seed", [None, "42"])
-def test_it_names_the_deal_and_its_first_cards(slug: str, seed: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "daily"), [(None, False), (None, True), ("42", False), ("béla 7 🂡", False)])
+def test_an_untouched_replay_holds(slug: str, seed: str | None, daily: bool, tmp_path: Path) -> None:
     file = tmp_path / "replay.json"
-    file.write_bytes(encoded(slug, seed))
-    race = list(finished(slug, seed=seed).races())[-1]
+    file.write_bytes(encoded(slug, seed, daily))
+    assert facts_that_hold(file) == FACTS
+
+
+@every_game
+def test_an_untouched_replay_in_lines_holds(slug: str, tmp_path: Path) -> None:
+    file = tmp_path / "replay.ndjson"
+    file.write_bytes(in_lines(slug))
+    assert facts_that_hold(file) == FACTS
+
+
+def test_a_replay_holds_that_names_the_connections_of_its_racers(tmp_path: Path) -> None:
+    log = opened("corners", seed="1")
+    log.say(Joined(seat=1, player="p1", name="ada", by="0123456789abcdef"))
+    log.say(Taken(seat=1, by="fedcba9876543210"), 10)
+    log.say(Closed(secret=SECRET.hex()), OPEN_MS)
+    assert verified(wire.encode(log.replay(), "json").decode(), tmp_path) == (0, {})
+
+
+@every_game
+@pytest.mark.parametrize(("seed", "daily"), [(None, False), (None, True), ("42", False)])
+def test_it_names_the_deal_and_its_first_cards(slug: str, seed: str | None, daily: bool, tmp_path: Path) -> None:
+    file = tmp_path / "replay.json"
+    file.write_bytes(encoded(slug, seed, daily))
+    race = list(finished(slug, seed=seed, daily=daily).races())[-1]
     output = run(file)[1]
     assert f"deal        {race.deal}\n" in output
     game, words = GAMES[slug], Words(f"{slug}|{race.seed}")
@@ -217,6 +250,86 @@ def test_a_changed_header_breaks_the_chain_from_the_start(field: str, tmp_path: 
     assert verified(replay, tmp_path)[1]["chain"] == "at entry 1"
 
 
+# Daily deals.
+
+
+@pytest.mark.parametrize("day", ["2023-11-13", "2023-11-15", "2024-02-29"])
+def test_a_daily_deal_passed_off_as_that_of_another_day_is_not_the_one_committed_to(day: str, tmp_path: Path) -> None:
+    replay = json.loads(encoded("corners", daily=True))
+    began = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp() * 1000
+    replay["header"]["opened_at"] = int(began)
+    assert verified(replay, tmp_path)[1]["commitment"] == f"at entry {len(replay['entries'])}"
+
+
+@pytest.mark.parametrize("fields", [{"seed": "42"}, {"variant": {"refill": "waste"}}])
+def test_a_daily_deal_with_a_seed_or_a_variant_is_none(fields: dict[str, Any], tmp_path: Path) -> None:
+    replay = json.loads(encoded("corners", daily=True))
+    replay["header"] |= fields
+    assert verified(replay, tmp_path)[1]["commitment"] == f"at entry {len(replay['entries'])}"
+
+
+def test_a_commitment_to_a_daily_deal_is_good_for_its_game_only(tmp_path: Path) -> None:
+    replay = json.loads(encoded("corners", daily=True))
+    replay["header"] |= {"game": "the-edge", "rules": "the-edge/1"}
+    assert verified(replay, tmp_path)[1]["commitment"] == f"at entry {len(replay['entries'])}"
+
+
+# Signatures.
+
+ORDER = 2**252 + 27742317777372353535851937790883648493
+"""How many points the group of Ed25519 has."""
+PRIME = 2**255 - 19
+NEUTRAL = (1).to_bytes(32, "little").hex()
+"""The point with which everybody can sign everything, and the same written otherwise."""
+NEUTRAL_AGAIN = (PRIME + 1).to_bytes(32, "little").hex()
+
+
+def _greater(value: str) -> str:
+    """A signature with the order of the group added to its number: the equation holds, the encoding is another."""
+    number = int.from_bytes(bytes.fromhex(value[64:]), "little") + ORDER
+    return value[:64] + number.to_bytes(32, "little").hex()
+
+
+def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
+    """Signatures of one race, and whether they hold."""
+    mine = json.loads(encoded("corners"))["signature"]
+    ours, replay = Signature(**mine), finished("corners")
+    race, digest = replay.header.race, replay.digest
+    return {
+        "ours": (mine, True),
+        "by another key": (to_builtins(signed(bytes(32), race, digest)), True),
+        "under another key": (mine | {"key": public_key(bytes(32))}, False),
+        "of another race": (to_builtins(signed(SIGNING_KEY, "other-race", digest)), False),
+        "of another digest": (to_builtins(signed(SIGNING_KEY, race, "0" * 64)), False),
+        "of another game's race": (json.loads(encoded("gallery"))["signature"], False),
+        "changed at first": (mine | {"value": f"{int(ours.value[0], 16) ^ 1:x}{ours.value[1:]}"}, False),
+        "changed at last": (mine | {"value": f"{ours.value[:-1]}{int(ours.value[-1], 16) ^ 1:x}"}, False),
+        "all zeros": (mine | {"value": "0" * 128}, False),
+        "no point": (mine | {"key": (2).to_bytes(32, "little").hex()}, False),
+        "a number too large": (mine | {"value": _greater(ours.value)}, False),
+        "a point written otherwise": ({"key": NEUTRAL, "value": NEUTRAL_AGAIN + "0" * 64}, False),
+        "a key that signs everything": ({"key": NEUTRAL, "value": NEUTRAL + "0" * 64}, True),
+        "that key written otherwise": ({"key": NEUTRAL_AGAIN, "value": NEUTRAL + "0" * 64}, True),
+    }
+
+
+@pytest.mark.parametrize("name", _signatures())
+def test_it_finds_of_a_signature_what_ours_finds(name: str, tmp_path: Path) -> None:
+    replay = json.loads(encoded("corners"))
+    replay["signature"], holds = _signatures()[name]
+    found = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
+    assert found.pop("signature") == holds
+    assert all(found.values())
+    told = "not by " + replay["signature"]["key"]
+    assert verified(replay, tmp_path) == ((0, {}) if holds else (5, {"signature": told}))
+    ours = public_key(SIGNING_KEY)
+    asked = verify(read(json.dumps(replay).encode()), {ours})
+    by_ours = name == "ours"
+    assert [fact.holds for fact in asked if fact.name == "signature"] == [by_ours]
+    assert verified(replay, tmp_path, "0" * 64, ours)[0] == (0 if by_ours else 5)
+    assert verified(replay, tmp_path, "0" * 64)[0] == 5
+
+
 # Files that are no replays.
 
 
@@ -237,8 +350,18 @@ def _twice(text: str) -> str:
         lambda text: text.replace('"t":"dealt"', '"more":1,"t":"dealt"'),
         lambda text: text.replace('"salt":', '"pepper":'),
         lambda text: text.replace("[1,1", "[1.5,1", 1),
+        lambda text: text.replace("[1,1700000001000", "[1,253402300800000", 1),
+        lambda text: text.replace('"opened_at":1700000000000', '"opened_at":253402300800000'),
+        lambda text: text.replace('"game":', '"daily":false,"game":'),
+        lambda text: text.replace('"salt":"' + "0" * 32, '"salt":"'),
+        lambda text: text.replace('"salt":"' + "0" * 32, '"salt":"' + "0" * 31),
+        lambda text: re.sub('"signature":{[^}]*},', "", text),
+        lambda text: re.sub('"key":"[0-9a-f]*",', "", text),
+        lambda text: text.replace('"value":"', '"value":"00'),
+        lambda text: text.replace('"value":"', '"more":1,"value":"'),
+        lambda text: re.sub('"value":"[0-9a-f]*"', lambda found: found[0].upper().replace("VALUE", "value"), text),
     ],
-    ids=range(10),
+    ids=range(20),
 )
 def test_what_is_no_replay_is_refused(change: Callable[[str], str], tmp_path: Path) -> None:
     text = encoded("corners").decode()
@@ -247,8 +370,47 @@ def test_what_is_no_replay_is_refused(change: Callable[[str], str], tmp_path: Pa
     assert (code, list(failed)) == (5, ["format"])
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [*lines[:3], b"\n", *lines[3:]],
+        lambda lines: lines[:-1],
+        lambda lines: lines[:1],
+        lambda lines: [*lines[:-1], lines[-1].rstrip(b"\n")],
+        lambda lines: [*lines, lines[-1]],
+        lambda lines: [lines[0], *lines],
+        lambda lines: [lines[0], b" " + lines[1], *lines[2:]],
+        lambda lines: [lines[0].replace(b"\n", b"\r\n"), *lines[1:]],
+        lambda lines: [*lines[:-1], lines[-1].replace(b'"home":', b'"home" :', 1)],
+        lambda lines: [*lines[:-1], lines[-1].replace(b'"home":', b'"home":9,"home":', 1)],
+        lambda lines: [*lines[:-1], lines[-1].replace(b'{"digest"', b'{"format":"samedeal.replay/1","digest"', 1)],
+        lambda lines: [lines[0], lines[1].replace(b'"ada"', b'"\\u0061da"'), *lines[2:]],
+        lambda lines: [lines[0], lines[1].replace(b'"ada"', b'"' + b"a" * 65_536 + b'"'), *lines[2:]],
+    ],
+    ids=range(13),
+)
+def test_lines_that_are_no_replay_are_refused_as_ours_refuses_them(
+    change: Callable[[list[bytes]], list[bytes]], tmp_path: Path
+) -> None:
+    lines = in_lines("corners").splitlines(keepends=True)
+    damaged = b"".join(change(lines))
+    assert damaged != b"".join(lines)
+    with pytest.raises(Refused) as refusal:
+        list(ReplayLines(BytesIO(damaged)).entries)
+    assert refusal.value.code == "bad-replay"
+    code, failed = verified(damaged.decode(), tmp_path)
+    assert (code, list(failed)) == (5, ["format"])
+
+
+def test_a_changed_line_breaks_the_chain_there(tmp_path: Path) -> None:
+    text = in_lines("corners").decode()
+    assert verified(text.replace('"ada"', '"eve"', 1), tmp_path) == (5, {"chain": "at entry 1"})
+
+
 def test_a_wrong_command_line_is_answered_with_the_right_one() -> None:
-    for arguments in ((), ("--deal",), ("--deal", "poker:1"), ("--help",)):
+    wrong = [(), ("--deal",), ("--deal", "poker:1"), ("--help",), ("--key",), ("--key", "0" * 64)]
+    wrong += [("--key", "00", "file"), ("one", "two"), ("--deal", "corners:1", "file")]
+    for arguments in wrong:
         code, output = run(*arguments)
         assert (code, output.split()[0]) == (2, "usage:")
 

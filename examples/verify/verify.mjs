@@ -2,10 +2,12 @@
 // docs/notation.md and docs/rules.md, with nothing but what Node.js brings along.
 //
 //   node verify.mjs replay.json            one line for each fact; ends with 0 if all hold, with 5 if one fails
+//   node verify.mjs --key HEX replay.json  the same, and the signature has to be by this key, or by one of several
 //   node verify.mjs --deal corners:1       the shuffled pack of a deal, the card that is dealt first in front
 
-import { createHash, createHmac } from "node:crypto";
+import { createHash, createHmac, createPublicKey, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
 
 const sha256 = (text) => createHash("sha256").update(text, "utf8").digest();
 const hmac = (key, text) => createHmac("sha256", key).update(text, "utf8").digest("hex");
@@ -71,21 +73,26 @@ function dealt(game, seed) {
 
 // The file (section 1): the fields of every object. What has a default is left out when it has it.
 
-const FILE = "format header entries digest standings";
-const HEADER = "race game rules variant={} seed=null commitment salt opened_at options";
+const HEAD = "format header";
+const FOOT = "digest signature standings";
+const FILE = `${HEAD} entries ${FOOT}`;
+const HEADER = 'race game rules variant={} seed=null daily=false commitment salt="" opened_at options';
 const OPTIONS =
   'limit_ms max_racers=8 start_delay_ms=5000 undo=true attempts=0 spectators="progress" filter="any" unlisted=false';
+const SIGNATURE = "key value";
 const STANDING = "place seat name bot outcome done home goal progress attempts ms";
 const EVENTS = {
-  joined: "t seat player name bot=false commitment=null",
+  joined: "t seat player name bot=false commitment=null by=null",
   counting: "t",
   nonce: "t seat nonce",
   dealt: "t k=0",
   moved: "t seat move",
   closed: "t secret",
-  ...Object.fromEntries(["left", "readied", "unreadied", "taken", "resigned"].map((kind) => [kind, "t seat"])),
+  taken: "t seat by=null",
+  ...Object.fromEntries(["left", "readied", "unreadied", "resigned"].map((kind) => [kind, "t seat"])),
 };
 const whole = (value) => Number.isSafeInteger(value) && value >= 0;
+const time = (value) => whole(value) && value < Date.UTC(10000, 0);
 const matches = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 const hex32 = matches(/^[0-9a-f]{64}$/);
 const FORMS = {
@@ -94,8 +101,12 @@ const FORMS = {
   seed: matches(/^[^|\x00-\x1f\x7f]{1,128}$/u),
   salt: matches(/^[0-9a-f]{32}$/),
   move: matches(/^[!-~]{1,64}$/),
-  ...Object.fromEntries(["commitment", "digest", "nonce", "secret"].map((field) => [field, hex32])),
-  ...Object.fromEntries(["opened_at", "seat", "k", "limit_ms", "place", "ms"].map((field) => [field, whole])),
+  by: matches(/^[0-9a-f]{16}$/),
+  value: matches(/^[0-9a-f]{128}$/),
+  daily: (value) => value === true,
+  opened_at: time,
+  ...Object.fromEntries(["commitment", "digest", "nonce", "secret", "key"].map((field) => [field, hex32])),
+  ...Object.fromEntries(["seat", "k", "limit_ms", "place", "ms"].map((field) => [field, whole])),
 };
 
 function expect(fits, what) {
@@ -122,22 +133,51 @@ function countFields(value) {
   return Object.values(value).reduce((sum, inner) => sum + countFields(inner), own);
 }
 
-function read(bytes) {
-  expect(bytes.length <= 64 * 2 ** 20, "a replay has at most 64 MiB");
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  const replay = JSON.parse(text);
-  // JSON.parse takes the last of two fields of one name, another reader may take the first: so there must not be two.
+/** The value that a JSON text holds. JSON.parse takes the last of two fields of one name, another reader may take the
+ *  first: so there must not be two. */
+function parse(text) {
+  const value = JSON.parse(text);
   const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
-  expect(colons === countFields(replay), "a field is there twice");
+  expect(colons === countFields(value), "a field is there twice");
+  return value;
+}
+
+/** The replay that stands in lines, each in canonical JSON, or null if the first line is not a whole head. */
+function fromLines(text) {
+  const lines = text.split("\n");
+  try {
+    expectFields(JSON.parse(lines[0]), HEAD, "line 1");
+  } catch {
+    return null;
+  }
+  expect(lines.pop() === "" && lines.length > 1, "the file does not end with the last line of a replay");
+  const [head, ...entries] = lines.map((line, at) => {
+    expect(at <= 2 ** 19 + 1 && Buffer.byteLength(line) < 2 ** 16, `line ${at + 1} is one too many, or too long`);
+    const value = parse(line);
+    // Only a share that is whole is written otherwise than here: as 1.0.
+    expect(line.replace(/("progress":\d)\.0(?=[,}])/g, "$1") === canonical(value), `line ${at + 1} is not canonical`);
+    return value;
+  });
+  const foot = entries.pop();
+  expectFields(foot, FOOT, "the last line");
+  return { ...head, entries, ...foot };
+}
+
+function read(bytes) {
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  const lines = fromLines(text);
+  expect(lines || bytes.length <= 64 * 2 ** 20, "a replay has at most 64 MiB");
+  const replay = lines ?? parse(text);
   expectFields(replay, FILE, "the file");
   expectFields(replay.header, HEADER, "header");
   expectFields(replay.header.options, OPTIONS, "options");
+  expectFields(replay.signature, SIGNATURE, "signature");
   expect(Array.isArray(replay.entries) && Array.isArray(replay.standings), "entries and standings are arrays");
   replay.standings.forEach((standing, at) => expectFields(standing, STANDING, `standing ${at + 1}`));
   replay.entries.forEach((entry, at) => {
     expect(Array.isArray(entry) && entry.length === 4, `entry ${at + 1} is no array of four`);
-    const [n, time, event, h] = entry;
-    expect(whole(n) && n > 0 && whole(time) && hex32(h), `entry ${at + 1} has no number, no time or no digest`);
+    const [n, when, event, h] = entry;
+    expect(whole(n) && n > 0 && time(when) && hex32(h), `entry ${at + 1} has no number, no time or no digest`);
     expect(Object.hasOwn(EVENTS, event?.t), `entry ${at + 1} is no event that is known`);
     expectFields(event, EVENTS[event.t], `entry ${at + 1}`);
   });
@@ -153,23 +193,40 @@ function canonical(value) {
   return `{${Object.keys(value).sort().map((field) => `${JSON.stringify(field)}:${canonical(value[field])}`)}}`;
 }
 
+/** What Ed25519 public keys of 32 bytes begin with to be keys of Node.js: the DER that says which kind they are. */
+const ED25519 = "302a300506032b6570032100";
+
+function isSigned({ key, value }, text) {
+  try {
+    const der = createPublicKey({ key: Buffer.from(ED25519 + key, "hex"), format: "der", type: "spki" });
+    return verifySignature(null, Buffer.from(text), der, Buffer.from(value, "hex"));
+  } catch {
+    return false; // 32 bytes that are no key
+  }
+}
+
 /** Prints a line for each fact (section 5) and answers whether all hold. */
-function verify({ header, entries, digest }) {
+function verify({ header, entries, digest, signature }, keys) {
   const events = entries.map(([, , event]) => event);
-  const seal = (kind, hex) => sha256(`samedeal/1/${kind}|${header.race}|${hex}`).toString("hex");
+  const seal = (kind, hex, what = header.race) => sha256(`samedeal/1/${kind}|${what}|${hex}`).toString("hex");
   let good = true;
-  /** A fact that fails at the entry of an index, or holds where there is none: -1. */
-  const say = (fact, fails, text) => {
-    good &&= fails < 0;
-    console.log(`${fails < 0 ? "holds" : "FAILS"}  ${fact.padEnd(10)}  ${fails < 0 ? text : `at entry ${fails + 1}`}`);
+  const tell = (fact, holds, text) => {
+    good &&= holds;
+    console.log(`${holds ? "holds" : "FAILS"}  ${fact.padEnd(10)}  ${text}`);
   };
+  /** A fact that fails at the entry of an index, or holds where there is none: -1. */
+  const say = (fact, fails, text) => tell(fact, fails < 0, fails < 0 ? text : `at entry ${fails + 1}`);
   const last = Math.max(entries.length - 1, 0); // where a log fails that ends too early, even one without entries
   const closing = events.findIndex(({ t }) => t === "closed");
   const complete = closing >= 0 && closing === entries.length - 1;
   say("complete", complete ? -1 : closing < 0 ? last : closing, `${entries.length} entries`);
   say("numbers", entries.findIndex(([n], at) => n !== at + 1), "1, 2, 3 and so on");
   const before = (at) => (at ? entries[at - 1][1] : header.opened_at);
-  say("times", entries.findIndex(([, time], at) => time < before(at)), "never backwards");
+  say("times", entries.findIndex(([, when], at) => when < before(at)), "never backwards");
+  const signed = isSigned(signature, `samedeal/1/replay|${header.race}|${digest}`);
+  const asked = keys.length === 0 || keys.includes(signature.key);
+  const by = signed ? `by ${signature.key}` : `not by ${signature.key}`;
+  tell("signature", signed && asked, asked ? by : `${by}, and another key is asked for`);
 
   const promises = new Map(); // by seat, of those who have one: who has left a seat may come back with another
   const nonces = new Map();
@@ -178,7 +235,7 @@ function verify({ header, entries, digest }) {
     if (t === "counting" || t === "dealt") countdown = t === "counting";
     if (t === "left") promises.delete(seat);
     if (t === "joined") promises.set(seat, commitment);
-    if (t === "joined") return Boolean(commitment ?? header.seed);
+    if (t === "joined") return Boolean(commitment ?? header.seed ?? header.daily);
     if (t !== "nonce") return true;
     const once = countdown && !nonces.has(seat);
     nonces.set(seat, nonce);
@@ -190,8 +247,11 @@ function verify({ header, entries, digest }) {
     return false;
   }
   const secret = events[closing].secret;
-  say("commitment", seal("commit", secret) === header.commitment ? -1 : closing, header.commitment);
-  sayDeal(header, events, secret, nonces, say);
+  const day = new Date(header.opened_at).toISOString().slice(0, 10);
+  const promise = header.daily ? seal("daily", secret, `${header.game}|${day}`) : seal("commit", secret);
+  const plain = !header.daily || (header.seed === undefined && header.variant === undefined);
+  say("commitment", promise === header.commitment && plain ? -1 : closing, header.commitment);
+  sayDeal(header, events, secret, header.daily ? [] : [...nonces], say);
 
   const key = Buffer.from(secret, "hex");
   let link = hmac(key, `samedeal/1/log|${canonical(header)}`);
@@ -205,7 +265,7 @@ function verify({ header, entries, digest }) {
 function sayDeal({ game, seed: open, options }, events, secret, nonces, say) {
   const at = events.findIndex(({ t }) => t === "dealt");
   if (at < 0) return say("deal", -1, "none: the race was called off before it");
-  const inOrder = [...nonces].sort(([one], [other]) => one - other).map(([, nonce]) => nonce);
+  const inOrder = nonces.sort(([one], [other]) => one - other).map(([, nonce]) => nonce);
   const root = sha256(`samedeal/1/root|${secret}|${inOrder}`).toString("hex"); // an array as text has commas between
   const k = events[at].k ?? 0;
   const seed = open ?? `${root}.${k}`;
@@ -218,18 +278,30 @@ function sayDeal({ game, seed: open, options }, events, secret, nonces, say) {
 
 // The command line.
 
-const [argument, code] = process.argv.slice(2);
-if (argument === "--deal" && Object.hasOwn(PACKS, code?.split(":")[0])) {
-  const [game, ...seed] = code.split(":");
+function argumentsGiven() {
+  try {
+    const options = { deal: { type: "string" }, key: { type: "string", multiple: true, default: [] } };
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const known = values.deal === undefined || Object.hasOwn(PACKS, values.deal.split(":")[0]);
+    const one = positionals.length === (values.deal === undefined ? 1 : 0);
+    return known && one && values.key.every(hex32) ? { ...values, file: positionals[0] } : {};
+  } catch {
+    return {};
+  }
+}
+
+const { deal, key, file } = argumentsGiven();
+if (deal !== undefined) {
+  const [game, ...seed] = deal.split(":");
   const { cards, shuffles } = dealt(game, seed.join(":"));
   console.log(cards.join(" "));
   if (shuffles > 1) console.error(`shuffled ${shuffles} times`);
-} else if (!argument || argument.startsWith("-")) {
-  console.error("usage: node verify.mjs REPLAY.json | --deal GAME:SEED");
+} else if (file === undefined) {
+  console.error("usage: node verify.mjs [--key HEX] REPLAY | --deal GAME:SEED");
   process.exitCode = 2;
 } else {
   try {
-    process.exitCode = verify(read(readFileSync(argument))) ? 0 : 5;
+    process.exitCode = verify(read(readFileSync(file)), key) ? 0 : 5;
   } catch (error) {
     console.log(`FAILS  format      ${error.message}`);
     process.exitCode = 5;
