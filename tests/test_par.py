@@ -5,7 +5,7 @@ import pytest
 
 from samedeal.bots import BOTS, Run, play
 from samedeal.catalogue import GAMES
-from samedeal.par import PLAYS, Par, par, placed, squares
+from samedeal.par import PLAYS, Par, compared, par, placed, squares
 
 
 def made(slug: str, *homes: int) -> Par:
@@ -69,6 +69,16 @@ def test_squares_go_from_the_computers_best_play_to_its_worst() -> None:
     found = made("gallery", 60, 96, 70, 80)
     assert squares(found, 70, won=False) == ("solved", "better", "equal", "worse")
     assert squares(found, 96, won=True) == ("solved", "worse", "worse", "worse")
+
+
+def test_a_racer_is_held_against_par() -> None:
+    gallery = compared(made("gallery", 60, 96, 70, 80), 2, "ada", 70, won=False)
+    assert (gallery.seat, gallery.name, gallery.home, gallery.won, gallery.result) == (2, "ada", 70, False, 26)
+    assert (gallery.worse, gallery.equal, gallery.better) == (0.25, 0.25, 0.5)
+    assert gallery.squares == ("solved", "better", "equal", "worse")
+    edge = compared(made("the-edge", 52, 40), 1, "bo", 45, won=True)
+    assert (edge.home, edge.result, edge.equal) == (45, 52, 0.5)
+    assert [made(slug, 10).counted for slug in ("gallery", "corners")] == ["left", "home"]
 
 
 def test_par_can_be_sent_and_takes_a_play() -> None:

@@ -27,12 +27,31 @@ Square = Literal["worse", "equal", "better", "solved"]
 """How one play of the computer compares with the player's; `solved` is a play that it won, whatever the player's."""
 
 
+Counted = Literal["home", "left"]
+"""What a result counts: the cards home, or in a game that is played for its score the cards that are left."""
+
+
 class Placing(NamedTuple):
     """The shares of the computer's plays that did worse than the player, as well, and better; together 1."""
 
     worse: float
     equal: float
     better: float
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """One player held against par."""
+
+    seat: int
+    name: str
+    home: int
+    won: bool
+    result: int
+    """What the player quotes: a play that was won counts as the goal, as the computer's do."""
+    worse: float
+    equal: float
+    better: float
+    squares: tuple[Square, ...]
 
 
 class Par(Struct, frozen=True):
@@ -52,9 +71,12 @@ class Par(Struct, frozen=True):
 
     @property
     def results(self) -> tuple[int, ...]:
-        """The same plays as players quote them: in a game that is played for its score, the cards that are not home."""
-        game = GAMES[self.game]
-        return tuple(game.goal - home for home in self.homes) if game.dead_end == "over" else self.homes
+        """The same plays as players quote them."""
+        return tuple(map(self._quoted, self.homes))
+
+    @property
+    def counted(self) -> Counted:
+        return "left" if GAMES[self.game].dead_end == "over" else "home"
 
     @property
     def minimum(self) -> int:
@@ -78,6 +100,9 @@ class Par(Struct, frozen=True):
     def solved(self) -> int:
         """How many plays the computer won."""
         return self.homes.count(GAMES[self.game].goal)
+
+    def _quoted(self, home: int) -> int:
+        return GAMES[self.game].goal - home if self.counted == "left" else home
 
 
 def par(
@@ -112,6 +137,22 @@ def squares(par: Par, home: int, won: bool) -> tuple[Square, ...]:
     """One square for each play of the computer, from its best to its worst, as the player sees them."""
     mine = _counted(par, home, won)
     return tuple(_square(par, its, mine) for its in sorted(par.homes, reverse=True))
+
+
+def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
+    """All of it for one racer, from the most cards home in any attempt or the win."""
+    worse, equal, better = placed(par, home, won)
+    return Compared(
+        seat=seat,
+        name=name,
+        home=home,
+        won=won,
+        result=par._quoted(_counted(par, home, won)),
+        worse=worse,
+        equal=equal,
+        better=better,
+        squares=squares(par, home, won),
+    )
 
 
 def _square(par: Par, its: int, mine: int) -> Square:
