@@ -99,6 +99,7 @@ def test_every_game_is_described(server: NotedServer) -> None:
             "rules": game.rules,
             "layout": game.layout,
             "fanned": sorted(game.fanned),
+            "foundations": sorted(game.foundations),
             "hidden": sorted(game.hidden),
             "goal": game.goal,
             "limit_ms": game.limit_ms,

@@ -171,9 +171,19 @@ def test_every_place_is_drawn_and_seen(game: type[Game], variant: Variant, seed:
     drawn = places(game)
     assert len(set(drawn)) == len(drawn)
     assert game.fanned <= set(drawn)
-    assert game.hidden <= set(drawn)
+    assert game.hidden | game.foundations <= set(drawn)
     for _, position in walk(game.from_seed(seed, **variant), random):
         assert set(position.table.piles) == set(drawn) == set(position.view())
+
+
+@every_variant
+@few
+@given(seed=seeds, random=luck)
+def test_cards_on_foundations_stay_there(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+    for (_, before), (_, after) in pairwise(walk(game.from_seed(seed, **variant), random)):
+        for place in game.foundations:
+            pile = before.table[place]
+            assert after.table[place][: len(pile)] == pile
 
 
 @every_variant

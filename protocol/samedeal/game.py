@@ -38,6 +38,8 @@ class Game(ABC):
     """The time limit that suits a race, in milliseconds."""
     fanned: ClassVar[frozenset[str]] = frozenset()
     """The places whose buried cards are worth drawing; of the others the top card is enough."""
+    foundations: ClassVar[frozenset[str]] = frozenset()
+    """The places that cards are sent home to; a card that lies there stays there."""
     hidden: ClassVar[frozenset[str]] = frozenset({"stock"})
     """The places whose cards lie face down."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}

@@ -209,6 +209,7 @@ def _described(game: type[Game]) -> dict[str, Any]:
         "rules": game.rules,
         "layout": game.layout,
         "fanned": sorted(game.fanned),
+        "foundations": sorted(game.foundations),
         "hidden": sorted(game.hidden),
         "goal": game.goal,
         "limit_ms": game.limit_ms,

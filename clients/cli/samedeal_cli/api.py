@@ -29,6 +29,7 @@ class GameInfo(Struct, frozen=True):
     goal: int
     limit_ms: int
     fanned: tuple[str, ...] = ()
+    foundations: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     options: dict[str, tuple[str | bool, ...]] = {}
 

@@ -92,6 +92,7 @@ def _info(game: type[Game]) -> GameInfo:
         goal=game.goal,
         limit_ms=game.limit_ms,
         fanned=tuple(sorted(game.fanned)),
+        foundations=tuple(sorted(game.foundations)),
         hidden=tuple(sorted(game.hidden)),
         options={name: tuple(values) for name, values in game.options.items()},
     )

@@ -15,6 +15,7 @@ from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
 from samedeal_cli.games import rules_lines
+from samedeal_cli.happenings import happenings
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.settings import program
 from samedeal_cli.typed import typed_lines
@@ -40,9 +41,7 @@ HELP: Final = {
 }
 TWO_COLUMNS: Final = 70
 """How wide a terminal has to be for help in two columns."""
-QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
 LAST_S: Final = (60, 10)
-WAITING: Final = ("waiting", "ready")
 QUIT: Final = ("quit", "q", "exit")
 BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "rules", "ready", "unready", "standings", "clock", "last")
 _CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
@@ -184,47 +183,10 @@ class LineMode:
         self._say(f"to look at it: {program()} replay {link}", f"to check it: {program()} verify {link}")
 
     def _news_of_racers(self) -> None:
-        """Says who came, went, stopped, passed whom, or got past a quarter; nothing else is worth an interruption."""
-        standings, known = told_apart(self._connection.standings), self._known
-        self._known = {standing.seat: standing for standing in standings}
-        mine = self._connection.seat
-        for seat in known.keys() - self._known.keys():
-            self._happened(f"{known[seat].name} has left")
-        for standing in standings:
-            if standing.seat != mine:
-                self._news_of(known.get(standing.seat), standing)
-        before = known.get(mine) if mine is not None else None
-        now = self._known.get(mine) if mine is not None else None
-        if before and now and before.outcome not in WAITING and now.place != before.place:
-            self._happened(f"you are {now.place} of {len(standings)}{self._passing(known, before, now)}")
-
-    def _news_of(self, before: Standing | None, now: Standing) -> None:
-        name = f"{now.name} (bot)" if now.bot else now.name
-        if before is None:
-            self._happened(f"{name} is here, {now.outcome}")
-        elif now.outcome != before.outcome and now.outcome in WAITING:
-            self._happened(f"{name} is {'ready' if now.outcome == 'ready' else 'not ready after all'}")
-        elif now.outcome != before.outcome and now.outcome == "scratched":
-            self._happened(f"{name} was scratched")
-        elif now.outcome == "won" != before.outcome:
-            self._happened(f"{name} has won in {clock(now.ms)}")
-        elif now.done and not before.done:
-            self._happened(f"{name} has stopped, {now.outcome}, {now.home} of {now.goal} home")
-        elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
-            self._happened(f"{name} is past {QUARTERS.get(quarter, 'it all')}, {now.home} of {now.goal} home")
-
-    def _passing(self, known: dict[int, Standing], before: Standing, now: Standing) -> str:
-        """Who passed whom, when it was one."""
-        up = now.place < before.place
-        names = [
-            standing.name
-            for seat, standing in self._known.items()
-            if seat in known and seat != now.seat
-            if (known[seat].place < before.place, standing.place < now.place) == (up, not up)
-        ]
-        if len(names) != 1:
-            return ""
-        return f": you passed {names[0]}" if up else f": {names[0]} passed you"
+        known = self._known
+        self._known = {standing.seat: standing for standing in told_apart(self._connection.standings)}
+        for text in happenings(known, self._known, self._connection.seat):
+            self._happened(text)
 
     async def _keep_time(self) -> None:
         """Counts the last seconds before the deal for a person, and tells when the end is near."""

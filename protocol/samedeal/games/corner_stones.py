@@ -39,6 +39,7 @@ class CornerStones(Game):
     goal = 96
     limit_ms = 15 * 60_000
     fanned = frozenset(STACKS)
+    foundations = frozenset(FIRSTS)
     hidden = frozenset()
     layout = """
         c1  .   .   .   .   c2

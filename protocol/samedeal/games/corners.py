@@ -27,6 +27,7 @@ class Corners(Game):
     rules = "corners/1"
     goal = 48
     limit_ms = 6 * 60_000
+    foundations = frozenset(FOUNDATIONS.values())
     options = {"refill": ("stock", "waste")}
     layout = """
         f1  .   r1  .   f2
