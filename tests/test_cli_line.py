@@ -65,6 +65,7 @@ async def session(
     interactive: bool = False,
     width: int = 80,
     stage: Stage = "open",
+    screen_reader: bool = False,
 ) -> list[str]:
     """What line mode prints when the server says so much and a script so much; the script ends it."""
     begun, told = asyncio.Event(), asyncio.Event()
@@ -93,7 +94,9 @@ async def session(
     monkeypatch.setattr("samedeal_cli.typed._read", read)
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
         running = asyncio.create_task(
-            LineMode(connection, GAME, boards=boards, interactive=interactive, width=width).run(ready=False)
+            LineMode(
+                connection, GAME, boards=boards, interactive=interactive, width=width, screen_reader=screen_reader
+            ).run(ready=False)
         )
         begun.set()
         await told.wait()
@@ -149,6 +152,19 @@ async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
         ": bo has won in 0:48.0",
     ]
     assert lines[-1] == "your seat is kept; join again to go on"
+
+
+async def test_who_listens_hears_nothing_but_whole_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = structs.replace(view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),))
+    after = structs.replace(start, n=2, board=dealt(("draw",)))
+    lines = await session(
+        monkeypatch, capsys, "draw\nquit\n", start, answers=(after,), interactive=True, screen_reader=True
+    )
+    assert "f1: 7 of spades" in lines
+    assert any(line.startswith("ok 1: draw: ") for line in lines)
+    assert not any("\r" in line or line.startswith(">") or "\x1b" in line for line in lines)
 
 
 async def test_rivals_of_the_same_name_are_told_apart(

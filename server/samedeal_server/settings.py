@@ -16,7 +16,13 @@ from platformdirs import user_data_dir
 PREFIX: Final = "SAMEDEAL_"
 PLAIN: Final = {"REDIS_URL": "redis_url", "PORT": "port"}
 """Names without the prefix, as hosts set them; with the prefix they win."""
-OF_CLIENTS: Final = frozenset({"SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"})
+OF_CLIENTS: Final = frozenset(
+    f"SAMEDEAL_{name}"
+    for name in (
+        *("TOKEN", "SERVER", "NAME", "COLOR", "SUITS", "THEME", "ASCII", "CARDS", "MOUSE", "ANIMATION", "AUTO_DROP"),
+        "SCREEN_READER",
+    )
+)
 """Names that are not for the server, and no mistake."""
 
 Count = Annotated[int, Meta(ge=1)]

@@ -64,12 +64,15 @@ class LineMode:
         ascii: bool = False,  # noqa: A002
         color: bool = False,
         silent: bool = False,
+        screen_reader: bool = False,
     ) -> None:
-        """`silent` leaves standard output to somebody else, who writes what the server says."""
+        """`silent` leaves standard output to somebody else, who writes what the server says; `screen_reader` writes no
+        prompt, so that nothing has to be written anew below what is heard.
+        """
         self._connection, self._game = connection, game
         self._boards, self._interactive = boards, interactive
         self._width, self._ascii, self._color = width, ascii, color
-        self._silent = silent
+        self._silent, self._prompts = silent, interactive and not silent and not screen_reader
         self._known: dict[int, Standing] = {}
         self._stage = "open"
         self._started = asyncio.Event()
@@ -451,7 +454,7 @@ class LineMode:
             sys.stdout.flush()
 
     def _prompt(self) -> None:
-        if self._interactive and not self._silent:
+        if self._prompts:
             self._prompted = True
             sys.stdout.write("> ")
             sys.stdout.flush()

@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("samedeal_cli.serving:serve", "Run a server."),
     "whoami": ("samedeal_cli.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.whoami:logout", "Forget a name and its token."),
+    "config": ("samedeal_cli.configuring:config", "Show what is configured, or change it."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
 
@@ -49,6 +50,13 @@ class Main(click.Group):
         taken = {text for option in command.params for text in option.opts}
         command.params += [option for option in global_options() if not taken & set(option.opts)]
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            from samedeal_cli.config import configured
+
+            ctx.obj = configured()  # the flags come on top
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -119,7 +119,7 @@ async def _play(
     boards: Boards | None,
     watching: bool,
 ) -> None:
-    who = guests.who(server, name)
+    who = guests.who(server, name, unnamed=settings.name)
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
 
     async with Connection(
@@ -136,12 +136,13 @@ async def _play(
         mode = LineMode(
             connection,
             game,
-            boards=boards or ("picture" if interactive else "words"),
+            boards=boards or ("picture" if interactive and not settings.screen_reader else "words"),
             interactive=interactive,
             width=min(100, shutil.get_terminal_size().columns),
             ascii=settings.plain,
             color=settings.colored,
             silent=settings.json,
+            screen_reader=settings.screen_reader,
         )
         await mode.run(ready=ready)
 

@@ -1,4 +1,4 @@
-"""Settings: what holds for every command, from flags and the environment."""
+"""Settings: what holds for every command, and the options that say so."""
 
 import os
 import shutil
@@ -6,24 +6,49 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import click
 
 from samedeal_cli.addresses import DEFAULT_SERVER, server_address
 from samedeal_cli.failure import Failure
 
+Color = Literal["auto", "always", "never"]
+Suits = Literal["four", "two"]
+Theme = Literal["terminal", "dark", "light", "contrast"]
+Cards = Literal["auto", "compact", "boxed"]
+
 
 @dataclass(frozen=True)
 class Settings:
-    """The global options of one call; a command gets it with ``click.pass_obj``."""
+    """What holds for one call; a command gets it with ``click.pass_obj``. A flag says it, else the environment, else
+    the configuration, else the default here.
+    """
 
     server: str = ""
     """As given, or empty; ``address`` is the one to use."""
     json: bool = False
-    ascii: bool = False
-    color: str = "auto"
     quiet: bool = False
+    name: str = ""
+    """Who to be without ``--as``; empty for the name of the account."""
+    ascii: bool = False
+    """Whether to write nothing but ASCII; ``plain`` knows of the terminal's encoding too."""
+    color: Color = "auto"
+    """``colored`` says what that means here."""
+    suits: Suits = "four"
+    """How many colours the suits have: one each, or black and red."""
+    theme: Theme = "terminal"
+    """The colours of the full screen."""
+    cards: Cards = "auto"
+    """How large the cards of the full screen are."""
+    mouse: bool = True
+    """Whether the full screen listens to the mouse."""
+    animation: bool = True
+    """Whether anything moves on the full screen that need not."""
+    auto_drop: bool = True
+    """Whether a card that was picked and can go to one place only goes there at once."""
+    screen_reader: bool = False
+    """Whether somebody listens: lines of words, never a full screen, and nothing written anew."""
 
     @property
     def address(self) -> str:
@@ -35,11 +60,7 @@ class Settings:
         """Whether standard output is to be coloured."""
         if self.color != "auto":
             return self.color == "always"
-        if os.environ.get("NO_COLOR"):
-            return False
-        if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
-            return True
-        return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        return (color_of_environment() or ("always" if sys.stdout.isatty() else "never")) == "always"
 
     @property
     def plain(self) -> bool:
@@ -56,6 +77,15 @@ class Settings:
         """Chatter: on standard error, and not at all with ``-q``."""
         if not self.quiet:
             click.echo(text, err=True)
+
+
+def color_of_environment() -> Color | None:
+    """What the variables say that all programs hear; None if nothing."""
+    if os.environ.get("NO_COLOR"):
+        return "never"
+    if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
+        return "always"
+    return "never" if os.environ.get("TERM") == "dumb" else None
 
 
 def program() -> str:
@@ -89,16 +119,16 @@ def examples(*lines: str) -> str:
 
 def global_options() -> list[click.Option]:
     """The options that every command takes, before or after its name."""
-    server = click.Option(
-        ["--server"], metavar="URL", envvar="SAMEDEAL_SERVER", show_envvar=True, help="The server to talk to."
-    )
     options = [
-        server,
+        click.Option(["--server"], metavar="URL", help="The server to talk to.  [env: SAMEDEAL_SERVER]"),
         click.Option(["--json"], is_flag=True, default=None, help="Write JSON, for programs."),
-        click.Option(["--ascii"], is_flag=True, default=None, help="Write nothing but ASCII."),
+        click.Option(["--ascii/--no-ascii"], default=None, help="Write nothing but ASCII."),
+        click.Option(["--color"], type=click.Choice(get_args(Color)), help="Colour the cards.  [default: auto]"),
         click.Option(
-            ["--color"], type=click.Choice(["auto", "always", "never"]), help="Colour the cards.  [default: auto]"
+            ["--screen-reader/--no-screen-reader"], default=None, help="Lines of words, and nothing that is drawn."
         ),
+        click.Option(["--mouse/--no-mouse"], default=None, hidden=True),
+        click.Option(["--animation/--no-animation"], default=None, hidden=True),
         click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Say only what was asked for."),
     ]
     for option in options:
@@ -109,16 +139,9 @@ def global_options() -> list[click.Option]:
 
 def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def keep(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
-        settings = context.obj if isinstance(context.obj, Settings) else Settings()
         if value is not None:
-            # The environment was heard before the command's name; after it, only a flag says more.
-            if name == "server":
-                source = context.get_parameter_source(name)
-                if context.parent is not None and source is click.core.ParameterSource.ENVIRONMENT:
-                    return
-                value = server_address(value)
-            settings = replace(settings, **{name: value})
-        context.obj = settings
+            said: dict[str, Any] = {name: server_address(value) if name == "server" else value}
+            context.obj = replace(context.obj if isinstance(context.obj, Settings) else Settings(), **said)
 
     return keep
 

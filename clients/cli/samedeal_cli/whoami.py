@@ -13,14 +13,14 @@ from samedeal_cli.settings import Settings, examples
 @click.pass_obj
 def whoami(settings: Settings) -> None:
     """Show the names you play under, with their servers and public ids."""
-    kept = guests.kept()
+    kept, default = guests.kept(), settings.name or guests.own_name()
     if settings.json:
         shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in kept]
-        click.echo(msgspec.json.encode({"default": guests.own_name(), "guests": shown}))
+        click.echo(msgspec.json.encode({"default": default, "guests": shown}))
         return
     for guest in kept:
         click.echo(f"{guest.name:<24} {guest.player:<18} {guest.server}")
-    settings.say(f"without --as you are {guests.own_name()}")
+    settings.say(f"without --as you are {default}")
 
 
 @click.command(epilog=examples("samedeal logout", "samedeal logout bo"))
@@ -28,7 +28,7 @@ def whoami(settings: Settings) -> None:
 @click.pass_obj
 def logout(settings: Settings, name: str | None) -> None:
     """Forget a name on the server in use: nobody can come back as that player, not even you."""
-    name, server = name or guests.own_name(), settings.address
+    name, server = name or settings.name or guests.own_name(), settings.address
     found = [guest for guest in guests.kept() if (guest.server, guest.name) == (server, name)]
     if not found:
         raise Misused(f"{name} is not known at {server}; samedeal whoami lists who is")

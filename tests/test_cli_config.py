@@ -1,0 +1,225 @@
+"""The configuration: who says what holds, what becomes of a file with mistakes, and how the file is changed."""
+
+import json
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from samedeal_cli.config import KEYS, allowed, changed, config_file, configured, variable
+from samedeal_cli.main import main
+from samedeal_cli.settings import Settings
+from samedeal_server import settings as server_settings
+
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for name in (*map(variable, KEYS), "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("TERM", "xterm")
+    (tmp_path / "config" / "samedeal").mkdir(parents=True)
+    return config_file()
+
+
+def called(capsys: Capsys, *args: str) -> tuple[int, str, str]:
+    code = main.exit_code(args)
+    return code, *capsys.readouterr()
+
+
+def test_every_key_is_a_setting_and_every_setting_that_lasts_is_a_key() -> None:
+    assert {field.name for field in fields(Settings)} == {*KEYS, "json", "quiet"}
+
+
+def test_a_server_does_not_take_the_variables_of_clients_for_its_own() -> None:
+    assert {*map(variable, KEYS), "SAMEDEAL_TOKEN"} == server_settings.OF_CLIENTS
+
+
+def test_without_a_file_everything_is_as_it_is_by_itself(file: Path, capsys: Capsys) -> None:
+    assert configured() == Settings()
+    assert not file.exists()
+    assert capsys.readouterr().err == ""
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    file.write_text('color = "never"\nascii = true\nname = "ada"\nserver = "cards.example"\nmouse = false\n')
+    assert called(capsys, "config", "get", "color") == (0, "never\n", "")
+    assert called(capsys, "config", "get", "server") == (0, "http://cards.example\n", "")
+    monkeypatch.setenv("SAMEDEAL_COLOR", "always")
+    monkeypatch.setenv("SAMEDEAL_ASCII", "off")
+    assert called(capsys, "config", "get", "color") == (0, "always\n", "")
+    assert called(capsys, "config", "get", "ascii") == (0, "off\n", "")
+    assert called(capsys, "--color", "auto", "config", "get", "color") == (0, "auto\n", "")
+    document = json.loads(called(capsys, "config", "--json", "--mouse", "--server", "http://other")[1])
+    assert document["path"] == str(file)
+    assert {key: tuple(said.values()) for key, said in document["keys"].items() if said["from"] != "default"} == {
+        "server": ("http://other", "flag"),
+        "name": ("ada", "file"),
+        "color": ("always", "environment"),
+        "ascii": (False, "environment"),
+    }
+    assert called(capsys, "config", "get", "mouse") == (0, "off\n", "")
+    assert called(capsys, "config", "get", "mouse", "--mouse") == (0, "on\n", "")
+
+
+def test_what_other_programs_hear_too_wins_over_the_file_but_not_over_a_flag(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text('color = "always"\n')
+    assert configured().colored
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not configured().colored
+    monkeypatch.setenv("SAMEDEAL_COLOR", "always")
+    assert configured().colored
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.delenv("SAMEDEAL_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not configured().colored
+
+
+def test_one_bad_value_is_told_and_does_not_lose_the_rest(file: Path, capsys: Capsys) -> None:
+    file.write_text(
+        'suits = "two"\ntheme = "pink"\nmouse = "maybe"\nname = 7\nserver = "ftp://x"\ncolour = "never"\n'
+        'auto_drop = false\n[elsewhere]\ntheme = "dark"\n'
+    )
+    settings = configured()
+    assert (settings.suits, settings.auto_drop) == ("two", False)
+    assert (settings.theme, settings.mouse, settings.name, settings.server) == ("terminal", True, "", "")
+    told = capsys.readouterr().err.splitlines()
+    assert sorted(line.removeprefix(f"samedeal: {file}: ") for line in told) == [
+        "mouse is on or off",
+        "name is a text",
+        "server: 'ftp://x' is no server's address; it looks like http://127.0.0.1:8640",
+        "theme is one of terminal, dark, light, contrast, not 'pink'",
+        "there is no key 'colour'",
+        "there is no key 'elsewhere'",
+    ]
+
+
+def test_a_line_that_is_no_toml_loses_only_itself(file: Path, capsys: Capsys) -> None:
+    file.write_text('theme = drak\nsuits = "two"\n\n[broken\n')
+    assert configured() == Settings(suits="two")
+    assert capsys.readouterr().err == f"samedeal: {file}: line 1 is no TOML: theme = drak\n"
+    assert called(capsys, "config", "set", "theme", "dark")[0] == 0
+    assert file.read_text() == 'theme = "dark"\nsuits = "two"\n\n[broken\n'
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"suits = \x00"])
+def test_a_file_that_cannot_be_read_is_told_and_stops_nothing(content: bytes, file: Path, capsys: Capsys) -> None:
+    file.write_bytes(content)
+    code, out, err = called(capsys, "config", "get", "suits")
+    assert (code, out) == (0, "four\n")
+    assert err.startswith(f"samedeal: {file}: ")
+    assert err.count("\n") == 1
+
+
+def test_a_bad_variable_is_a_wrong_command_line(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    monkeypatch.setenv("SAMEDEAL_SUITS", "three")
+    assert called(capsys, "games") == (2, "", "samedeal: SAMEDEAL_SUITS is one of four, two, not 'three'\n")
+
+
+KEPT = """# how I like it
+suits = "four"   # no, two
+
+theme = 'dark'
+later = [1, 2]
+# about the other program
+[other]
+suits = "none of ours"
+"""
+
+
+def test_setting_a_key_keeps_comments_and_everything_else(file: Path, capsys: Capsys) -> None:
+    file.write_text(KEPT)
+    file.chmod(0o640)
+    for words in (("suits", "two"), ("cards", "boxed"), ("mouse", "no")):
+        assert called(capsys, "config", "set", *words)[:2] == (0, "")
+    wanted = KEPT.replace('suits = "four"   #', 'suits = "two"  #')
+    wanted = wanted.replace("[1, 2]\n", '[1, 2]\ncards = "boxed"\nmouse = false\n')
+    assert file.read_text() == wanted
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert called(capsys, "config", "unset", "cards")[:2] == (0, "")
+    assert called(capsys, "config", "unset", "mouse")[:2] == (0, "")
+    assert called(capsys, "config", "unset", "mouse")[:2] == (0, "")
+    assert file.read_text() == KEPT.replace('suits = "four"   #', 'suits = "two"  #')
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_first_key_makes_the_file_for_its_owner(capsys: Capsys, file: Path) -> None:
+    file.parent.rmdir()
+    assert called(capsys, "config", "set", "name", 'Zoë "the \\ fox"')[0] == 0
+    assert tomllib.loads(file.read_text()) == {"name": 'Zoë "the \\ fox"'}
+    assert file.stat().st_mode & 0o077 == 0
+    assert configured().name == 'Zoë "the \\ fox"'
+
+
+def test_the_file_may_be_a_link(file: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "dotfiles.toml"
+    mine.write_text("# kept elsewhere\n")
+    file.symlink_to(mine)
+    changed("ascii", True)
+    assert file.is_symlink()
+    assert mine.read_text() == "# kept elsewhere\nascii = true\n"
+
+
+def test_a_key_that_is_written_over_several_lines_is_left_alone(file: Path, capsys: Capsys) -> None:
+    file.write_text('name = """\nada"""\n')
+    code, _, err = called(capsys, "config", "set", "name", "bo")
+    assert code == 2
+    assert "has to be changed by hand" in err
+    assert file.read_text() == 'name = """\nada"""\n'
+
+
+def test_a_file_that_cannot_be_written_is_told(file: Path, capsys: Capsys) -> None:
+    file.parent.rmdir()
+    file.parent.write_text("no folder")
+    code, out, err = called(capsys, "config", "set", "suits", "two")
+    assert (code, out) == (1, "")
+    assert err.count("\n") <= 2
+    assert "samedeal: " in err
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_value_that_a_key_may_have_can_be_set_and_read_again(key: str, file: Path, capsys: Capsys) -> None:
+    for value in allowed(key) or {"server": ("https://cards.example",), "name": ("Zoë",)}[key]:
+        assert called(capsys, "config", "set", key, value) == (0, "", "")
+        assert called(capsys, "config", "get", key) == (0, f"{value}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("get",), "config get takes a KEY"),
+        (("set", "suits"), "config set takes a KEY and a VALUE"),
+        (("list", "suits"), "config list takes nothing more"),
+        (("unset", "suits", "two"), "config unset takes a KEY"),
+        (("get", "colour"), "'colour' is no key; the keys are server, name"),
+        (("set", "suits", "three"), "suits is one of four, two, not 'three'"),
+        (("set", "name", ""), "name: A name"),
+        (("change",), "Invalid value for '[list|path|get|set|unset]'"),
+    ],
+)
+def test_what_is_wrong_is_said_and_changes_nothing(
+    args: tuple[str, ...], says: str, file: Path, capsys: Capsys
+) -> None:
+    code, out, err = called(capsys, "config", *args)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+    assert not file.exists()
+
+
+def test_who_sets_what_the_environment_says_otherwise_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    monkeypatch.setenv("SAMEDEAL_SUITS", "four")
+    assert called(capsys, "config", "set", "suits", "two") == (0, "", "SAMEDEAL_SUITS is set too, and counts more\n")
+
+
+def test_a_name_of_the_configuration_is_who_one_is(file: Path, capsys: Capsys) -> None:
+    file.write_text('name = "ada"\n')
+    assert json.loads(called(capsys, "whoami", "--json")[1])["default"] == "ada"
+    assert called(capsys, "logout", "--server", "http://127.0.0.1:1")[2].startswith("samedeal: ada is not known at")
