@@ -18,6 +18,7 @@ from msgspec import structs
 
 from finished import OPENED_AT, SECRET, Logged, nonce
 from racing import at_random, closed, counting, joined, opened, run_of, running
+from samedeal import replay
 from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game
@@ -374,6 +375,11 @@ def test_a_seat_has_only_so_much_of_the_log() -> None:
     for event in (Unreadied(seat=1), Taken(seat=1)):
         assert refused(log, event) == "not-allowed"
     log.say(Readied(seat=2))
+
+
+def test_every_log_fits_into_a_replay() -> None:
+    about_no_seat = 3  # counting, dealt, closed
+    assert MOST_SEATS * MOST_ENTRIES + about_no_seat <= replay.MOST_ENTRIES
 
 
 def test_time_never_runs_backwards() -> None:

@@ -96,6 +96,13 @@ def test_white_space_and_the_order_of_fields_are_free_in_json() -> None:
     assert read(b"\n" + json.format(json.encode(turned), indent=2) + b"\n") == replay
 
 
+def test_texts_that_look_like_fields_are_texts() -> None:
+    replay = race_of("corners")
+    odd = structs.replace(replay.standings[0], name='":"\\":\\\\" :')
+    changed = structs.replace(replay, standings=(odd, *replay.standings[1:]))
+    assert read(wire.encode(changed, "json").replace(b"{", b"{ ").replace(b'":1', b'"\t:\n1')) == changed
+
+
 # One entry changed.
 
 
@@ -413,6 +420,10 @@ def test_content_of_another_shape_is_refused(form: wire.Form, damage: Damage) ->
         (b'"place":1', b'"place":9,"place":1'),
         (b'"place":1', b'"place":1,"place":1'),
         (b'"place":1', b'"place":1' + b"0" * 5_000),
+        (b'"place":1', b'"place":1 , "place" : 1'),
+        (b'"place":1', b'"place":1,"pl\\u0061ce":1'),
+        (b'"place":1', b'"place":1,"\\"":1'),
+        (b'"limit_ms"', b'"undo":true,"limit_ms"'),
         (b'"place":1', b'"place":NaN'),
         (b'"place":1', b'"place":1e999'),
         (b'"place":1', b'"place":1,"more":NaN'),

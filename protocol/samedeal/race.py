@@ -34,14 +34,16 @@ from samedeal.log import (
 from samedeal.seal import commitment, daily_commitment, first_digest, next_digest, nonce_commitment, root
 
 UNDO, RESTART = "undo", "restart"
-MOST_SEATS = 4_096
-"""How many players may ever have joined a race, those who left included."""
+MOST_SEATS = 64
+"""How many players may ever have joined a race, those who left included: twice as many as can race, so that a log that
+is all coming and going is folded as quickly as one of moves."""
 OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it may be called off."""
 MOST_MOVES = 5_000
 """How many moves one racer may make in a race, so that no log grows without bound."""
-MOST_ENTRIES = 2 * MOST_MOVES
-"""How many entries may be about one seat: moves, and coming back, and being ready and not ready."""
+MOST_ENTRIES = MOST_MOVES + 3_000
+"""How many entries may be about one seat: moves, and coming back, and being ready and not ready. All seats together
+have fewer than a replay can hold."""
 
 Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 

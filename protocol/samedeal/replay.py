@@ -1,6 +1,6 @@
 """Replays: a finished race as a file, in one piece or line by line."""
 
-import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from typing import BinaryIO, Literal, Protocol, TypeVar
@@ -15,9 +15,12 @@ MOST_BYTES = 64 * 2**20
 """The largest replay that is read in one piece."""
 MOST_LINE_BYTES = 65_536
 MOST_ENTRIES = 2**19
-"""The longest replay that is read line by line. No race of 32 comes near it."""
+"""The longest replay that is read line by line. No race has as many."""
 
 T = TypeVar("T")
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)')
+"""In JSON: a text, and whether it is the name of a field."""
 
 
 class Log(Protocol):
@@ -162,7 +165,7 @@ def read(data: bytes) -> Replay:
     try:
         replay = wire.decode(data, form, Replay)
         canonical = wire.encode(replay, form)
-        if data != canonical and (form == "msgpack" or _fields(data) != _fields(canonical)):
+        if data != canonical and (form == "msgpack" or _fields(data) > _fields(canonical)):
             raise Refused("bad-message", "It has a field that is unknown, or is written otherwise than a replay is.")
     except (Malformed, Refused) as error:
         raise Refused("bad-replay", f"This is not a replay: {error}") from error
@@ -188,16 +191,10 @@ def _read_line(line: bytes, kind: type[T], number: int) -> T:
     return record
 
 
-def _fields(data: bytes) -> object:
-    """All that JSON holds, known or not. Raises Malformed for a field that is there twice."""
-    try:
-        return json.loads(data, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise Malformed(str(error)) from error
+def _fields(data: bytes) -> int:
+    """How many fields all objects of some JSON have together.
 
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field is there twice")
-    return fields
+    What was read has every field that is written anew, and of fields that are there twice only the last. So a text
+    that has no more of them than the canonical one has none that is unknown, there twice, or at its default.
+    """
+    return _STRING.findall(data).count(b":")
