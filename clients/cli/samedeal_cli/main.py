@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("samedeal_cli.serving:serve", "Run a server."),
     "whoami": ("samedeal_cli.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.whoami:logout", "Forget a name and its token."),
+    "doctor": ("samedeal_cli.doctor:doctor", "Look whether everything works here."),
     "config": ("samedeal_cli.configuring:config", "Show what is configured, or change it."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
