@@ -24,6 +24,11 @@ BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
 
 
+_ASCII: Final = str.maketrans(
+    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓", "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v"
+)
+
+
 class Span(NamedTuple):
     """A piece of a line in one style."""
 
@@ -97,6 +102,10 @@ class Canvas:
                     was.reverse if reverse is None else reverse,
                 )
                 self._rows[row][column] = text, named
+
+    def in_ascii(self) -> None:
+        """Writes every sign that this program uses beyond ASCII otherwise; names stay as they are."""
+        self._rows = [[(text.translate(_ASCII), style) for text, style in row] for row in self._rows]
 
     def rows(self) -> Iterator[list[Span]]:
         """The lines from the top, each as few pieces as there are styles."""

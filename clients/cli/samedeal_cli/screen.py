@@ -55,13 +55,13 @@ def board_lines(
     """
     rows = [line.split() for line in layout.strip().splitlines()]
     piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
-    grid = [row for row in rows if not _flows(row) and not _hangs(row, fanned)]
+    grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
     starts = _columns(grid, piles, fanned, width)
     lines: list[str] = []
     for row in rows:
-        if _flows(row):
-            lines += ["", GAP.join(_named(place, piles[place]) for place in row)]
-        elif _hangs(row, fanned):
+        if flows(row):
+            lines += ["", GAP.join(named_pile(place, piles[place]) for place in row)]
+        elif hangs(row, fanned):
             lines += ["", *_hanging(row, piles, width)]
         else:
             lines.append(_drawn(row, starts, piles, fanned, ascii))
@@ -130,12 +130,12 @@ def cells(text: str) -> int:
 # Rows and columns.
 
 
-def _flows(row: Row) -> bool:
+def flows(row: Row) -> bool:
     """Whether the places of a row have names of their own, such as stock and waste, and stand in no column."""
     return any(len(place) > 2 for place in row)
 
 
-def _hangs(row: Row, fanned: Collection[str]) -> bool:
+def hangs(row: Row, fanned: Collection[str]) -> bool:
     return all(place in fanned for place in row)
 
 
@@ -152,15 +152,24 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
         return [step * column for column in range(count + 1)]
     needs = {place: 12 if place in fanned else 8 for row in rows for place in row if place != "."}
     wishes = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
+    return [*spread(rows, needs, wishes, width + len(GAP))[:-1], width + len(GAP)]
+
+
+def spread(rows: Sequence[Row], needs: Mapping[str, int], wishes: Mapping[str, int], width: int) -> list[int]:
+    """Where each column begins, and the end of the last, if each place gets the room that it needs.
+
+    What is left of the width goes one by one to the place that lacks most of what it wishes for.
+    """
+    count, growing = max(map(len, rows), default=1), list(wishes)
     starts = _starts(rows, needs, count)
-    while fans:
-        place = max(fans, key=lambda place: wishes[place] - needs[place])
-        wider = needs | {place: needs[place] + 1}
-        if wishes[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width + len(GAP):
-            fans.remove(place)
+    while growing:
+        place = max(growing, key=lambda place: wishes[place] - needs[place])
+        wider = {**needs, place: needs[place] + 1}
+        if wishes[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
+            growing.remove(place)
         else:
             needs, starts = wider, tried
-    return [*starts[:-1], width + len(GAP)]
+    return starts
 
 
 def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[int]:
@@ -170,12 +179,12 @@ def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[i
         starts[column + 1] = max(starts[column + 1], starts[column] + len(GAP))
         for row in rows:
             if row[column] != ".":
-                after = _next(row, column)
+                after = next_column(row, column)
                 starts[after] = max(starts[after], starts[column] + needs[row[column]])
     return starts
 
 
-def _next(row: Row, column: int) -> int:
+def next_column(row: Row, column: int) -> int:
     """The column up to which a place may spread."""
     return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
 
@@ -184,7 +193,7 @@ def _drawn(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str
     line = ""
     for column, place in enumerate(row):
         if place != ".":
-            room = starts[_next(row, column)] - starts[column] - len(place) - 1
+            room = starts[next_column(row, column)] - starts[column] - len(place) - 1
             text = _fan(piles[place], room - len(GAP)) if place in fanned else _pile(piles[place], room - 1, plain)
             line = f"{line:<{starts[column]}}{place} {text}"
     return line
@@ -211,7 +220,7 @@ def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
     return pile[-1] if pile else EMPTY
 
 
-def _named(place: str, pile: Sequence[str]) -> str:
+def named_pile(place: str, pile: Sequence[str]) -> str:
     if not pile:
         return f"{place} empty"
     if pile[-1] == BACK:
