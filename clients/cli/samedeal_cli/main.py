@@ -7,6 +7,7 @@ from importlib import import_module, metadata
 from typing import Final, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, Declined, Failure, Misused
@@ -30,6 +31,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "whoami": ("samedeal_cli.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.whoami:logout", "Forget a name and its token."),
     "doctor": ("samedeal_cli.doctor:doctor", "Look whether everything works here."),
+    "completion": ("samedeal_cli.completion:completion", "Let a shell complete what is typed."),
     "config": ("samedeal_cli.configuring:config", "Show what is configured, or change it."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
@@ -58,6 +60,11 @@ class Main(click.Group):
 
             ctx.obj = configured()  # the flags come on top
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = [CompletionItem(name, help=says) for name, (_, says) in COMMANDS.items()]
+        found = [command for command in commands if command.value.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

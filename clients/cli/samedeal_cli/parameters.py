@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
+from click.shell_completion import CompletionItem
 
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
@@ -104,6 +105,9 @@ class GameName(click.ParamType[str]):
 
     name = "game"
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(slug) for slug in GAMES if slug.startswith(incomplete)]
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in GAMES:
             self.fail(f"{value!r} is no game; the games are {', '.join(GAMES)}.", param, ctx)
@@ -128,6 +132,9 @@ class GameOrDeal(click.ParamType[tuple[str, str | None]]):
     """A game, and a seed if it is a deal code."""
 
     name = "game or deal"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return GAME.shell_complete(ctx, param, incomplete)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
         if ":" not in str(value):

@@ -1,0 +1,33 @@
+"""The command ``completion``: what a shell has to know to complete commands, options and values by the Tab key."""
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+
+from samedeal_cli.failure import Misused
+from samedeal_cli.settings import examples
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_SAMEDEAL_COMPLETE"
+"""With this set the program answers its shell instead of doing anything."""
+
+
+@click.command(
+    epilog=examples(
+        'eval "$(samedeal completion bash)"                       in ~/.bashrc',
+        'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
+        "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+@click.pass_context
+def completion(context: click.Context, shell: str | None) -> None:
+    """Print what makes a shell complete this program's words; without SHELL for the one in use."""
+    shell = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(shell)
+    if shell not in SHELLS or kind is None:
+        raise Misused(f"say for which shell: {', '.join(SHELLS)}")
+    root = context.find_root()
+    click.echo(kind(root.command, {}, root.info_name or "", VARIABLE).source())
