@@ -99,6 +99,7 @@ def test_every_game_is_described(server: NotedServer) -> None:
             "rules": game.rules,
             "layout": game.layout,
             "fanned": sorted(game.fanned),
+            "labels": game.labels,
             "foundations": sorted(game.foundations),
             "hidden": sorted(game.hidden),
             "goal": game.goal,

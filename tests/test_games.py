@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positions import places
-from samedeal.cards import ACE, BACK, KING, TEN, Card
+from samedeal.cards import ACE, BACK, KING, RANKS, TEN, Card
 from samedeal.catalogue import GAMES
 from samedeal.deal import Words
 from samedeal.errors import IllegalMove
@@ -171,6 +171,8 @@ def test_every_place_is_drawn_and_seen(game: type[Game], variant: Variant, seed:
     drawn = places(game)
     assert len(set(drawn)) == len(drawn)
     assert game.fanned <= set(drawn)
+    assert game.labels.keys() <= set(drawn)
+    assert set(game.labels.values()) <= set(RANKS)
     assert game.hidden | game.foundations <= set(drawn)
     for _, position in walk(game.from_seed(seed, **variant), random):
         assert set(position.table.piles) == set(drawn) == set(position.view())

@@ -40,6 +40,8 @@ class Game(ABC):
     """The places whose buried cards are worth drawing; of the others the top card is enough."""
     foundations: ClassVar[frozenset[str]] = frozenset()
     """The places that cards are sent home to; a card that lies there stays there."""
+    labels: ClassVar[Mapping[str, str]] = {}
+    """The rank that a place is meant for, where it is meant for one: to be drawn while the place is free."""
     hidden: ClassVar[frozenset[str]] = frozenset({"stock"})
     """The places whose cards lie face down."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}

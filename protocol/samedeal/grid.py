@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from samedeal.cards import JACK, KING, QUEEN, TEN, Card, Pile
+from samedeal.cards import JACK, KING, QUEEN, RANKS, TEN, Card, Pile
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -32,6 +32,7 @@ class Grid(Game):
     """A position on the grid. A card in hand is to be placed; with an empty hand, groups are to be removed."""
 
     goal = 52
+    labels = {cell: RANKS[rank - 1] for rank, (_, cells) in OWN_CELLS.items() for cell in cells}
     limit_ms = 5 * 60_000
     dead_end = "lost"
     layout = """

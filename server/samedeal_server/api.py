@@ -210,6 +210,7 @@ def _described(game: type[Game]) -> dict[str, Any]:
         "layout": game.layout,
         "fanned": sorted(game.fanned),
         "foundations": sorted(game.foundations),
+        "labels": game.labels,
         "hidden": sorted(game.hidden),
         "goal": game.goal,
         "limit_ms": game.limit_ms,

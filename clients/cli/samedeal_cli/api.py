@@ -30,6 +30,7 @@ class GameInfo(Struct, frozen=True):
     limit_ms: int
     fanned: tuple[str, ...] = ()
     foundations: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
     hidden: tuple[str, ...] = ()
     options: dict[str, tuple[str | bool, ...]] = {}
 

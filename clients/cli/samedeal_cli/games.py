@@ -93,6 +93,7 @@ def _info(game: type[Game]) -> GameInfo:
         limit_ms=game.limit_ms,
         fanned=tuple(sorted(game.fanned)),
         foundations=tuple(sorted(game.foundations)),
+        labels=dict(game.labels),
         hidden=tuple(sorted(game.hidden)),
         options={name: tuple(values) for name, values in game.options.items()},
     )

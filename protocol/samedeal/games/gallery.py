@@ -42,6 +42,7 @@ class Gallery(Game):
     goal = 96
     limit_ms = 6 * 60_000
     fanned = frozenset(TABLEAU)
+    labels = {spot: RANKS[base - 1] for row, base in BASES.items() for spot in ROWS[row]}
     options = {"cap": (True, False)}
     dead_end = "over"
     layout = """
