@@ -25,7 +25,8 @@ DIM: Final = Style(dim=True)
 
 
 _ASCII: Final = str.maketrans(
-    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓", "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v"
+    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘",
+    "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x",
 )
 
 
@@ -110,14 +111,23 @@ class Canvas:
     def rows(self) -> Iterator[list[Span]]:
         """The lines from the top, each as few pieces as there are styles."""
         for row in self._rows:
-            yield [
-                Span("".join(text for text, _ in group), style)
-                for style, group in groupby(row, key=lambda cell: cell[1])
-            ]
+            yield _spans(row)
 
     def text(self) -> list[str]:
         """The lines without their styles, and without the blanks at their ends."""
         return ["".join(span.text for span in row).rstrip() for row in self.rows()]
+
+    def changes(self, since: "Canvas") -> Iterator[tuple[int, int, list[Span]]]:
+        """What stands otherwise than on a canvas of the same size: row, column and the pieces from there on."""
+        for number, (row, before) in enumerate(zip(self._rows, since._rows, strict=True)):
+            differs = [column for column in range(self.width) if row[column] != before[column]]
+            if differs:
+                first, last = differs[0], differs[-1] + 1
+                while first and row[first][0] == "":  # a wide character is written whole
+                    first -= 1
+                while last < self.width and row[last][0] == "":
+                    last += 1
+                yield number, first, _spans(row[first:last])
 
     def _put(self, row: int, column: int, character: str, wide: int, style: Style) -> None:
         line = self._rows[row]
@@ -134,6 +144,10 @@ class Canvas:
         after = column + wide
         if after < self.width and line[after][0] == "":
             line[after] = " ", line[after][1]
+
+
+def _spans(row: list[tuple[str, Style]]) -> list[Span]:
+    return [Span("".join(text for text, _ in group), style) for style, group in groupby(row, key=lambda cell: cell[1])]
 
 
 class Palette(NamedTuple):

@@ -18,6 +18,8 @@ DEEP: Final = 7
 """How many cards of a pile that hangs down have room at least."""
 ROOMY: Final = 72
 """How wide a table has to be for the letters to stand before the names of places and not instead of them."""
+NARROW: Final = 48
+"""How wide a table has to be for the places to have their names; on a narrower one there are only cards."""
 
 LETTER: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
@@ -96,6 +98,8 @@ class _Drawing:
         """Leave as much room on the left of what is narrower than the table's part of the screen."""
         used = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
         used += SIDE_WIDTH if plan.beside else 0
+        if plan.boxed and not plan.beside and not self._hanging:
+            used = max(used, (SIDE_WIDTH - 3) * len(self._named))
         self._area = self._area._replace(column=self._area.column + max(0, self._area.width - used) // 2)
 
     # Which plan.
@@ -149,11 +153,13 @@ class _Drawing:
 
     def _hanging_step(self, plan: _Plan, row: Row) -> int:
         widest = SLOT + CARD_WIDTH + 2 if plan.boxed else 12
-        least = SLOT + CARD_WIDTH + 1 if plan.boxed else 7
+        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 4
         return max(least, min(widest, self._area.width // len(row)))
 
     def _label(self, plan: _Plan) -> int:
         """What the name of a place takes, with its letter."""
+        if self._area.width < NARROW:
+            return 0
         return 5 if self._area.width >= ROOMY and not plan.boxed else 3
 
     # The parts.
@@ -247,6 +253,8 @@ class _Drawing:
 
     def _draw_label(self, plan: _Plan, place: str, row: int, column: int) -> None:
         """The name of a place, with its letter before it or, on a narrow table, instead of it."""
+        if self._label(plan) == 0:
+            return
         marks, letter = self._marks, self._marks.letters.get(place)
         named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
         style = TARGET if marks.targets else LETTER
@@ -305,9 +313,11 @@ class _Drawing:
             else:
                 text, marks = named_pile(place, self._piles[place]), self._marks
                 letter = marks.letters.get(place)
+                slot = SLOT if self._label(plan) else 0
                 self._canvas.write(row, column, letter or " ", TARGET if marks.targets else LETTER)
-                end = self._canvas.cards(row, column + SLOT, text, self._style(place))
-                name = Spot(row, column + SLOT, len(place))
+                most = self._area.column + self._area.width - column - slot
+                end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
+                name = Spot(row, column + slot, len(place))
                 self._canvas.paint(name, ink="place", reverse=marks.cursor == place or place in marks.picked)
                 self._spot(place, row, column, end - column, 1)
                 column = end + 2

@@ -144,9 +144,13 @@ def _move(before: Race, after: Race, number: int, move: str) -> str:
         raise AssertionError("only who was dealt to can move")
     if move == RESTART:
         return f"restart  attempt {new.attempts}"
-    says = f"{move}  takes it back" if move == UNDO else f"{move}  {'; '.join(shifts(old.game, new.game))}"
     ends = "" if new.game.outcome == "playing" else f"  {new.game.outcome}"
-    return f"{says}  {new.game.home}/{new.game.goal}{ends}"
+    return f"{move}  {done(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
+
+
+def done(old: Game, new: Game, move: str) -> str:
+    """What a move did to a table, other than a restart."""
+    return "takes it back" if move == UNDO else "; ".join(shifts(old, new))
 
 
 def shifts(old: Game, new: Game) -> list[str]:

@@ -1,0 +1,29 @@
+"""Moments: how a point in a race is written, as a time or as a move."""
+
+import re
+from typing import Final, NamedTuple
+
+LONGEST_MS: Final = 100 * 3_600_000
+"""No race lasts longer, and no time is read that is."""
+_TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,3}):(\d\d)(?:\.(\d{1,3}))?")
+_MOVE = re.compile(r"m?(\d{1,6})")
+
+
+class Moment(NamedTuple):
+    """A point in a race: a time since the deal in milliseconds, or after how many moves of a racer."""
+
+    ms: int | None = None
+    move: int | None = None
+
+
+def parse_moment(text: str) -> Moment:
+    """A moment such as ``1:48``, ``1:48.5``, ``m35`` or ``35``. Raises ValueError for what is none."""
+    text = text.strip().lower()
+    if time := _TIME.fullmatch(text):
+        hours, minutes, seconds, part = time.groups(default="0")
+        ms = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(part.ljust(3, "0"))
+        if int(seconds) < 60 and ms <= LONGEST_MS:
+            return Moment(ms=ms)
+    if move := _MOVE.fullmatch(text):
+        return Moment(move=int(move[1]))
+    raise ValueError(f"{text!r} is no moment: write a time such as 1:48, or a move such as m35")
