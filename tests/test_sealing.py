@@ -31,6 +31,7 @@ from samedeal.cards import Pile
 from samedeal.catalogue import GAMES
 from samedeal.game import Game
 from samedeal.log import Header, entry_bytes
+from samedeal.par import par
 from samedeal.race import Standing
 from samedeal.replay import Replay
 from samedeal.verification import verify
@@ -552,6 +553,8 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
                 "/api/v1/games/{game}": ["corners", code, running.race],
                 "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
                 "/api/v1/races/{race}": [running.race, f"{running.race}?seat=1", f"{running.race}.json", code],
+                "/api/v1/races/{race}/par": [running.race, code, running.race.upper()],
+                "/api/v1/races/{race}/par.svg": [running.race, code],
                 "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={running.race}"],
                 "/api/v1/replays/{name}": [running.race, code],
                 "/api/v1/verify": [""],
@@ -561,12 +564,15 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
                 "/r/{race}": [running.race, code, f"{running.race}/log"],
                 "/": [""],
             }
-            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == {*addresses, "/ws"}
-            not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}", f"/api/v1/deals/{code}/par"]
-            not_there += [f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par")]
+            known = {*addresses, *PAR_OF_DEALS, "/ws"}
+            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
+            not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}"]
+            not_there += [
+                f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par/0")
+            ]
             for path in [*addresses, *not_there]:
                 for end in addresses.get(path, [""]):
-                    target = re.sub(r"\{\w+\}", "", path) + end
+                    target = re.sub(r"\{\w+\}", end, path) if "{" in path else path + end
                     for method in ("GET", "HEAD"):
                         for headers in ({}, {"Authorization": f"Bearer {running.tokens['ada']}"}):
                             answer = request(server, method, target, None, **headers)
@@ -583,6 +589,47 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             assert view.keys() == {"t", "race", "n", "h", "stage", "clock_ms", "standings", "header"} | (
                 set() if running.sealed else {"deal"}
             )
+
+
+PAR_OF_DEALS = {"/api/v1/deals/{code:path}/par", "/api/v1/deals/{code:path}/par/{name}"}
+"""What is asked with a deal code; the next test asks."""
+
+
+async def test_par_tells_nothing_of_a_running_race(server: NotedServer) -> None:
+    """Not by the race, nor by the deal of an open one; and to have guessed a sealed deal is not to be told."""
+    async with scene(server, "corners") as race, scene(server, "corners", seed="eight") as opened:
+        await play(race, 5)
+        await play(opened, 5)
+        root = race.seed.partition(".")[0]
+        guess = race.seed.replace(root, sha256(root.encode()).hexdigest())
+        for headers in ({}, {"Authorization": f"Bearer {race.tokens['cy']}"}, {"Accept": "image/*, */*;q=0.1"}):
+            for running in (race, opened):
+                for more in ("", ".svg", "?seat=1", ".svg?seat=3"):
+                    answer = request(server, "GET", f"/api/v1/races/{running.race}/par{more}", None, **headers)
+                    assert answer.json["code"] == "deal-sealed"
+                    assert clean(answer, running)
+            for more in ("", "/0", "/0.json", "/59.msgpack", "?refill=waste"):
+                answer = request(server, "GET", f"/api/v1/deals/corners:eight/par{more}", None, **headers)
+                assert answer.json["code"] == "deal-sealed"
+                assert clean(answer, opened)
+                known, unknown = (
+                    request(server, "GET", f"/api/v1/deals/corners:{seed}/par{more}", None, **headers)
+                    for seed in (race.seed, guess)
+                )
+                assert {known.status, unknown.status} <= {200, 202}
+        for seed in (race.seed, guess):
+            answer = await par_of(server, seed)
+            assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
+
+
+async def par_of(server: NotedServer, seed: str) -> Answer:
+    """The par of a deal of Corners, as soon as the computer has played it."""
+    async with asyncio.timeout(60):
+        while True:
+            answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
+            if answer.status != 202:
+                return answer
+            await asyncio.sleep(0.05)
 
 
 def paths(routes: Iterable[BaseRoute]) -> set[str]:

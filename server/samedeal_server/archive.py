@@ -14,6 +14,8 @@ from samedeal.replay import Replay, read
 from samedeal_server.store import Store, Word
 
 DUE, LISTED, ENDED = "races:due", "races:listed", "replays"
+RACED_S = 2 * 86_400
+"""How long it is noted that an open deal is raced: longer than any race waits and runs, if nobody takes it back."""
 
 
 class Ended(Struct, frozen=True):
@@ -49,6 +51,17 @@ class Archive:
 
     # Live races.
 
+    async def announce(self, header: Header) -> None:
+        """Notes that a race is on an open deal, if it is. To be done before the race can be found."""
+        if header.seed is not None:
+            key = _raced(header.game, header.seed)
+            await self._store.insist("SADD", key, header.race)
+            await self._store.insist("EXPIRE", key, RACED_S)
+
+    async def races_on(self, game: str, seed: str) -> list[str]:
+        """Races on an open deal that may be live."""
+        return _texts(await self._store.ask("SMEMBERS", _raced(game, seed)))
+
     async def opened(self, header: Header) -> None:
         """Lists a new race, unless it is unlisted."""
         if not header.options.unlisted:
@@ -74,6 +87,8 @@ class Archive:
         ended = wire.encode(Ended(id_, race.header.game, race.deal, race.at, race.standings()), "json")
         for key, text in ((_replay(id_), replay), (_ended(id_), ended)):
             await self._store.insist("SET", key, text, *self._expiry)
+        if race.header.seed is not None:
+            await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
         if race.stage == "over" and not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
@@ -129,6 +144,10 @@ def _replay(race: str) -> str:
 
 def _ended(race: str) -> str:
     return f"ended:{{{race}}}"
+
+
+def _raced(game: str, seed: str) -> str:
+    return f"raced:{game}:{seed}"
 
 
 def _texts(members: Sequence[bytes]) -> list[str]:
