@@ -31,17 +31,16 @@ from samedeal.cards import Pile
 from samedeal.catalogue import GAMES
 from samedeal.game import Game
 from samedeal.log import Header, entry_bytes
+from samedeal.par import par
 from samedeal.race import Standing
 from samedeal.replay import Replay
-from samedeal.signature import public_key
 from samedeal.verification import verify
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
-from servers import MASTER_KEY, SIGNING_KEY
+from servers import MASTER_KEY
 
-KEY, PRIVATE_KEY = bytes.fromhex(MASTER_KEY), bytes.fromhex(SIGNING_KEY)
+KEY = bytes.fromhex(MASTER_KEY)
 CARD = re.compile(r"(?<![0-9A-Za-z])[A2-9TJQK][SHCD](?![0-9A-Za-z])")
-REPLAY_FORMS = ("json", "msgpack", "ndjson")
 RACERS = ("ada", "bo", "cy")
 """Who races; cy stops at once and looks on from then."""
 
@@ -133,7 +132,7 @@ class Scene:
 
     def forbidden(self, viewer: str | None = None) -> list[bytes]:
         """What a viewer must not find in any form: None is everybody who has neither token nor nonce."""
-        hidden = [self.secret, KEY, PRIVATE_KEY]
+        hidden = [self.secret, KEY]
         hidden += [nonce for name, nonce in self.nonces.items() if name != viewer]
         texts = [token for name, token in self.tokens.items() if name != viewer]
         if self.sealed:
@@ -355,20 +354,6 @@ async def test_what_must_not_be_found_would_be(server: NotedServer) -> None:
     assert cards(["AS", "the TD-", {"2C": 1}, ["XAS", "ASK", "as", "1S"]]) == {"AS", "TD", "2C"}
 
 
-async def test_no_private_key_is_in_what_comes_after_the_race(server: NotedServer) -> None:
-    async with scene(server, "corners") as race:
-        await finish(race)
-        replays = [request(server, "GET", f"/api/v1/replays/{race.race}.{form}").body for form in REPLAY_FORMS]
-        answers = [*replays, *(request(server, "POST", "/api/v1/verify", body).body for body in replays)]
-        answers += [request(server, "GET", path).body for path in ("/.well-known/samedeal", f"/r/{race.race}")]
-        for line in race.lines.values():
-            await line.ask("watch", race=race.race)
-            answers += line.packets
-    public = public_key(PRIVATE_KEY).encode()
-    assert all(public in answer for answer in answers[: 2 * len(replays) + 1]), "there would have been nothing to find"
-    assert [found(answer, [*forms(KEY), *forms(PRIVATE_KEY)]) for answer in answers] == [[]] * len(answers)
-
-
 async def test_onlookers_of_a_race_shown_after_learn_nothing_before(server: NotedServer) -> None:
     async with scene(server, "corners", spectators="after") as race:
         await play(race, 10)
@@ -514,7 +499,6 @@ HEADERS: list[dict[str, str]] = [
     {"Accept": "*/*"},
     {"Accept": "application/json"},
     {"Accept": "application/vnd.msgpack"},
-    {"Accept": "application/x-ndjson"},
     {"Accept": "text/html;q=0.1, application/msgpack;q=0.2"},
     {"Range": "bytes=0-100"},
     {"If_None_Match": "*"},
@@ -546,7 +530,7 @@ async def test_no_replay_is_to_be_had_before_the_end(server: NotedServer) -> Non
                 assert clean(answer, race)
                 assert answer.status in (403, 404, 406, 307), name
         for method in ("HEAD", "POST", "PUT", "OPTIONS", "PROPFIND"):
-            for suffix in ("", *(f".{form}" for form in REPLAY_FORMS)):
+            for suffix in ("", ".json", ".msgpack"):
                 answer = request(server, method, f"/api/v1/replays/{race.race}{suffix}")
                 assert clean(answer, race)
                 assert answer.status in (403, 405)
@@ -569,22 +553,26 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
                 "/api/v1/games/{game}": ["corners", code, running.race],
                 "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
                 "/api/v1/races/{race}": [running.race, f"{running.race}?seat=1", f"{running.race}.json", code],
+                "/api/v1/races/{race}/par": [running.race, code, running.race.upper()],
+                "/api/v1/races/{race}/par.svg": [running.race, code],
                 "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={running.race}"],
                 "/api/v1/replays/{name}": [running.race, code],
                 "/api/v1/verify": [""],
-                "/.well-known/samedeal": ["", f"?race={running.race}"],
                 "/healthz": ["", f"?race={running.race}"],
                 "/readyz": [""],
                 "/problems/{code}": ["internal", running.race],
                 "/r/{race}": [running.race, code, f"{running.race}/log"],
                 "/": [""],
             }
-            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == {*addresses, "/ws"}
-            not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}", f"/api/v1/deals/{code}/par"]
-            not_there += [f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par")]
+            known = {*addresses, *PAR_OF_DEALS, "/ws"}
+            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
+            not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}"]
+            not_there += [
+                f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par/0")
+            ]
             for path in [*addresses, *not_there]:
                 for end in addresses.get(path, [""]):
-                    target = re.sub(r"\{\w+\}", "", path) + end
+                    target = re.sub(r"\{\w+\}", end, path) if "{" in path else path + end
                     for method in ("GET", "HEAD"):
                         for headers in ({}, {"Authorization": f"Bearer {running.tokens['ada']}"}):
                             answer = request(server, method, target, None, **headers)
@@ -601,6 +589,47 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             assert view.keys() == {"t", "race", "n", "h", "stage", "clock_ms", "standings", "header"} | (
                 set() if running.sealed else {"deal"}
             )
+
+
+PAR_OF_DEALS = {"/api/v1/deals/{code:path}/par", "/api/v1/deals/{code:path}/par/{name}"}
+"""What is asked with a deal code; the next test asks."""
+
+
+async def test_par_tells_nothing_of_a_running_race(server: NotedServer) -> None:
+    """Not by the race, nor by the deal of an open one; and to have guessed a sealed deal is not to be told."""
+    async with scene(server, "corners") as race, scene(server, "corners", seed="eight") as opened:
+        await play(race, 5)
+        await play(opened, 5)
+        root = race.seed.partition(".")[0]
+        guess = race.seed.replace(root, sha256(root.encode()).hexdigest())
+        for headers in ({}, {"Authorization": f"Bearer {race.tokens['cy']}"}, {"Accept": "image/*, */*;q=0.1"}):
+            for running in (race, opened):
+                for more in ("", ".svg", "?seat=1", ".svg?seat=3"):
+                    answer = request(server, "GET", f"/api/v1/races/{running.race}/par{more}", None, **headers)
+                    assert answer.json["code"] == "deal-sealed"
+                    assert clean(answer, running)
+            for more in ("", "/0", "/0.json", "/59.msgpack", "?refill=waste"):
+                answer = request(server, "GET", f"/api/v1/deals/corners:eight/par{more}", None, **headers)
+                assert answer.json["code"] == "deal-sealed"
+                assert clean(answer, opened)
+                known, unknown = (
+                    request(server, "GET", f"/api/v1/deals/corners:{seed}/par{more}", None, **headers)
+                    for seed in (race.seed, guess)
+                )
+                assert {known.status, unknown.status} <= {200, 202}
+        for seed in (race.seed, guess):
+            answer = await par_of(server, seed)
+            assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
+
+
+async def par_of(server: NotedServer, seed: str) -> Answer:
+    """The par of a deal of Corners, as soon as the computer has played it."""
+    async with asyncio.timeout(60):
+        while True:
+            answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
+            if answer.status != 202:
+                return answer
+            await asyncio.sleep(0.05)
 
 
 def paths(routes: Iterable[BaseRoute]) -> set[str]:
@@ -708,7 +737,7 @@ async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
 ) -> None:
     async with scene(server, "corners") as race:
         await play(race, 5)
-        secrets = [form for raw in (race.secret, KEY, PRIVATE_KEY) for form in forms(raw)]
+        secrets = [form for raw in (race.secret, KEY) for form in forms(raw)]
         secrets += forms(bytes.fromhex(race.seed.partition(".")[0]))
         secrets += [race.seed.encode(), *(token.encode() for token in race.tokens.values())]
         for place in (stored, written):
@@ -720,7 +749,7 @@ async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
         for place in (stored, written):
             data = place(store_url)
             assert race.secret.hex().encode() in data, "the test would have found nothing"
-            never = [*forms(KEY), *forms(PRIVATE_KEY), *(token.encode() for token in race.tokens.values())]
+            never = [*forms(KEY), *(token.encode() for token in race.tokens.values())]
             assert found(data, never) == []
 
 

@@ -1,11 +1,10 @@
-"""The HTTP interface: games, races, replays, verification, health and what is well known, with problems as RFC 9457."""
+"""The HTTP interface: games, races, par, replays, verification and health, with problems as RFC 9457 has them."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from hashlib import sha256
-from tempfile import TemporaryFile
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -13,32 +12,34 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from samedeal import sight, wire
+from samedeal import sight, strip, wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import CODES, Malformed, Refused
 from samedeal.friendly import usual_filter
 from samedeal.game import Game
-from samedeal.log import Hex32, Options, Seed
+from samedeal.log import Options, SeatNumber, Seed
+from samedeal.par import Par
 from samedeal.race import Stage
-from samedeal.replay import MOST_BYTES, Replay
+from samedeal.replay import MOST_BYTES, read
+from samedeal.verification import verify
+from samedeal.wire import Form
 from samedeal_server.archive import Search
 from samedeal_server.hall import Hall, checked_game
+from samedeal_server.pars import Doing, Pars
 from samedeal_server.settings import Settings
-from samedeal_server.verifier import verified
-from samedeal_server.well_known import PATH, well_known
 
 T = TypeVar("T")
-Form = Literal["json", "msgpack", "ndjson"]
-"""How a replay is written."""
-MEDIA: dict[Form, tuple[str, ...]] = {
+F = TypeVar("F", bound=str)
+MEDIA = {"json": "application/json", "msgpack": "application/vnd.msgpack", "svg": "image/svg+xml"}
+ACCEPTED: dict[Form, tuple[str, ...]] = {
     "json": ("application/json",),
     "msgpack": ("application/vnd.msgpack", "application/msgpack", "application/x-msgpack"),
-    "ndjson": ("application/x-ndjson", "application/ndjson"),
 }
-"""The media types, each as it is sent first and by its other names then; JSON comes first where any will do."""
+"""What the media types are called by those who ask for them; JSON comes first where either will do."""
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 UPLOAD_S = 20
+NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 class Opening(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,20 +67,25 @@ class Listing(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-class Demand(Struct, frozen=True, forbid_unknown_fields=True):
-    """What POST /verify asks of a replay beyond being true."""
+class Strips(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which racers a par is to have: all, or the one of a seat."""
 
-    key: tuple[Hex32, ...] = ()
-    """The public keys one of which the signature has to be made with."""
+    seat: SeatNumber | None = None
+
+
+class DealCode(Struct, frozen=True):
+    """What a deal code is made of."""
+
+    seed: Seed
 
 
 class Api:
     """The routes, over a hall."""
 
-    def __init__(self, hall: Hall, settings: Settings, ready: Any) -> None:
+    def __init__(self, hall: Hall, pars: Pars, settings: Settings, ready: Any) -> None:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
-        self._hall, self._settings, self._ready = hall, settings, ready
-        self._verifying, self._converting = asyncio.Lock(), asyncio.Lock()
+        self._hall, self._pars, self._settings, self._ready = hall, pars, settings, ready
+        self._verifying = asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -88,10 +94,13 @@ class Api:
             Route(f"{v1}/games/{{game}}", self.game),
             Route(f"{v1}/races", self.races_or_new, methods=["GET", "POST"]),
             Route(f"{v1}/races/{{race}}", self.race),
+            Route(f"{v1}/races/{{race}}/par", self.race_par),
+            Route(f"{v1}/races/{{race}}/par.svg", self.race_par_svg),
+            Route(f"{v1}/deals/{{code:path}}/par", self.deal_par),
+            Route(f"{v1}/deals/{{code:path}}/par/{{name}}", self.bot_play),
             Route(f"{v1}/replays", self.replays),
             Route(f"{v1}/replays/{{name}}", self.replay),
             Route(f"{v1}/verify", self.verify, methods=["POST"]),
-            Route(PATH, self.known),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/problems/{code}", self.problem),
@@ -142,6 +151,41 @@ class Api:
         room = await self._hall.room(request.path_params["race"])
         return _json(sight.view(room.race, None, self._hall.clock.now(), header=True))
 
+    async def deal_par(self, request: Request) -> Response:
+        found = await self._pars.of_deal(*_deal(request))
+        return _doing(found) if isinstance(found, Doing) else _json(_par(found))
+
+    async def bot_play(self, request: Request) -> Response:
+        number, form = _form(request)
+        if not NUMBER.fullmatch(number):
+            raise Refused("not-found", "The plays of the computer are numbered from 0 on.")
+        play = await self._pars.play(*_deal(request), int(number))
+        return Response(wire.encode(play, form), media_type=MEDIA[form], headers={"Vary": "Accept"})
+
+    async def race_par(self, request: Request) -> Response:
+        kinds = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
+        return await self._race_par(request, _liked(request, kinds) == "svg")
+
+    async def race_par_svg(self, request: Request) -> Response:
+        return await self._race_par(request, True)
+
+    async def _race_par(self, request: Request, picture: bool) -> Response:
+        asked = _asked(request, Strips)
+        found = await self._pars.of_race(request.path_params["race"])
+        if isinstance(found, Doing):
+            return _doing(found)
+        par, racers = found
+        racers = tuple(racer for racer in racers if asked.seat in (None, racer.seat))
+        if asked.seat is not None and not racers:
+            raise Refused("not-found", f"Nobody played from seat {asked.seat}.")
+        response = (
+            Response(strip.svg(par, racers), media_type=MEDIA["svg"])
+            if picture
+            else _json({"race": request.path_params["race"], **_par(par), "racers": racers})
+        )
+        response.headers["Vary"] = "Accept"
+        return response
+
     async def replays(self, request: Request) -> Response:
         search = _asked(request, Search)
         found = await self._hall.archive.search(search)
@@ -159,32 +203,20 @@ class Api:
         headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
         if _has(request, tag):
             return Response(status_code=304, headers=headers)
-        if form != "json":
-            async with self._converting:  # one at a time: a long one takes much memory
-                text = await asyncio.to_thread(_written, text, form)
-        return Response(text, media_type=MEDIA[form][0], headers=headers)
+        data = text if form == "json" else await asyncio.to_thread(lambda: wire.encode(read(text), "msgpack"))
+        return Response(data, media_type=MEDIA[form], headers=headers)
 
     async def verify(self, request: Request) -> Response:
-        query = request.query_params
-        demand = _checked({name: query.getlist(name) for name in query}, Demand)
-        known = {key.key for key in await self._hall.archive.keys()}
         if self._verifying.locked():
             raise Refused("too-many", "A replay is being verified; one at a time, please.")
         async with self._verifying:
-            with TemporaryFile() as file:
-                try:
-                    async with asyncio.timeout(UPLOAD_S):
-                        async for chunk in _chunks(request, MOST_BYTES):
-                            file.write(chunk)
-                except TimeoutError:
-                    raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
-                file.flush()
-                found = await verified(file, demand.key)
-        ok = all(fact.holds for fact in found.facts)
-        return _json({"ok": ok, "key": found.key, "known_key": found.key in known, "facts": found.facts})
-
-    async def known(self, request: Request) -> Response:
-        return _json(well_known(self._settings, await self._hall.archive.keys(), self._hall.clock.now()))
+            try:
+                async with asyncio.timeout(UPLOAD_S):
+                    data = await _body(request, MOST_BYTES)
+            except TimeoutError:
+                raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
+            facts = await asyncio.to_thread(lambda: verify(read(data)))
+        return _json({"ok": all(fact.holds for fact in facts), "facts": facts})
 
     async def healthz(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -242,36 +274,62 @@ def _described(game: type[Game]) -> dict[str, Any]:
     }
 
 
+def _par(par: Par) -> dict[str, Any]:
+    game = GAMES[par.game]
+    return {
+        "game": par.game,
+        "deal": par.deal,
+        "variant": par.variant,
+        "bot": par.bot,
+        "plays": par.plays,
+        "goal": game.goal,
+        "counted": par.counted,
+        "homes": par.homes,
+        "results": par.results,
+        "minimum": par.minimum,
+        "median": par.median,
+        "mean": par.mean,
+        "maximum": par.maximum,
+        "solved": par.solved,
+    }
+
+
+def _doing(doing: Doing) -> Response:
+    response = _json(doing, status=202)
+    response.headers["Retry-After"] = "1"
+    return response
+
+
 def _json(content: object, status: int = 200) -> Response:
-    return Response(wire.encode(content, "json"), status, media_type=MEDIA["json"][0])
+    return Response(wire.encode(content, "json"), status, media_type=MEDIA["json"])
 
 
 def _form(request: Request) -> tuple[str, Form]:
     """The race that a replay's name asks for, and the form: by suffix, else by Accept."""
     name: str = request.path_params["name"]
     race, dot, suffix = name.partition(".")
-    for form in MEDIA:
-        if suffix == form:
-            return race, form
+    if suffix == "json":
+        return race, "json"
+    if suffix == "msgpack":
+        return race, "msgpack"
     if dot:
-        raise Refused("not-found", "Replays are there as .json, .msgpack and .ndjson.")
+        raise Refused("not-found", "Replays are there as .json and .msgpack.")
+    return race, _liked(request, ACCEPTED)
+
+
+def _liked(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
+    """The form that a client likes best, by the media types that each form goes by; the first if it likes all alike."""
     accepted = ",".join(request.headers.getlist("accept")) or "*/*"
-    likings = {form: max(_liking(accepted, kind) for kind in kinds) for form, kinds in MEDIA.items()}
+    likings = {form: max(_liking(accepted, kind) for kind in kinds) for form, kinds in forms.items()}
     best = max(likings, key=lambda form: likings[form])
     if not likings[best]:
-        raise Refused("not-acceptable", f"Replays are there as {' and '.join(kinds[0] for kinds in MEDIA.values())}.")
-    return race, best
-
-
-def _written(text: bytes, form: Form) -> bytes:
-    """A replay in another form than that in which it is kept."""
-    replay = wire.decode(text, "json", Replay)
-    return wire.encode(replay, "msgpack") if form == "msgpack" else b"".join(replay.lines())
+        raise Refused("not-acceptable", f"This is there as {' and '.join(kinds[0] for kinds in forms.values())}.")
+    return best
 
 
 def _liking(accepted: str, kind: str) -> float:
     """How much a client likes a media type, 0 to 1, by the nearest of the ranges that it accepts."""
-    ranges = ("*/*", "application/*", kind)
+    ranges = ("*/*", f"{kind.partition('/')[0]}/*", kind)
     near, liking = -1, 0.0
     for part in accepted.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
@@ -288,20 +346,15 @@ def _has(request: Request, tag: str) -> bool:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    return b"".join([chunk async for chunk in _chunks(request, most)])
-
-
-async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
-    """The body, piece by piece. Raises Refused("too-large") as soon as it is."""
     stated = request.headers.get("content-length", "")
-    length = 0
     if stated.isdecimal() and float(stated) > most:
         raise Refused("too-large", f"The body has at most {most} bytes.")
+    body = bytearray()
     async for chunk in request.stream():
-        length += len(chunk)
-        if length > most:
+        body += chunk
+        if len(body) > most:
             raise Refused("too-large", f"The body has at most {most} bytes.")
-        yield chunk
+    return bytes(body)
 
 
 def _converted(data: bytes, kind: type[T]) -> T:
@@ -329,3 +382,15 @@ def _variant(game: type[Game], variant: dict[str, str | bool]) -> dict[str, str 
         if option not in game.options:
             raise Refused("bad-request", f"{game.title} has no option {option!r}.")
     return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
+
+
+def _deal(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
+    """The deal that an address names, in the variant that its query asks for. Raises Refused for what there is not."""
+    slug, _, seed = request.path_params["code"].partition(":")
+    game, variant = checked_game(slug), dict[str, str | bool]()
+    for option, text in request.query_params.multi_items():
+        choices = {f"{choice}".lower(): choice for choice in game.options.get(option, ())}
+        if choices and (text not in choices or option in variant):
+            raise Refused("bad-request", f"Say {option} once, as {' or '.join(choices)}.")
+        variant[option] = choices.get(text, text)
+    return game, _checked({"seed": seed}, DealCode).seed, _variant(game, variant)

@@ -23,6 +23,7 @@ from samedeal_server.clock import Clock
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
+from samedeal_server.pars import Pars
 from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import Store
@@ -33,7 +34,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     store = Store(redis_url)
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
-    guests = Guests(store)
+    guests, pars = Guests(store), Pars(store, hall, keys.signing)
     connections = Counter[str]()
 
     async def ready() -> None:
@@ -67,11 +68,12 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await hall.start()
         yield
+        await pars.stop()
         await hall.stop()
         await store.close()
 
     return Starlette(
-        routes=[*Api(hall, settings, ready).routes(), WebSocketRoute("/ws", play)],
+        routes=[*Api(hall, pars, settings, ready).routes(), WebSocketRoute("/ws", play)],
         exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
         middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,

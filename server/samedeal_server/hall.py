@@ -47,7 +47,6 @@ class Hall:
     async def start(self) -> None:
         """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
         await self.clock.measure()
-        await self.archive.publish_key(self.clock.now())
         duties = (self._follow, self._sweep, self._tell_time)
         self._tasks = [asyncio.get_running_loop().create_task(duty()) for duty in duties]
 
@@ -86,6 +85,7 @@ class Hall:
             if await self.archive.has(race) or await self._log.header(race):
                 continue
             await self.archive.due(race, opened.called_off_at)  # first: no race is left that nobody looks after
+            await self.archive.announce(header)
             if await self._log.create(header, opened.digest):
                 break
         await self.archive.opened(header)
@@ -125,6 +125,19 @@ class Hall:
                 if refused.code == "not-found":
                     await self.archive.forget(race)
         return races
+
+    async def raced(self, game: type[Game], seed: str) -> bool:
+        """Whether a live race is on this open deal: it runs, or is announced and has yet to begin."""
+        for race in await self.archive.races_on(game.slug, seed):
+            try:
+                if not (await self.room(race)).race.closed:
+                    return True
+            except Refused as refused:
+                if refused.code == "store-unavailable":
+                    raise
+                if refused.code != "not-found":  # it is there, and only cannot be read here
+                    return True
+        return False
 
     async def _open(self, race: str) -> Room:
         header = await self._log.header(race)

@@ -248,6 +248,7 @@ class Room:
                 self._advance(self.race.after_all(news), news)
                 return
             await self._log.create(self.race.header, untouched.digest)
+            await self._archive.announce(self.race.header)
             await self._archive.opened(self.race.header)
             n, digest, self._noted_due_at = 0, untouched.digest, None
         before = self._entries[n - 1].h if n else untouched.digest

@@ -24,9 +24,10 @@ from samedeal_cli.api import Opened
 from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Declined, Misused, Unverified
+from samedeal_cli.invite import qr_lines
 from samedeal_cli.parameters import SEED
 from samedeal_cli.screen import cells
-from samedeal_cli.serving import PORT, Server, announced, check_installed, served
+from samedeal_cli.serving import OPEN, PORT, Server, announced, check_installed, served
 from samedeal_cli.settings import Settings, examples, program
 from samedeal_cli.transcript import in_ascii, results
 from samedeal_cli.words import clock, told_apart
@@ -283,6 +284,7 @@ class Show:
         self._away = False
         """Whether the terminal is lent to another command; what is to be said has to wait."""
         self._unsaid: list[str] = []
+        self._shown = ""
         self._drawn = False
         """Whether the last line on the terminal is the live one."""
 
@@ -392,6 +394,9 @@ class Show:
         self._say(f"  for a friend    {'samedeal' if self._lan else program()} join {self._server.link}/r/{race.id}")
         if not self._lan:
             self._say("                  (on this machine; --lan opens it to the whole network)")
+        else:
+            self._say(f"                  ({OPEN})")
+            self._show_code(f"{self._server.link}/r/{race.id}")
         self._say(f"  for a program   {program()} bot {race.id} --exec ./mybot")
         self._say("")
         if self._interactive:
@@ -399,6 +404,13 @@ class Show:
             enter = f"go back to {self._mine.id}" if self._mine and back else "take a seat"
             self._say(f"  [Enter] {enter}   [w] watch the bots   [q] stop")
             self._say("")
+
+    def _show_code(self, link: str) -> None:
+        """A link for those with a camera, once."""
+        if link != self._shown:
+            for line in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored):
+                self._say(f"  {line}")
+        self._shown = link
 
     def _tell_end(self, race: BotRace, replay: Replay) -> None:
         if self._plan.save:

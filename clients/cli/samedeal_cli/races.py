@@ -9,6 +9,7 @@ from samedeal_cli.addresses import is_local
 from samedeal_cli.api import Api, Opened, Races, Replays
 from samedeal_cli.failure import Misused
 from samedeal_cli.games import print_item
+from samedeal_cli.invite import qr_lines
 from samedeal_cli.parameters import (
     DEAL,
     DELAY,
@@ -55,6 +56,7 @@ from samedeal_cli.words import told_apart
     help="What onlookers see before the end: counts, nothing, or tables too.  [default: progress]",
 )
 @variant_option
+@click.option("--qr", is_flag=True, help="Show the link as a QR code too.")
 @click.option("--join", "joining", is_flag=True, help="Take a seat at once.")
 @click.option("--as", "name", type=NAME, metavar="NAME", help="Who to be, with --join.")
 @click.pass_obj
@@ -72,6 +74,7 @@ def new(
     attempts: int | None,
     spectators: str | None,
     variants: tuple[tuple[str, str | bool], ...],
+    qr: bool,
     joining: bool,
     name: str | None,
 ) -> None:
@@ -102,7 +105,9 @@ def new(
         click.echo(opened.link)
         settings.say(f"{opened.header.game}: send the link round, or type: samedeal join {opened.link}")
     if is_local(opened.link):
-        settings.say("only this machine can open that link: see --host and --public-url of samedeal serve")
+        settings.say("only this machine can open that link: see --lan of samedeal serve")
+    if qr:
+        click.echo("\n".join(qr_lines(opened.link, ascii=settings.plain, color=settings.colored)), err=True)
     if joining:
         from samedeal_cli.play import play
 

@@ -20,10 +20,13 @@ from typing import Final
 import click
 
 from samedeal_cli.api import Api
-from samedeal_cli.failure import Failure
-from samedeal_cli.settings import demo_file, examples
+from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.invite import lan_address, qr_lines
+from samedeal_cli.settings import Settings, demo_file, examples
 
 PORT: Final = 8640
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (where it is asked for)
+OPEN: Final = "everybody in this network can reach it, and read along, as there is no TLS"
 START_S: Final = 30.0
 """How long a server may take to answer."""
 STOP_S: Final = 15.0
@@ -34,18 +37,42 @@ TAKEN: Final = "address already in use"
 """What a server says when it serves, and when it cannot."""
 
 
-@click.command(epilog=examples("samedeal serve", "samedeal serve --host 0.0.0.0 --public-url https://cards.example"))
+@click.command(
+    epilog=examples(
+        "samedeal serve --lan",
+        "samedeal serve --host 0.0.0.0 --public-url https://cards.example",
+    )
+)
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
 @click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
 @click.option("--data-dir", type=click.Path(file_okay=False), help="Where the embedded store and the key are.")
 @click.option("--public-url", metavar="URL", help="The address at which others reach the server.")
-def serve(host: str | None, port: int | None, redis: str | None, data_dir: str | None, public_url: str | None) -> int:
+@click.option("--lan", is_flag=True, help="Let others in the same network in, and show them the way.")
+@click.pass_obj
+def serve(
+    settings: Settings,
+    host: str | None,
+    port: int | None,
+    redis: str | None,
+    data_dir: str | None,
+    public_url: str | None,
+    lan: bool,
+) -> int:
     """Run a server until it is stopped.
 
-    What is not said here comes from the environment, as in SAMEDEAL_PORT or REDIS_URL.
+    What is not said here comes from the environment, as in SAMEDEAL_PORT or REDIS_URL. With --lan it listens on every
+    address of this machine, and its links have the one that others in the network know; there is no TLS then.
     """
     check_installed()
+    if lan:
+        if host or public_url:
+            raise Misused("--lan finds the address by itself; leave out --host and --public-url")
+        number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
+        if str(number) == "0":
+            raise Misused("--lan takes a port that is known beforehand")
+        host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
+        show_way(settings, public_url)
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
     command = _server_command(host, port)
@@ -58,6 +85,20 @@ def check_installed() -> None:
     """Raises Failure if the parts that a server takes are not installed."""
     if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
         raise Failure(f"a server needs {', '.join(missing)}: pip install 'samedeal[server]'")
+
+
+def address_in_network() -> str:
+    """The address that others know this machine by. Raises Failure if there is none."""
+    if address := lan_address():
+        return address
+    raise Failure("this machine is in no network; --host and --public-url take an address that you know")
+
+
+def show_way(settings: Settings, link: str) -> None:
+    """How others get in, on standard error, as a link and as a picture of it."""
+    settings.say(f"{link}: {OPEN}")
+    for line in qr_lines(link, ascii=settings.plain, color=settings.colored):
+        settings.say(line)
 
 
 def _server_command(host: str | None, port: int | None) -> list[str]:
@@ -84,7 +125,7 @@ class Server:
 @asynccontextmanager
 async def served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
     """A throw-away server on the first free port."""
-    host, shown = ("0.0.0.0", _lan_address()) if lan else ("127.0.0.1", "127.0.0.1")  # noqa: S104 (asked for)
+    host, shown = (EVERYWHERE, address_in_network()) if lan else ("127.0.0.1", "127.0.0.1")
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
     process: subprocess.Popen[bytes] | None = None
     try:
@@ -169,14 +210,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _lan_address() -> str:
-    """The address that others in the network know this machine by."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("192.0.2.1", 9))  # sends nothing
-        return str(probe.getsockname()[0])
-    return "127.0.0.1"
 
 
 @contextmanager
