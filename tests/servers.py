@@ -26,6 +26,9 @@ MASTER_KEY = "5a" * 32
 class Server:
     """One server process. Give several the same store and key, and they are one service."""
 
+    program: tuple[str, ...] = ("-m", "samedeal_server")
+    """What Python runs."""
+
     def __init__(self, store_url: str | None = None, data_dir: Path | None = None, **settings: str) -> None:
         """Over the store at a URL, or with an embedded one in a directory; settings as in SAMEDEAL_*, lower case."""
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
@@ -38,7 +41,7 @@ class Server:
 
     def start(self, port: int = 0) -> Self:
         """Returns when the server answers; its address is then in `url`."""
-        command = [sys.executable, "-m", "samedeal_server", "--port", str(port)]
+        command = [sys.executable, *self.program, "--port", str(port)]
         self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         line = self.process.stdout.readline()

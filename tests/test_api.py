@@ -255,6 +255,7 @@ def test_races_are_listed_newest_first_and_can_be_narrowed(server: NotedServer) 
         "max_racers": 8,
         "opened_at": made[-1]["header"]["opened_at"],
         "sealed": False,
+        "daily": False,
     }
     assert races[1]["sealed"] is True
     assert unlisted not in [race["race"] for race in races]

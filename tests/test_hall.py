@@ -332,7 +332,7 @@ async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) 
         names = [room.race.id for room in (gallery, again, corners)]
 
         async def found(**by: Any) -> list[str]:
-            return [ended.race for ended in await parts.archive.search(Search(**by))]
+            return [ended.race for ended in await parts.archive.search(Search(**by), parts.clock.now())]
 
         assert await found() == names
         assert await found(game="corners") == names[1:]
@@ -348,7 +348,7 @@ async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) 
         with pytest.raises(Refused) as refused:
             await found(game="corners", player="player-1")
         assert refused.value.code == "bad-request"
-        (ended,) = await parts.archive.search(Search(deal=corners.race.deal))
+        (ended,) = await parts.archive.search(Search(deal=corners.race.deal), parts.clock.now())
         assert (ended.game, ended.deal, ended.ended_at) == ("corners", corners.race.deal, corners.race.at)
         assert ended.standings == corners.race.standings()
         assert await parts.archive.has(hidden.race.id)
@@ -371,7 +371,8 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
         await until(lambda: again.race.closed and again.idle)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
-        assert await after.archive.search(Search()) == await after.archive.search(Search(player="player-1")) == []
+        for search in (Search(), Search(player="player-1")):
+            assert await after.archive.search(search, after.clock.now()) == []
 
 
 async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis) -> None:
@@ -382,7 +383,7 @@ async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis)
         newer = [await finished(parts) for _ in range(3)]
         redis.delete(*(f"ended:{{{expired.race.id}}}" for expired in newer))
         for search in (Search(limit=1), Search(game="corners", limit=1)):
-            assert [ended.race for ended in await parts.archive.search(search)] == [room.race.id]
+            assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
         assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1
 
 

@@ -409,11 +409,11 @@ async def test_the_par_of_a_daily_race_waits_until_its_deal_may_be_told(redis_ur
     over = list(replay.races())[-1]
     async with process(redis_url, clock=At) as parts:
         await parts.archive.keep(over, replay.entries)
-        At.at = over.revealed_at - 1
+        At.at = over.reveals_at - 1
         refused = await par_of(parts, over.id)
         assert isinstance(refused, Refused)
         assert (refused.code, "daily" in refused.text) == ("deal-sealed", True)
-        At.at = over.revealed_at
+        At.at = over.reveals_at
         told = await par_of(parts, over.id)
         assert isinstance(told, tuple)
         assert told[0] == par(GAMES["corners"], over.seed or "")

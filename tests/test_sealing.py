@@ -24,11 +24,13 @@ from redis import Redis
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from websockets.exceptions import ConnectionClosed
 
+from conftest import kept_store
 from noted import Answer, Line, NotedServer, request
 from samedeal import messages as m
 from samedeal import seal, wire
 from samedeal.cards import Pile
 from samedeal.catalogue import GAMES
+from samedeal.friendly import first
 from samedeal.game import Game
 from samedeal.log import Header, entry_bytes
 from samedeal.par import par
@@ -38,6 +40,7 @@ from samedeal.verification import verify
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from servers import MASTER_KEY
+from timed import TimedServer
 
 KEY = bytes.fromhex(MASTER_KEY)
 CARD = re.compile(r"(?<![0-9A-Za-z])[A2-9TJQK][SHCD](?![0-9A-Za-z])")
@@ -51,6 +54,16 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     log = tmp_path_factory.mktemp("sealing") / "log"
     with NotedServer(store_url, log, connections_per_address="0", log_level="debug").start() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    """A server with a store of its own, on which it is noon."""
+    folder = tmp_path_factory.mktemp("timed")
+    for url in kept_store(folder / "store"):
+        with TimedServer(url, folder, connections_per_address="0", log_level="debug").start() as running:
+            running.noon("2027-03-14")
+            yield running
 
 
 @dataclass
@@ -153,14 +166,20 @@ def forms(raw: bytes) -> Iterator[bytes]:
 
 @asynccontextmanager
 async def scene(
-    server: NotedServer, game: str, seed: str | None = None, spectators: str = "progress"
+    server: NotedServer, game: str, seed: str | None = None, spectators: str = "progress", daily: bool = False
 ) -> AsyncIterator[Scene]:
     """A race that has just been dealt: ada and bo play, cy has resigned, eve looks on."""
-    race = server.create(game, seed=seed, spectators=spectators, start_delay_ms=300, max_racers=3)
+    options: dict[str, Any] = {"start_delay_ms": 300, "max_racers": 3}
+    if daily:
+        opening = json.dumps({"game": game, "daily": True, "options": options}).encode()
+        race = request(server, "POST", "/api/v1/races", opening).json["race"]
+    else:
+        race = server.create(game, seed=seed, spectators=spectators, **options)
     header = msgspec.convert(request(server, "GET", f"/api/v1/races/{race}").json["header"], Header)
-    secret = seal.secret(KEY, race, header.salt)
+    secret = seal.daily_secret(KEY, game, header.date) if daily else seal.secret(KEY, race, header.salt)
     nonces = {name: sha256(f"{race} {name}".encode()).digest() for name in RACERS}
-    dealt = seed or f"{seal.root(secret, nonces.values())}.0"
+    root = seal.root(secret, () if daily else nonces.values())
+    dealt = seed or f"{root}.{first(GAMES[game], root, {}, header.options.filter)}"
     async with AsyncExitStack() as stack:
         lines, tokens = {}, {}
         for name, form in zip((*RACERS, "eve"), ("json", "msgpack", "json", "msgpack"), strict=True):
@@ -243,7 +262,7 @@ def check_heard(scene: Scene, name: str, line: Line, *, boards: bool, standings:
     """
     hand, ply = scene.hands.get(name), 0
     public = {scene.race, scene.header.game, scene.header.rules, scene.header.commitment, scene.header.salt}
-    public |= {"open", "countdown", "running", scene.header.options.spectators, *RACERS}
+    public |= {"open", "countdown", "running", scene.header.options.spectators, scene.header.options.filter, *RACERS}
     public |= {"waiting", "ready", "playing", "stuck", "lost", "over", "won", "resigned"}
     if not scene.sealed:
         public |= {scene.seed, f"{scene.header.game}:{scene.seed}"}
@@ -286,7 +305,7 @@ FIELDS = {field for kind in (m.View, m.Progress, Header) for field in kind.__str
     "progress",
 }
 FIELDS |= set(Standing.__struct_fields__) | set(Header.__struct_fields__) | {"limit_ms", "max_racers", "spectators"}
-FIELDS |= {"start_delay_ms", "undo", "attempts", "unlisted"}
+FIELDS |= {"start_delay_ms", "undo", "attempts", "filter", "unlisted"}
 
 
 # What a position tells.
@@ -382,40 +401,47 @@ async def test_tables_are_open_only_where_the_race_says_so_and_never_to_those_wh
             assert boards[str(seat)]["table"] == shown(race.hands[name].game)
 
 
+def everything_asked(race: Scene) -> list[dict[str, Any]]:
+    """Every request there is, and some that there are not, about a race."""
+    nonce, promise = race.nonces["ada"].hex(), seal.nonce_commitment(race.race, race.nonces["ada"])
+    return [
+        {"t": "hello", "token": race.tokens["ada"]},
+        {"t": "hello", "name": "ada"},
+        {"t": "join", "race": race.race},
+        {"t": "join", "race": race.race, "commitment": promise},
+        {"t": "join", "race": race.race, "commitment": race.header.commitment, "bot": True},
+        {"t": "watch", "race": race.race},
+        {"t": "watch", "race": f"{race.race}.json"},
+        {"t": "watch", "race": f"replay:{{{race.race}}}"},
+        {"t": "ready"},
+        {"t": "ready", "ready": False},
+        {"t": "nonce", "nonce": "0f" * 32},
+        {"t": "nonce", "nonce": nonce},
+        {"t": "move", "move": "draw", "ply": 0},
+        {"t": "move", "move": "undo", "ply": 1},
+        {"t": "leave"},
+        {"t": "ping"},
+        {"t": "watch", "race": race.race, "seat": 1},
+        {"t": "view", "race": race.race},
+        {"t": "replay", "race": race.race},
+    ]
+
+
 @pytest.mark.parametrize("form", ["json", "msgpack"])
 async def test_nobody_gets_more_by_asking_for_it(server: NotedServer, form: wire.Form) -> None:
     """A stranger, somebody who has a seat in another race, and each of those who are there, with every request."""
     async with scene(server, "the-edge") as race, scene(server, "the-edge") as other:
         await play(race, 3)
-        nonce, promise = race.nonces["ada"].hex(), seal.nonce_commitment(race.race, race.nonces["ada"])
-        requests: list[dict[str, Any]] = [
-            {"t": "hello", "token": race.tokens["ada"]},
-            {"t": "hello", "name": "ada"},
-            {"t": "join", "race": race.race},
-            {"t": "join", "race": race.race, "commitment": promise},
-            {"t": "join", "race": race.race, "commitment": race.header.commitment, "bot": True},
-            {"t": "watch", "race": race.race},
-            {"t": "watch", "race": f"{race.race}.json"},
-            {"t": "watch", "race": f"replay:{{{race.race}}}"},
-            {"t": "ready"},
-            {"t": "ready", "ready": False},
-            {"t": "nonce", "nonce": "0f" * 32},
-            {"t": "nonce", "nonce": nonce},
-            {"t": "move", "move": "draw", "ply": 0},
-            {"t": "move", "move": "undo", "ply": 1},
-            {"t": "leave"},
-            {"t": "ping"},
-            {"t": "watch", "race": race.race, "seat": 1},
-            {"t": "view", "race": race.race},
-            {"t": "replay", "race": race.race},
-        ]
+        requests = everything_asked(race)
         async with await Line.open(server, form, "mallory") as stranger:
             for asked in requests:
                 await stranger.ask(**asked)
             check_heard(race, "mallory", stranger, boards=False)
             for packet in stranger.packets:
                 assert found(packet, race.forbidden()) == []
-                assert cards(json.loads(wire.encode(wire.decode_from_server(packet, form), "json"))) == set()
+                message = wire.decode_from_server(packet, form)
+                if not isinstance(message, m.Welcome):  # a token is any letters, now and then those of a card
+                    assert cards(json.loads(wire.encode(message, "json"))) == set()
         for name in ("eve", "cy"):
             line = race.lines[name]
             for asked in requests:
@@ -541,6 +567,38 @@ async def test_no_replay_is_to_be_had_before_the_end(server: NotedServer) -> Non
         assert request(server, "GET", f"/api/v1/replays/{race.race}.json").status == 200
 
 
+def everywhere(race: Scene) -> dict[str, list[str]]:
+    """Every address there is, with the ends that have to do with a race."""
+    code = f"{race.header.game}:{race.seed}"
+    return {
+        "/api/v1/games": [""],
+        "/api/v1/games/{game}": [race.header.game, code, race.race],
+        "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
+        "/api/v1/races/{race}": [race.race, f"{race.race}?seat=1", f"{race.race}.json", code],
+        "/api/v1/races/{race}/par": [race.race, code, race.race.upper()],
+        "/api/v1/races/{race}/par.svg": [race.race, code],
+        "/api/v1/daily": ["", "?date=2027-03-14"],
+        "/api/v1/daily/{date}/{game}": [
+            f"{race.header.date}/{race.header.game}",
+            f"2027-03-14/{code}",
+            "2027-03-15/corners",
+        ],
+        "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race}"],
+        "/api/v1/replays/{name}": [race.race, code],
+        "/api/v1/verify": [""],
+        "/healthz": ["", f"?race={race.race}"],
+        "/readyz": [""],
+        "/problems/{code}": ["internal", race.race],
+        "/r/{race}": [race.race, code, f"{race.race}/log"],
+        "/": [""],
+    }
+
+
+def aimed(path: str, end: str) -> str:
+    """An address with its end in the place of what is variable."""
+    return re.sub(r"\{.*\}", lambda _: end, path) if "{" in path else path + end
+
+
 async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) -> None:
     async with scene(server, "corners") as race, scene(server, "corners", seed="seven") as opened:
         await play(race, 5)
@@ -548,22 +606,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
         for running in (race, opened):
             code = f"corners:{running.seed}"
             guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # is answered the same
-            addresses: dict[str, list[str]] = {
-                "/api/v1/games": [""],
-                "/api/v1/games/{game}": ["corners", code, running.race],
-                "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
-                "/api/v1/races/{race}": [running.race, f"{running.race}?seat=1", f"{running.race}.json", code],
-                "/api/v1/races/{race}/par": [running.race, code, running.race.upper()],
-                "/api/v1/races/{race}/par.svg": [running.race, code],
-                "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={running.race}"],
-                "/api/v1/replays/{name}": [running.race, code],
-                "/api/v1/verify": [""],
-                "/healthz": ["", f"?race={running.race}"],
-                "/readyz": [""],
-                "/problems/{code}": ["internal", running.race],
-                "/r/{race}": [running.race, code, f"{running.race}/log"],
-                "/": [""],
-            }
+            addresses = everywhere(running)
             known = {*addresses, *PAR_OF_DEALS, "/ws"}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
             not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}"]
@@ -572,7 +615,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             ]
             for path in [*addresses, *not_there]:
                 for end in addresses.get(path, [""]):
-                    target = re.sub(r"\{\w+\}", end, path) if "{" in path else path + end
+                    target = aimed(path, end)
                     for method in ("GET", "HEAD"):
                         for headers in ({}, {"Authorization": f"Bearer {running.tokens['ada']}"}):
                             answer = request(server, method, target, None, **headers)
@@ -667,6 +710,126 @@ async def test_the_salt_of_a_race_makes_no_other_race_with_its_secret(server: No
             assert made["header"]["commitment"] != race.header.commitment
     salts = {seal.secret(KEY, name, "00" * 16) for name in ("a", "b")} | {seal.secret(KEY, "a", "01" * 16)}
     assert len(salts) == 3
+
+
+# A daily deal, of which a race is over while others may still play it.
+
+
+async def over(scene: Scene) -> None:
+    """The two stop, and all hear that the race is over; it is among the results of the day."""
+    for name in ("ada", "bo"):
+        assert isinstance(await scene.lines[name].ask("resign"), m.View)
+    for name, line in scene.lines.items():
+        view = await line.ask("watch" if name == "eve" else "join", race=scene.race)
+        assert isinstance(view, m.View)
+        assert view.stage == "over"
+    async with asyncio.timeout(10):
+        while True:
+            told = request(scene.server, "GET", f"/api/v1/daily/{scene.header.date}/{scene.header.game}").json
+            if scene.race in [result["race"] for result in told["results"]]:
+                return
+            await asyncio.sleep(0.02)
+
+
+def hushed(scene: Scene, name: str, packets: Iterable[bytes], form: wire.Form) -> bool:
+    """Whether nothing of a daily deal is in what a viewer heard but the cards that the own moves have turned up."""
+    hand = scene.hands.get(name)
+    for packet in packets:
+        assert found(packet, scene.forbidden(name)) == []
+        message = wire.decode_from_server(packet, form)
+        assert getattr(message, "deal", None) is None
+        seen = hand.seen(hand.ply) if hand else set()
+        if isinstance(message, m.Welcome):
+            continue  # a token is any letters, now and then those of a card
+        content = json.loads(wire.encode(message, "json"))
+        assert cards(content) <= seen or (hand and isinstance(message, m.Problem) and message.detail in hand.said)
+    return True
+
+
+@pytest.mark.parametrize("game", ["corners", "gallery"])
+async def test_nobody_learns_a_daily_deal_by_any_message_though_a_race_on_it_is_over(
+    timed: TimedServer, game: str
+) -> None:
+    """Neither who has raced on it, nor who races or looks on at another race on it, nor a stranger."""
+    timed.noon("2027-03-14")
+    async with scene(timed, game, daily=True) as race, scene(timed, game, daily=True) as other:
+        assert (race.secret, race.seed) == (other.secret, other.seed)
+        await play(race, 10)
+        await asyncio.sleep(0.3)  # until the last progress is told
+        for name, line in race.lines.items():
+            await line.ask("ping")
+            check_heard(race, name, line, boards=False)
+        await over(race)
+        for about in (race, other):
+            for asked in everything_asked(about):
+                for line in race.lines.values():
+                    if asked["t"] != "move":
+                        await line.ask(**asked)
+                for form in ("json", "msgpack"):
+                    async with await Line.open(timed, "json" if form == "json" else "msgpack", "mallory") as stranger:
+                        await stranger.ask(**asked)
+                        assert hushed(about, "mallory", stranger.packets, stranger.form)
+        await play(other, 3)
+        for each in (race, other):
+            for name, line in each.lines.items():
+                assert hushed(each, name, line.packets, line.form)
+        assert found(timed.log.encode(), race.forbidden()) == []
+        timed.set_clock(race.header.reveals_at)
+        view = await race.lines["eve"].ask("watch", race=race.race)
+    assert isinstance(view, m.View)
+    assert view.deal == f"{game}:{race.seed}", "the test would have looked for something else"
+
+
+async def test_nobody_learns_a_daily_deal_by_any_address_though_a_race_on_it_is_over(timed: TimedServer) -> None:
+    timed.noon("2027-03-16")
+    async with scene(timed, "corners", daily=True) as race:
+        await play(race, 10)
+        await over(race)
+    targets = [aimed(path, end) for path, ends in everywhere(race).items() for end in ends]
+    targets += [f"/api/v1/races/{race.race}/par{more}" for more in ("?seat=1", ".svg?seat=3")]
+    targets += [f"/api/v1/replays/{race.race}{suffix.replace('#', '%23')}" for suffix in SUFFIXES]
+    targets += [f"/api/v1/replays?before={race.race}", f"/api/v1/daily/2027-03-17/{race.header.game}"]
+    guess = race.seed.replace(race.seed.partition(".")[0], "a-wrong-guess")
+    for at in (race.header.day_ends_at - 60_000, race.header.reveals_at - 60_000):
+        timed.set_clock(at)
+        for target in (target.replace("{race}", race.race) for target in targets):
+            for headers in HEADERS:
+                said = {key: value.format(race=race.race, token=race.tokens["ada"]) for key, value in headers.items()}
+                for method in ("GET", "HEAD"):
+                    answer = request(timed, method, target, None, **said)
+                    if race.seed in target:
+                        wrong = request(timed, method, target.replace(race.seed, guess), None, **said)
+                        assert answer.body.replace(race.seed.encode(), guess.encode()) == wrong.body, target
+                    else:
+                        assert clean(answer, race), target
+                    assert not target.startswith(f"/api/v1/replays/{race.race}") or answer.status in (
+                        403,
+                        404,
+                        406,
+                        307,
+                    )
+        listed = request(timed, "GET", "/api/v1/replays").json["replays"]
+        assert [replay["deal"] for replay in listed if replay["race"] == race.race] == [None]
+        sealed = request(timed, "GET", f"/api/v1/replays/{race.race}.json", None, If_None_Match="*")
+        assert (sealed.status, sealed.json["code"]) == (403, "replay-sealed")
+    timed.set_clock(race.header.reveals_at)
+    revealed = [request(timed, "GET", target.replace("{race}", race.race)) for target in targets]
+    told = [answer for answer in revealed if found(answer.body, race.forbidden())]
+    assert len(told) > 5, "the test would have found nothing"
+    assert all(fact.holds for fact in verify(await timed.replay(race.race)))
+
+
+async def test_the_store_learns_the_secret_of_a_daily_deal_only_when_a_race_on_it_is_over(timed: TimedServer) -> None:
+    timed.noon("2027-03-18")
+    url = timed.store_url
+    async with scene(timed, "gallery", daily=True) as race:
+        await play(race, 3)
+        secrets = [form for raw in (race.secret, KEY) for form in forms(raw)] + [race.seed.encode()]
+        for place in (stored, written):
+            assert found(place(url), secrets) == []
+        await over(race)
+        assert race.secret.hex().encode() in stored(url), "the test would have found nothing"
+        assert found(stored(url), [*forms(KEY)]) == []
 
 
 # Receipts, the store and the log.

@@ -22,7 +22,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "race-full": (409, "All seats are taken"),
     "race-over": (409, "The race is over"),
     "replaced": (409, "A newer connection has taken the seat"),
-    "replay-sealed": (403, "Sealed until the race is over"),
+    "replay-sealed": (403, "The replay is still sealed"),
     "stale-move": (409, "The move was made from an older position"),
     "store-unavailable": (503, "The store cannot be reached; the request may be sent again"),
     "too-large": (413, "The message is too large"),

@@ -1,9 +1,10 @@
 """The log of a race: its header, its entries, and the canonical bytes that the chain of digests covers."""
 
-from datetime import date
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, json
+
+from samedeal.day import Day
 
 # Each pattern ends in $(?!\n), which means the end everywhere: in Python a bare $ lets a line feed follow.
 Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
@@ -20,10 +21,8 @@ MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?
 """A move: one token of printable ASCII."""
 
 
-DAY_MS = 86_400_000
 LONGEST_MS = 7_200_000
 """The longest time limit of a race."""
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -77,12 +76,22 @@ class Header(Record, frozen=True, kw_only=True):
     @property
     def date(self) -> str:
         """The day, by UTC, on which the race was opened, such as 2026-11-21."""
-        return date.fromordinal(_EPOCH + self.opened_at // DAY_MS).isoformat()
+        return Day.at(self.opened_at).date
 
     @property
     def day_ends_at(self) -> int:
         """When that day is over."""
-        return (self.opened_at // DAY_MS + 1) * DAY_MS
+        return Day.at(self.opened_at).ends_at
+
+    @property
+    def reveals_at(self) -> int:
+        """Before when the deal of a race that is over must not be told: others may have a daily deal yet to play."""
+        return daily_reveals_at(Day.at(self.opened_at)) if self.daily else 0
+
+
+def daily_reveals_at(day: Day) -> int:
+    """When the daily deals of a day may be told: when no race on them can run any more."""
+    return day.ends_at + LONGEST_MS
 
 
 class Event(Record, frozen=True, tag_field="t", tag=str.lower):

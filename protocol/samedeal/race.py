@@ -12,7 +12,6 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game, Move
 from samedeal.log import (
-    LONGEST_MS,
     AnyEvent,
     Closed,
     Counting,
@@ -318,9 +317,9 @@ class Race:
         return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
 
     @property
-    def revealed_at(self) -> int:
-        """Before when the deal of a race that is over must not be told: others may have a daily deal yet to play."""
-        return self.header.day_ends_at + LONGEST_MS if self.header.daily else 0
+    def reveals_at(self) -> int:
+        """Before when the deal of the race must not be told though the race is over."""
+        return self.header.reveals_at
 
     def finished(self, at: int) -> bool:
         """Whether nothing more can happen but the closing: all are done, the time is up, or nobody ever started."""

@@ -1,4 +1,4 @@
-"""The HTTP interface: games, races, par, replays, verification and health, with problems as RFC 9457 has them."""
+"""The HTTP interface: games, races, daily deals, par, replays and verification, with problems as RFC 9457 has."""
 
 import asyncio
 import re
@@ -24,6 +24,7 @@ from samedeal.replay import MOST_BYTES, read
 from samedeal.verification import verify
 from samedeal.wire import Form
 from samedeal_server.archive import Search
+from samedeal_server.daily import Dailies, day_of
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.pars import Doing, Pars
 from samedeal_server.settings import Settings
@@ -42,12 +43,18 @@ UPLOAD_S = 20
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
+CHOSEN_FOR_DAILY = {"max_racers", "start_delay_ms", "unlisted"}
+"""The options that leave the results of a daily deal comparable."""
+
+
 class Opening(Struct, frozen=True, forbid_unknown_fields=True):
     """What POST /races takes."""
 
     game: str
     seed: Seed | None = None
-    """Makes it an open deal; without it the deal is sealed."""
+    """Makes it an open deal; without it the deal is sealed, or daily."""
+    daily: bool = False
+    """Makes it the deal of today: then only the options of CHOSEN_FOR_DAILY may be given, and no variant."""
     variant: dict[str, str | bool] = {}
     options: dict[str, int | bool | str] = {}
     """Those of Options that are not to have their defaults; `limit_ms` has the game's."""
@@ -82,9 +89,9 @@ class DealCode(Struct, frozen=True):
 class Api:
     """The routes, over a hall."""
 
-    def __init__(self, hall: Hall, pars: Pars, settings: Settings, ready: Any) -> None:
+    def __init__(self, hall: Hall, dailies: Dailies, pars: Pars, settings: Settings, ready: Any) -> None:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
-        self._hall, self._pars, self._settings, self._ready = hall, pars, settings, ready
+        self._hall, self._dailies, self._pars, self._settings, self._ready = hall, dailies, pars, settings, ready
         self._verifying = asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
@@ -98,6 +105,8 @@ class Api:
             Route(f"{v1}/races/{{race}}/par.svg", self.race_par_svg),
             Route(f"{v1}/deals/{{code:path}}/par", self.deal_par),
             Route(f"{v1}/deals/{{code:path}}/par/{{name}}", self.bot_play),
+            Route(f"{v1}/daily", self.daily_today),
+            Route(f"{v1}/daily/{{date}}/{{game}}", self.daily),
             Route(f"{v1}/replays", self.replays),
             Route(f"{v1}/replays/{{name}}", self.replay),
             Route(f"{v1}/verify", self.verify, methods=["POST"]),
@@ -124,7 +133,10 @@ class Api:
         options = _checked({"options": {**usual, **opening.options}}, Chosen).options
         if opening.seed is not None and options.filter != "any":
             raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
-        room = await self._hall.create(game, _variant(game, opening.variant), opening.seed, options)
+        if opening.daily:
+            _check_daily(opening)
+        variant = _variant(game, opening.variant)
+        room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily)
         header = room.race.header
         created = _json({"race": header.race, "link": self._link(request, header.race), "header": header}, status=201)
         created.headers["Location"] = f"/api/v1/races/{header.race}"
@@ -140,7 +152,8 @@ class Api:
                 "racers": len(race.roster),
                 "max_racers": race.options.max_racers,
                 "opened_at": race.header.opened_at,
-                "sealed": race.header.seed is None,
+                "sealed": race.header.sealed,
+                "daily": race.header.daily,
             }
             for race in await self._hall.listed(100)
             if listing.stage in (None, race.stage) and listing.game in (None, race.header.game)
@@ -186,15 +199,23 @@ class Api:
         response.headers["Vary"] = "Accept"
         return response
 
+    async def daily_today(self, request: Request) -> Response:
+        today = self._dailies.today
+        return _json({"daily": [await self._dailies.of(game, today) for game in GAMES.values()]})
+
+    async def daily(self, request: Request) -> Response:
+        game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
+        return _json(await self._dailies.of(game, day))
+
     async def replays(self, request: Request) -> Response:
         search = _asked(request, Search)
-        found = await self._hall.archive.search(search)
+        found = await self._hall.archive.search(search, self._hall.clock.now())
         following = found[-1].race if len(found) == search.limit else None
         return _json({"replays": found, "next": following})
 
     async def replay(self, request: Request) -> Response:
         race, form = _form(request)
-        text = await self._hall.archive.text(race)
+        text = await self._hall.archive.text(race, self._hall.clock.now())
         if text is None:
             if not (await self._hall.room(race)).race.closed:
                 raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
@@ -251,6 +272,17 @@ class Api:
 
     def _base(self, request: Request) -> str:
         return (self._settings.public_url or str(request.base_url)).rstrip("/")
+
+
+def _check_daily(opening: Opening) -> None:
+    """Raises Refused("bad-request") where a race on a daily deal is not to be like all others on it."""
+    if opening.seed is not None:
+        raise Refused("bad-request", "A daily deal is the same for all: it takes no seed.")
+    if opening.variant:
+        raise Refused("bad-request", "A daily deal is played in the usual variant: it takes no other.")
+    if others := sorted(opening.options.keys() - CHOSEN_FOR_DAILY):
+        chosen, fixed = ", ".join(sorted(CHOSEN_FOR_DAILY)), ", ".join(others)
+        raise Refused("bad-request", f"A daily deal is raced alike by all: it takes {chosen}, and not {fixed}.")
 
 
 def problem_response(refused: Refused) -> Response:

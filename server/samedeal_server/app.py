@@ -20,6 +20,7 @@ from samedeal.wire import SUBPROTOCOLS, Form
 from samedeal_server.api import Api, problem_response
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
+from samedeal_server.daily import Dailies
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
@@ -34,6 +35,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     store = Store(redis_url)
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
+    dailies = Dailies(archive, clock, hall.dealer, keys.master)
     guests, pars = Guests(store), Pars(store, hall, keys.signing)
     connections = Counter[str]()
 
@@ -73,7 +75,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await store.close()
 
     return Starlette(
-        routes=[*Api(hall, pars, settings, ready).routes(), WebSocketRoute("/ws", play)],
+        routes=[*Api(hall, dailies, pars, settings, ready).routes(), WebSocketRoute("/ws", play)],
         exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
         middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from samedeal import wire
 from samedeal.errors import Refused
@@ -18,14 +20,34 @@ RACED_S = 2 * 86_400
 """How long it is noted that an open deal is raced: longer than any race waits and runs, if nobody takes it back."""
 
 
-class Ended(Struct, frozen=True):
+class Ended(Struct, frozen=True, omit_defaults=True):
     """A finished race in a list."""
 
     race: str
     game: str
     deal: str | None
+    """None if nothing was dealt, and where it must not be told yet."""
     ended_at: int
     standings: tuple[Standing, ...]
+    reveals_at: int = 0
+    """Before when a daily deal must not be told."""
+
+
+class DailyRace(Struct, frozen=True):
+    """A finished race on a daily deal, with all that the results of its day follow from."""
+
+    race: str
+    unlisted: bool
+    deal: str
+    started_at: int
+    racers: tuple[tuple[str, Standing], ...]
+    """The player's public id and the standing of everyone who was dealt to."""
+
+
+class _Headed(Struct):
+    """As much of a replay as says when it may be told."""
+
+    header: Header
 
 
 class Search(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,17 +106,17 @@ class Archive:
     async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
         """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
         id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries), self._signing_key), "json")
-        ended = wire.encode(Ended(id_, race.header.game, race.deal, race.at, race.standings()), "json")
-        for key, text in ((_replay(id_), replay), (_ended(id_), ended)):
+        ended = Ended(id_, race.header.game, race.deal, race.at, race.standings(), race.reveals_at)
+        for key, text in ((_replay(id_), replay), (_ended(id_), wire.encode(ended, "json"))):
             await self._store.insist("SET", key, text, *self._expiry)
         if race.header.seed is not None:
             await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
+        if race.header.daily and race.stage == "over":
+            await self._enlist(_daily(race.header.commitment), "HSET", id_, wire.encode(_daily_race(race), "json"))
         if race.stage == "over" and not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
-                await self._store.insist("ZADD", key, race.at, id_)
-                if self._expiry:
-                    await self._store.insist("EXPIRE", key, self._expiry[1])
+                await self._enlist(key, "ZADD", race.at, id_)
 
     async def forget(self, race: str) -> None:
         """Takes a race from the live ones."""
@@ -104,17 +126,30 @@ class Archive:
     async def has(self, race: str) -> bool:
         return bool(await self._store.ask("EXISTS", _replay(race)))
 
-    async def text(self, race: str) -> bytes | None:
-        """The replay of a race in its canonical JSON, or None."""
-        text: bytes | None = await self._store.ask("GET", _replay(race))
+    async def text(self, race: str, now: int) -> bytes | None:
+        """The replay of a race in its canonical JSON, as anybody may have it now, or None.
+
+        Raises Refused("replay-sealed") for a race on a daily deal that must not be told yet.
+        """
+        text = await self._text(race)
+        if text is not None and (reveals_at := wire.decode(text, "json", _Headed).header.reveals_at) > now:
+            day = datetime.fromtimestamp(reveals_at / 1000, UTC)
+            told = f"The replay of {race} can be had from {day:%Y-%m-%d %H:%M} UTC on"
+            raise Refused("replay-sealed", f"{told}: until then others may play the same daily deal.")
         return text
 
     async def replay(self, race: str) -> Replay | None:
-        text = await self.text(race)
+        """The replay of a race for the server itself, whether it may be told or not."""
+        text = await self._text(race)
         return None if text is None else await asyncio.to_thread(read, text)
 
-    async def search(self, search: Search) -> list[Ended]:
-        """Finished races, the newest first.
+    async def daily_races(self, commitment: str) -> list[DailyRace]:
+        """The finished races on the daily deal that the server committed to so, in any order."""
+        texts = await self._store.ask("HVALS", _daily(commitment))
+        return [wire.decode(text, "json", DailyRace) for text in texts]
+
+    async def search(self, search: Search, now: int) -> list[Ended]:
+        """Finished races, the newest first, without the deals that must not be told yet.
 
         Raises Refused("bad-request") for two of game, player and deal at once, Refused("not-found") if the race to go
         on from is not in the list.
@@ -134,8 +169,31 @@ class Archive:
             texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
             expired = [race for race, text in zip(races, texts, strict=True) if text is None]
             if not expired:
-                return [wire.decode(text, "json", Ended) for text in texts]
+                found = [wire.decode(text, "json", Ended) for text in texts]
+                told = [ended if ended.reveals_at <= now else replace(ended, deal=None) for ended in found]
+                return [ended for ended in told if search.deal in (None, ended.deal)]
             await self._store.insist("ZREM", key, *expired)
+
+    async def _text(self, race: str) -> bytes | None:
+        text: bytes | None = await self._store.ask("GET", _replay(race))
+        return text
+
+    async def _enlist(self, key: str, command: str, *words: Word) -> None:
+        """Adds to what is kept under a key, which lasts as long as its newest race."""
+        await self._store.insist(command, key, *words)
+        if self._expiry:
+            await self._store.insist("EXPIRE", key, self._expiry[1])
+
+
+def _daily_race(race: Race) -> DailyRace:
+    racers = [(race.seat(standing.seat), standing) for standing in race.standings()]
+    return DailyRace(
+        race=race.id,
+        unlisted=race.options.unlisted,
+        deal=race.deal or "",
+        started_at=race.started_at or 0,
+        racers=tuple((seat.player, standing) for seat, standing in racers if seat.run),
+    )
 
 
 def _replay(race: str) -> str:
@@ -148,6 +206,10 @@ def _ended(race: str) -> str:
 
 def _raced(game: str, seed: str) -> str:
     return f"raced:{game}:{seed}"
+
+
+def _daily(commitment: str) -> str:
+    return f"daily:{{{commitment}}}"
 
 
 def _texts(members: Sequence[bytes]) -> list[str]:

@@ -9,12 +9,14 @@ from secrets import choice, randbelow, token_hex
 
 from samedeal import seal
 from samedeal.catalogue import GAMES
+from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.log import AnyEvent, Entry, Header, Left, Options
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
+from samedeal_server.dealer import Dealer
 from samedeal_server.log import RaceLog
 from samedeal_server.room import Room
 from samedeal_server.words import ADJECTIVES, ANIMALS
@@ -35,6 +37,7 @@ class Hall:
         """`away_s` is how long a seat is kept before the countdown for one whose connection has ended."""
         self.clock = clock
         self.archive = archive
+        self.dealer = Dealer()
         self._log = log
         self._master_key = master_key
         self._away_s = away_s
@@ -58,27 +61,45 @@ class Hall:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
+        await self.dealer.stop()
 
     async def create(
-        self, game: type[Game], variant: dict[str, str | bool], seed: str | None, options: Options
+        self,
+        game: type[Game],
+        variant: dict[str, str | bool],
+        seed: str | None,
+        options: Options,
+        *,
+        daily: bool = False,
     ) -> Room:
-        """A new race in its own room. Raises Refused for a variant or a seed that the game has not."""
+        """A new race in its own room, with `daily` one on the game's deal of today.
+
+        Raises Refused for a variant or a seed that the game has not.
+        """
         try:
             game.from_seed(seed or "", **variant)
         except ValueError as error:
             raise Refused("bad-request", f"{error}.") from error
         while True:
             race, salt = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}", token_hex(16)
-            secret = seal.secret(self._master_key, race, salt)
+            opened_at = self.clock.now()
+            if daily:
+                date, salt = Day.at(opened_at).date, ""
+                secret = seal.daily_secret(self._master_key, game.slug, date)
+                commitment = seal.daily_commitment(game.slug, date, secret)
+            else:
+                secret = seal.secret(self._master_key, race, salt)
+                commitment = seal.commitment(race, secret)
             header = Header(
                 race=race,
                 game=game.slug,
                 rules=game.rules,
                 variant=variant,
                 seed=seed,
-                commitment=seal.commitment(race, secret),
+                daily=daily,
+                commitment=commitment,
                 salt=salt,
-                opened_at=self.clock.now(),
+                opened_at=opened_at,
                 options=options,
             )
             opened = Race.opened(header, secret)
@@ -90,7 +111,7 @@ class Hall:
                 break
         await self.archive.opened(header)
         if race not in self._rooms:  # whoever asked for the list may have been quicker
-            self._rooms[race] = Room(opened, [], self._log, self.archive, self.clock)
+            self._rooms[race] = self._room(opened, [])
         return self._rooms[race]
 
     async def room(self, race: str) -> Room:
@@ -152,8 +173,11 @@ class Hall:
         # In a thread: a long log takes seconds to fold, and others play meanwhile.
         found = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         if race not in self._rooms:  # whoever created it may have been quicker
-            self._rooms[race] = Room(found, entries, self._log, self.archive, self.clock, kept=kept)
+            self._rooms[race] = self._room(found, entries, kept=kept)
         return self._rooms[race]
+
+    def _room(self, race: Race, entries: Sequence[Entry], *, kept: bool = False) -> Room:
+        return Room(race, entries, self._log, self.archive, self.clock, self.dealer, kept=kept)
 
     def _secret(self, header: Header) -> bytes:
         if header.daily:

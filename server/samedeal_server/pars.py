@@ -71,7 +71,7 @@ class Pars:
             raise Refused("deal-sealed", f"The par of {id_} can be had when the race is over.")
         if race.seed is None:
             raise Refused("not-found", f"Nothing was dealt in {id_}: it was called off.")
-        if self._hall.clock.now() < race.revealed_at:
+        if self._hall.clock.now() < race.reveals_at:
             raise Refused("deal-sealed", f"{id_} was on a daily deal, which others may have yet to play.")
         await self._check_told(race.game, race.seed)
         found = await self._found(race.game, race.seed, race.header.variant)

@@ -10,7 +10,7 @@ from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
-from samedeal_server.dealer import dealt
+from samedeal_server.dealer import Dealer
 from samedeal_server.log import Behind, Lost, RaceLog
 
 logger = logging.getLogger(__name__)
@@ -69,13 +69,14 @@ class Room:
         log: RaceLog,
         archive: Archive,
         clock: Clock,
+        dealer: Dealer,
         *,
         kept: bool = False,
     ) -> None:
         """`race` as it stands after `entries`, all that the log has, or the archive, if that has `kept` the race."""
         self.race = race
         self._entries = list(entries)
-        self._log, self._archive, self._clock = log, archive, clock
+        self._log, self._archive, self._clock, self._dealer = log, archive, clock, dealer
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = kept
         self._closing = False
@@ -311,7 +312,7 @@ class Room:
             return 0
         root, search = self._search
         if root != race.root:
-            search = asyncio.get_running_loop().create_task(dealt(race))
+            search = asyncio.get_running_loop().create_task(self._dealer.dealt(race))
             search.add_done_callback(lambda _: self.remind())
             self._search = (race.root, search)
         if search is None or not search.done():
