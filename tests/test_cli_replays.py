@@ -1,10 +1,17 @@
 """The commands for races that are over: what they print, what they end with, and that they need no network."""
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,10 +25,12 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Entry
 from samedeal.race import OPEN_MS
-from samedeal.replay import Replay
+from samedeal.replay import Replay, ReplayLines
 from samedeal.verification import FACTS
-from samedeal_cli import transcript
+from samedeal_cli import sources, transcript
 from samedeal_cli.main import main
+from samedeal_cli.replays import FORMATS
+from samedeal_cli.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +84,10 @@ def written(path: Path, replay: Replay) -> Path:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-@pytest.mark.parametrize("form", ["json", "msgpack"])
-def test_verify_prints_every_fact_and_ends_well(slug: str, form: wire.Form, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
+def test_verify_prints_every_fact_and_ends_well(slug: str, form: str, tmp_path: Path) -> None:
     path = tmp_path / "race"
-    path.write_bytes(wire.encode(finished(slug), form))
+    path.write_bytes(FORMATS[form](finished(slug)))
     result = run("verify", path)
     assert result.exit_code == 0, result.output
     *facts, conclusion = result.stdout.splitlines()
@@ -86,8 +95,33 @@ def test_verify_prints_every_fact_and_ends_well(slug: str, form: wire.Form, tmp_
     assert conclusion.startswith("VERIFIED: calm-otter-42")
 
 
-def test_verify_reads_standard_input(file: Path) -> None:
-    assert run("verify", "-", stdin=file.read_bytes()).exit_code == 0
+@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
+def test_all_that_read_a_replay_read_standard_input_in_every_form(form: str) -> None:
+    data = FORMATS[form](finished("corners"))
+    for command in (["verify"], ["replay"], ["export", "--format", "json"]):
+        result = run(*command, "-", stdin=data)
+        assert result.exit_code == 0, result.output
+        assert result.stdout_bytes == run(*command, "-", stdin=FORMATS["json"](finished("corners"))).stdout_bytes
+
+
+def test_lines_are_read_as_they_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the length of a replay takes time and no memory."""
+    path, replay = tmp_path / "race.ndjson", finished("corners")
+    path.write_bytes(FORMATS["ndjson"](replay))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(path.read_bytes())))
+    for source in (str(path), "-"):
+        with sources.opened(Settings(), source) as log:
+            assert isinstance(log, ReplayLines)
+            assert tuple(log.entries) == replay.entries
+
+
+def test_a_pipe_that_has_a_name_is_read_too(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(FORMATS["ndjson"](finished("corners"))))
+    writing.start()
+    assert run("verify", pipe).exit_code == 0
+    writing.join()
 
 
 def test_verify_can_speak_json(file: Path) -> None:
@@ -148,6 +182,86 @@ def test_verify_says_in_one_line_that_a_file_is_no_replay(data: bytes, file: Pat
     assert ("the file is empty" in document["detail"]) == (data == b"")
 
 
+def _lines(replay: Replay) -> list[bytes]:
+    return list(replay.lines())
+
+
+def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [*lines[:9], line, *lines[9:]]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda lines: lines[:1], "a first and a last line at least"),
+        (lambda lines: lines[:-1], "Line 57 is not one of a replay"),
+        (lambda lines: [*lines[:-1], lines[-1].rstrip()], "Line 58 is written otherwise"),
+        (_inserted(b"[" * 60000 + b"\n"), "Line 10 is not one of a replay"),
+        (_inserted(b"\xff\x00\xfe\n"), "Line 10 is not one of a replay"),
+        (_inserted(b"\n"), "Line 10 is not one of a replay"),
+        (_inserted(b'["1",2,3,4]\n'), "Line 10 is not one of a replay"),
+        (lambda lines: [*lines[:9], lines[9].replace(b",", b", ", 1), *lines[10:]], "Line 10 is written otherwise"),
+        (_inserted(b"1" * 70000), "Line 10 has more than 65536 bytes"),
+        (_inserted(_lines(finished("corners"))[-1]), "Line 10 is not one of a replay"),
+        (lambda lines: [line.replace(b"\n", b"\r\n") for line in lines], "written otherwise"),
+        (lambda lines: [lines[0].replace(b"replay/1", b"replay/2"), *lines[1:]], "Invalid enum value"),
+        (lambda lines: [lines[0][:50], *lines[1:]], "This is not a replay"),
+    ],
+)
+def test_lines_that_are_none_of_a_replay_are_named(damage: Any, says: str, file: Path) -> None:
+    data = b"".join(damage(_lines(finished("corners"))))
+    file.write_bytes(data)
+    for arguments, stdin in ((("verify", file), b""), (("verify", "-"), data), (("replay", file), b"")):
+        result = run(*arguments, stdin=stdin)
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert result.stderr.count("\n") == 1
+        assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        (b"", "at most 67108864 bytes"),
+        (b"{", "at most 67108864 bytes"),
+        (_lines(finished("corners"))[0], "at most 536870912 bytes"),
+    ],
+)
+def test_a_file_of_a_gigabyte_is_refused_and_not_read(start: bytes, says: str, file: Path) -> None:
+    file.write_bytes(start)
+    os.truncate(file, 2**30)
+    for command in ("verify", "replay", "export"):
+        result = run(command, file, *(["--format", "txt"] if command == "export" else []))
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert result.stderr.count("\n") == 1
+        assert says in result.stderr
+
+
+@pytest.mark.parametrize("start", [1, 0])
+def test_input_without_end_is_refused(start: int) -> None:
+    """Of what is no replay in lines no more is read than the largest replay has, of lines no more than is copied."""
+    head, entry = _lines(finished("corners"))[:2]
+    reading, writing = os.pipe()
+    poured = 0
+
+    def pour() -> None:
+        nonlocal poured
+        with suppress(BrokenPipeError), open(writing, "wb") as pipe:
+            pipe.write(head * start)
+            while True:
+                poured += pipe.write(entry * 1000)
+
+    pouring = threading.Thread(target=pour)
+    pouring.start()
+    command = [sys.executable, "-c", f"from samedeal_cli import sources; sources.MOST_BYTES_IN_LINES = {2**22}; "]
+    command[-1] += "from samedeal_cli.main import main; main()"
+    with open(reading, "rb") as endless:
+        result = subprocess.run([*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=60)
+    pouring.join(60)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (5, "", 1)
+    assert f"at most {2**22 if start else 2**26} bytes" in result.stderr
+    assert poured < (2**23 if start else 2**27)
+
+
 def test_a_file_that_is_not_there_is_a_wrong_command_line() -> None:
     assert run("verify", "nowhere.json").exit_code == 2
     assert run("verify", "no/where").exit_code == 2
@@ -177,11 +291,14 @@ def test_a_name_out_of_a_file_cannot_steer_the_terminal(command: list[str], file
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_the_two_forms_turn_into_each_other_without_loss(slug: str, tmp_path: Path) -> None:
+def test_the_forms_turn_into_each_other_without_loss(slug: str, tmp_path: Path) -> None:
     first, packed, again = tmp_path / "a.json", tmp_path / "b.msgpack", tmp_path / "c.json"
+    lines = tmp_path / "d.ndjson"
     written(first, finished(slug))
     assert run("export", first, "-o", packed).exit_code == 0
-    assert run("export", packed, "-o", again).exit_code == 0
+    assert run("export", packed, "-o", lines).exit_code == 0
+    assert run("export", lines, "-o", again).exit_code == 0
+    assert lines.read_bytes() == b"".join(finished(slug).lines())
     assert again.read_bytes() == first.read_bytes()
     assert run("export", again, "--format", "msgpack").stdout_bytes == packed.read_bytes()
 
@@ -198,10 +315,10 @@ def test_export_writes_a_score_sheet(file: Path) -> None:
 def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
     result = run("export", file, "--format", "pdf")
     assert result.exit_code == 2
-    assert "'json', 'msgpack', 'txt'" in result.stderr
+    assert "'json', 'msgpack', 'ndjson', 'txt'" in result.stderr
     result = run("export", file, "-o", tmp_path / "race.pdf")
     assert result.exit_code == 2
-    assert "json, msgpack, txt" in result.stderr
+    assert "json, msgpack, ndjson, txt" in result.stderr
     result = run("export", file, "-o", tmp_path / "nowhere" / "race.json")
     assert result.exit_code == 2
     assert result.stderr == f"samedeal: {tmp_path}/nowhere/race.json: No such file or directory\n"

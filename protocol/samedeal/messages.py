@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
-from samedeal.log import Header, Hex32, MoveText
+from samedeal.log import Header, Hex32, MoveText, SeatNumber
 from samedeal.race import Stage, Standing
 
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
@@ -130,15 +130,15 @@ class View(Reply, frozen=True, kw_only=True):
     """All that its receiver may know of a race now. It replaces every earlier one."""
 
     race: str
-    n: int
+    n: Annotated[int, Meta(ge=0)]
     """The number of the newest entry of the race's log."""
-    h: str
+    h: Hex32
     """The digest of the log up to there: a receipt, to be compared with the replay."""
     stage: Stage
     clock_ms: int | None = None
     """In the countdown the time until the deal, in a running race the time left."""
     standings: tuple[Standing, ...] = ()
-    seat: int | None = None
+    seat: SeatNumber | None = None
     """The receiver's own seat."""
     board: Board | None = None
     """The receiver's own table."""

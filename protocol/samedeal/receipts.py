@@ -5,7 +5,7 @@ As bytes they are lines of JSON that are only ever added to: ``["header",{…}]`
 about its race.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -77,6 +77,20 @@ def read(lines: Iterable[bytes]) -> list[Receipts]:
         else:
             current[2].append(kept)
     return [Receipts(header, tuple(nonces), tuple(digests)) for header, nonces, digests in found.values()]
+
+
+def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
+    """What one or several clients were told of the race with this header, or of another one if there is nothing else.
+
+    Of the other one too, if a nonce was sent there that was sent here: whoever knew it before could choose the deal.
+    """
+    mine = [receipts for receipts in kept if receipts.header == header]
+    sent = {own.nonce for receipts in mine for own in receipts.nonces}
+    for other in kept:
+        if other.header != header and (not mine or sent & {own.nonce for own in other.nonces}):
+            return other
+    nonces = tuple(own for receipts in mine for own in receipts.nonces)
+    return Receipts(header, nonces, tuple(digest for receipts in mine for digest in receipts.digests))
 
 
 def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:

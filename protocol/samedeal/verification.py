@@ -64,7 +64,8 @@ def verify(log: Log, keys: Collection[str] = (), receipts: Receipts | None = Non
         failures.setdefault(fact, (entry, note))
     notes = FACTS | {"signature": f"the last digest is signed with the key {log.signature.key}"}
     if receipts is not None:
-        notes |= RECEIPTS
+        told = len({(receipt.n, receipt.digest) for receipt in receipts.digests})
+        notes |= {"receipts": f"{RECEIPTS['receipts']}: {told} digests agree"}
     return tuple(
         Fact(name=name, holds=False, entry=failures[name][0], note=failures[name][1])
         if name in failures
@@ -134,7 +135,7 @@ def _signing(log: Log, keys: Collection[str]) -> Iterator[Failure]:
     if not holds(log.signature, log.header.race, log.digest):
         yield "signature", None, f"the signature of the last digest was not made with the key {log.signature.key}"
     elif keys and log.signature.key not in keys:
-        yield "signature", None, f"the signature is by {log.signature.key}, and not by a key that was asked for"
+        yield "signature", None, f"the signature is by {log.signature.key}, and not by a key that it has to be by"
 
 
 def _promised(log: Log, receipts: Receipts | None) -> Iterator[Failure]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from samedeal.log import Header
 from samedeal.race import Standing
+from samedeal.replay import MOST_BYTES
 from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Declined, Failure, Unreachable
 
@@ -83,6 +84,19 @@ class Replays(Struct, frozen=True):
     replays: tuple[ReplayLine, ...]
 
 
+class ServerKey(Struct, frozen=True):
+    """A key that a server signs replays with, or did."""
+
+    key: str
+    """The public part, in hexadecimal."""
+
+
+class Keys(Struct, frozen=True):
+    """The keys of a server."""
+
+    keys: tuple[ServerKey, ...]
+
+
 class _Problem(Struct, frozen=True):
     code: str
     title: str
@@ -114,6 +128,14 @@ class Api:
         """Open a race; `wish` is the request's body."""
         return self.read(self.fetch("/races", body=wish), Opened)
 
+    def keys(self) -> tuple[str, ...]:
+        """The public keys that the server says are its own; none if it says nothing of them."""
+        try:
+            data = self.fetch("/.well-known/samedeal", base="")
+        except Declined:
+            return ()
+        return tuple(known.key for known in self.read(data, Keys).keys)
+
     def fetch(
         self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
     ) -> bytes:
@@ -129,7 +151,7 @@ class Api:
             request.add_header("Content-Type", "application/json")
         try:
             with self._opener().open(request, timeout=self._timeout) as response:
-                answer: bytes = response.read()
+                answer: bytes = response.read(MOST_BYTES + 1)
                 return answer
         except HTTPError as error:
             with error:

@@ -296,6 +296,7 @@ async def _run(
             token=who.token,
             bot=True,
             nonces=Nonces.kept(state_dir()),
+            keep_in=state_dir(),
             on_welcome=guests.keeper(server, who),
         ) as connection:
             settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")

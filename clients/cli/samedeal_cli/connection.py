@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import count
+from pathlib import Path
 from secrets import token_bytes
 from types import TracebackType
 from typing import Final, Self
@@ -36,12 +37,14 @@ from samedeal.messages import (
     Welcome,
 )
 from samedeal.race import Standing
+from samedeal.receipts import DigestKept, NonceKept, Receipts
 from samedeal.seal import nonce_commitment
 from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
 from samedeal_cli.addresses import is_local
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.nonces import Nonces
+from samedeal_cli.receipts import ReceiptBook
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 PATIENCE_S = 300.0
@@ -119,13 +122,15 @@ class Connection:
         legal: bool = True,
         form: Form = "msgpack",
         nonces: Nonces | None = None,
+        keep_in: Path | None = None,
         on_welcome: Callable[[Welcome], None] | None = None,
         on_message: Callable[[FromServer], None] | None = None,
     ) -> None:
         """With a token one comes back as who one was; with a name, or if the token is no longer known, as a new guest.
 
         The same ``nonces`` give the same nonce for the same seat until it is opened, so that a program that was started
-        again can still open its commitment.
+        again can still open its commitment. The receipts are kept in the state directory `keep_in`; without one they
+        last as long as the connection.
         """
         self.server = server
         self.race = race
@@ -135,10 +140,10 @@ class Connection:
         self.view: View
         self.header: Header
         self.standings: tuple[Standing, ...] = ()
-        self.receipts: dict[int, str] = {}
-        """The digest of the log by the number of its entry, as the server gave them: to be held against the replay."""
         self._watch, self._bot, self._legal, self._form = watch, bot, legal, form
         self._nonces = nonces or Nonces(token_bytes(32))
+        self._keep_in = keep_in
+        self._book: ReceiptBook | None = None  # when it is known what race this is
         self._nonce = b""  # when it has been opened
         self._late = True  # whether the seat was never seen before the countdown
         self._on_welcome, self._on_message = on_welcome, on_message
@@ -205,6 +210,13 @@ class Connection:
             return await waiting.answer
         finally:
             del self._unanswered[request.id]
+
+    @property
+    def receipts(self) -> Receipts:
+        """What the server has said of the race so far, to be held against the replay."""
+        if self._book is None:
+            raise Failure("no race has been entered")
+        return self._book.receipts
 
     @property
     def seat(self) -> int | None:
@@ -302,9 +314,11 @@ class Connection:
                 case View():
                     self._take(message)
                     if message.re == re:
-                        return
+                        break
                 case _:
                     pass
+        if self._book is None:
+            raise Unreachable(self.server, "it does not say what race this is")
 
     async def _heard(self, socket: ClientConnection) -> FromServer:
         return self._decoded(await socket.recv())
@@ -356,12 +370,22 @@ class Connection:
                 pass
 
     def _take(self, view: View) -> None:
+        if view.header:
+            self._check(view.header)
         self.view = view
         self._viewed_at = time.monotonic()
-        self.receipts[view.n] = view.h
         self._rank(view.n, view.standings)
-        if view.header:
-            self.header = view.header
+        if self._book:
+            self._book.note(DigestKept(view.n, view.h))
+
+    def _check(self, header: Header) -> None:
+        """See to it that this is the race that was asked for, and still the same when it is entered again."""
+        if header.race != self.race:
+            raise Unreachable(self.server, f"it answers with {header.race} when asked for {self.race}")
+        if self._book is None:
+            self.header, self._book = header, ReceiptBook(header, self._keep_in)
+        if header != self.header:
+            raise Failure(f"{self.race} is not the race any more that you entered: the server has opened it again")
 
     def _rank(self, n: int, standings: tuple[Standing, ...]) -> None:
         if n >= self._standings_n:
@@ -395,6 +419,8 @@ class Connection:
             if not self._nonce:
                 self._nonce = self._nonces.nonce(self._place, opened=self._late)
                 self._nonces.note(self._place)
+            if self._book:
+                self._book.note(NonceKept(self.view.seat, self._nonce.hex()))
             await self._send(Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
 
     async def _open_again(self) -> None:

@@ -27,6 +27,11 @@ class Failure(click.ClickException):
         click.echo(f"samedeal: {self.format_message().removesuffix('.')}", file=file, err=file is None)
 
 
+def warn(what: str, error: OSError) -> None:
+    """Says on standard error what could not be done, where that is no reason to end a game."""
+    click.echo(f"samedeal: {what}: {error.strerror or error}", err=True)
+
+
 class Misused(Failure):
     """A wrong command line."""
 

@@ -84,10 +84,6 @@ def forget(guest: Guest) -> None:
     _file(guest.server, guest.name).unlink(missing_ok=True)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _file(server: str, name: str) -> Path:
     return state_dir() / "guests" / f"{sha256(f'{server} {name}'.encode()).hexdigest()[:24]}.json"
 

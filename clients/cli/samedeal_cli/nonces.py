@@ -7,6 +7,8 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Self
 
+from samedeal_cli.failure import warn
+
 
 class Nonces:
     """The nonces of one account: made from a key that never leaves the machine, and from how many were opened before.
@@ -20,6 +22,7 @@ class Nonces:
         self._key = key
         self._book = book
         self._opened: list[str] = []
+        """What was opened and is not in the book."""
 
     @classmethod
     def kept(cls, folder: Path) -> Self:
@@ -40,17 +43,24 @@ class Nonces:
         return hmac_digest(self._key, f"{seat}|{max(0, count - opened)}".encode(), "sha256")
 
     def note(self, seat: str) -> None:
-        """Notes, before it is sent, that the nonce of a seat is known to others from now on."""
-        self._opened.append(_line(seat))
-        if self._book:
-            with self._book.open("a") as file:
-                self._book.chmod(0o600)
-                file.write(f"{_line(seat)}\n")
+        """Notes, before it is sent, that the nonce of a seat is known to others from now on; says so if it cannot."""
+        try:
+            self._write(_line(seat))
+        except OSError as error:
+            warn("that your nonce for this race is known by now cannot be noted", error)
+            self._opened.append(_line(seat))
+
+    def _write(self, line: str) -> None:
+        if self._book is None:
+            self._opened.append(line)
+            return
+        with self._book.open("a") as file:
+            self._book.chmod(0o600)
+            file.write(f"{line}\n")
 
     def _lines(self) -> list[str]:
-        if self._book is None:
-            return self._opened
-        return self._book.read_text().splitlines() if self._book.exists() else []
+        noted = self._book.read_text().splitlines() if self._book and self._book.exists() else []
+        return noted + self._opened
 
 
 def _line(seat: str) -> str:

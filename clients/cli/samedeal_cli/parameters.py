@@ -155,6 +155,18 @@ class PlayerName(click.ParamType[str]):
             self.fail(refused.text, param, ctx)
 
 
+class PublicKey(click.ParamType[str]):
+    """The public key of a server."""
+
+    name = "key"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        key = str(value).strip().lower()
+        if not re.fullmatch("[0-9a-f]{64}", key):
+            self.fail(f"{value!r} is no key; it has 64 hexadecimal digits.", param, ctx)
+        return key
+
+
 class Variant(click.ParamType[tuple[str, str | bool]]):
     """One of a game's own options with its value, such as ``cap=off``."""
 
@@ -170,7 +182,7 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
 LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
 DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
-GAME, SEED, GAME_OR_DEAL = GameName(), Seed(), GameOrDeal()
+GAME, SEED, GAME_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), PublicKey()
 
 limit_option = click.option(
     "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"

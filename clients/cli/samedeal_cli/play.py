@@ -129,6 +129,7 @@ async def _play(
         token=who.token,
         watch=watching,
         nonces=Nonces.kept(state_dir()),
+        keep_in=state_dir(),
         on_welcome=guests.keeper(server, who),
         on_message=_print if settings.json else None,
     ) as connection:

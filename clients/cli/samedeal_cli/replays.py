@@ -1,6 +1,5 @@
-"""The commands for races that are over: ``replay``, ``verify``, ``export``; and ``deal``, which shows an open deal."""
+"""The commands that show cards once more: ``replay`` and ``export`` a race that is over, ``deal`` an open deal."""
 
-import re
 import shutil
 import sys
 import time
@@ -17,17 +16,13 @@ from samedeal.errors import Refused
 from samedeal.log import Dealt, Moved, Resigned
 from samedeal.messages import Board
 from samedeal.race import RESTART, Race, Run
-from samedeal.replay import MOST_BYTES, Replay, read
-from samedeal.verification import UNCHECKED, Fact
-from samedeal.verification import verify as verified
+from samedeal.replay import Replay
 from samedeal_cli import screen, transcript
-from samedeal_cli.addresses import server_address
-from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.parameters import DEAL, DURATION, Deal, Number
 from samedeal_cli.settings import Settings, examples
+from samedeal_cli.sources import whole
 from samedeal_cli.transcript import called, happening, in_ascii, printable, since_start
-from samedeal_cli.words import clock, told_apart
 
 
 def _text(replay: Replay) -> bytes:
@@ -37,52 +32,10 @@ def _text(replay: Replay) -> bytes:
 FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "json": lambda replay: wire.encode(replay, "json"),
     "msgpack": lambda replay: wire.encode(replay, "msgpack"),
+    "ndjson": lambda replay: b"".join(replay.lines()),
     "txt": _text,
 }
 """What a replay can be written as."""
-_RACE = re.compile(r"[a-z0-9-]{1,64}")
-_LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
-
-
-@click.command(
-    epilog=examples(
-        "samedeal verify race.json",
-        "samedeal export calm-otter-42 --format json | samedeal verify -",
-    )
-)
-@click.argument("replay")
-@click.pass_obj
-def verify(settings: Settings, replay: str) -> int:
-    """Check every move of a race that is over.
-
-    REPLAY is a file, - for standard input, or the link or name of a race. A file is checked without any network: the
-    deal is derived again and the whole log is folded again. Ends with 5 if anything does not hold.
-    """
-    try:
-        found = _read(fetched(settings, replay))
-    except Refused as refused:
-        if settings.json:
-            _print_json({"ok": False, "code": refused.code, "detail": printable(refused.text)})
-            return Unverified.exit_code
-        raise Unverified(f"{printable(replay)}: {printable(refused.text)}") from refused
-    facts = verified(found)
-    holds = all(fact.holds for fact in facts)
-    if settings.json:
-        _print_json(
-            {
-                "ok": holds,
-                "race": found.header.race,
-                "game": found.header.game,
-                "entries": len(found.entries),
-                "digest": found.digest,
-                "facts": facts,
-            }
-        )
-    else:
-        for fact in facts:
-            _print(settings, _line(fact))
-        _print(settings, _conclusion(found, facts))
-    return 0 if holds else Unverified.exit_code
 
 
 @click.command(
@@ -146,10 +99,9 @@ def replay(
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
 @click.pass_obj
 def export(settings: Settings, replay: str, form: str | None, output: Path | None) -> None:
-    """Write a replay in another form: json, msgpack, or txt, a score sheet to be read.
+    """Write a replay in another form: json, msgpack, ndjson, which is a line for each entry, or txt, a score sheet.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. From json to msgpack and back not a byte is
-    lost.
+    REPLAY is a file, - for standard input, or the link or name of a race. Between the first three not a byte is lost.
     """
     if form is None:
         form = output.suffix.removeprefix(".") if output else "json"
@@ -195,37 +147,11 @@ def deal(settings: Settings, code: Deal) -> None:
         _print_table(settings, Run(game, game))
 
 
-def fetched(settings: Settings, replay: str) -> bytes:
-    """The bytes of a replay: of a file, of standard input, or from the server that has the race."""
-    if replay == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
-    file, link = Path(replay), _LINK.fullmatch(replay)
-    if link:
-        return Api(server_address(link[1])).fetch(f"/replays/{link[2]}.msgpack")
-    if file.exists() or not _RACE.fullmatch(replay):
-        return _contents(file)
-    return Api(settings.address).fetch(f"/replays/{replay}.msgpack")
-
-
-def _contents(file: Path) -> bytes:
-    try:
-        with file.open("rb") as opened:
-            return opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise Misused(f"{file}: {error.strerror}") from error
-
-
 def _opened(settings: Settings, replay: str) -> Replay:
     try:
-        return _read(fetched(settings, replay))
+        return whole(settings, replay)
     except Refused as refused:
         raise _unverified(refused) from refused
-
-
-def _read(data: bytes) -> Replay:
-    if not data:
-        raise Refused("bad-replay", "This is not a replay: the file is empty.")
-    return read(data)
 
 
 def _races(found: Replay) -> list[Race]:
@@ -237,26 +163,6 @@ def _races(found: Replay) -> list[Race]:
 
 def _unverified(refused: Refused) -> Unverified:
     return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify tells more)")
-
-
-def _line(fact: Fact) -> str:
-    mark = "✔" if fact.holds else "·" if fact.note == UNCHECKED else "✘"
-    where = f"entry {fact.entry}: " if fact.entry is not None and not fact.note.startswith("entry ") else ""
-    return f"{mark} {fact.name:<10}  {where}{printable(fact.note)}"
-
-
-def _conclusion(replay: Replay, facts: tuple[Fact, ...]) -> str:
-    failed = [fact for fact in facts if not fact.holds and fact.note != UNCHECKED]
-    if failed:
-        entries = [fact.entry for fact in failed if fact.entry is not None]
-        where = f", first at entry {min(entries)}" if entries else ""
-        return f"NOT VERIFIED: {', '.join(fact.name for fact in failed)}{where}."
-    race = f"{replay.header.race}, {GAMES[replay.header.game].title}, {len(replay.entries)} entries"
-    first = [standing for standing in told_apart(replay.standings) if standing.place == 1]
-    names = " and ".join(printable(standing.name) for standing in first) or "nobody"
-    if any(standing.outcome == "won" for standing in first):
-        return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."
-    return f"VERIFIED: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
 
 
 def _show_at(settings: Settings, races: list[Race], seat: int, at: int) -> None:
