@@ -45,7 +45,8 @@ def asked(capsys: Capsys, *args: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_machine_without_a_server_is_well(capsys: Capsys) -> None:
+def test_a_machine_without_a_server_is_well(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
     code, document = asked(capsys)
     assert (code, document["wrong"]) == (0, [])
     assert document["program"]["samedeal"] == metadata.version("samedeal")
@@ -54,7 +55,7 @@ def test_a_machine_without_a_server_is_well(capsys: Capsys) -> None:
     assert not document["libraries"].keys() & {"pytest", "ruff"}
     assert document["paths"]["config"] == f"{config_file()} (not there)"
     assert document["terminal"]["input"] == "no terminal"
-    assert document["server"] == {"address": "http://127.0.0.1:8640", "reached": False}
+    assert document["server"] == {"address": NOBODY, "reached": False}
 
 
 def test_a_server_that_was_named_and_is_not_there_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
@@ -72,6 +73,8 @@ def test_a_server_is_tried_over_http_and_over_its_socket(store_url: str, capsys:
     found = document["server"]
     assert (found["address"], found["reached"], found["ready"]) == (server.url, True, True)
     assert 0 < found["round_trip_ms"] < 60_000
+    assert found["program"] == f"samedeal/{metadata.version('samedeal')}"
+    assert abs(found["clock_ahead_ms"]) < 60_000
 
 
 async def test_a_server_without_its_store_is_wrong(store_url: str, capsys: Capsys) -> None:
@@ -98,7 +101,7 @@ class Half(BaseHTTPRequestHandler):
         self.end_headers()
         if self.path == "/.well-known/samedeal":
             now = round(time.time() * 1000) + 3_600_000
-            self.wfile.write(json.dumps({"version": "9.8.7", "time": now, "more": []}).encode())
+            self.wfile.write(json.dumps({"server": "samedeal/9.8.7", "time": now, "more": []}).encode())
         return None
 
     def log_message(self, *_: object) -> None:
@@ -119,7 +122,7 @@ def test_what_a_server_tells_of_itself_is_told_and_a_socket_that_does_not_open_i
     with half() as address:
         code, document = asked(capsys, "--server", address)
     assert code == 1
-    assert document["server"]["version"] == "9.8.7"
+    assert document["server"]["program"] == "samedeal/9.8.7"
     assert abs(document["server"]["clock_ahead_ms"] - 3_600_000) < 60_000
     assert document["server"]["round_trip_ms"] is None
     assert document["wrong"][0].startswith("no socket can be opened, is a proxy between?")

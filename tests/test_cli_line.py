@@ -6,11 +6,14 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,7 @@ from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection
 from samedeal_cli.line import Boards, LineMode
 from samedeal_cli.main import main
+from samedeal_cli.words import spoken
 from servers import Server
 
 CORNERS = GAMES["corners"]
@@ -204,7 +208,8 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     after = structs.replace(start, n=2, board=dealt(("draw",)))
     card = dealt(("draw",)).table["waste"][-1]
     problem = m.Problem.of(IllegalMove("3D does not follow AC: foundations go up in suit."))
-    typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\np\nrules\nstandings\nclock\n?\nquit\n"
+    typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\np\nscan r\nscan\nscan l\nrules\n"
+    typed += "standings\nclock\n?\nquit\n"
     lines = await session(monkeypatch, capsys, typed, start, answers=(after, problem))
     text = "\n".join(lines)
     assert "f1: 7 of spades" in lines
@@ -215,6 +220,10 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert any(re.fullmatch(r"draw: .* to waste, stock 42", line) for line in lines)
     assert "no: 3 of diamonds does not follow ace of clubs: foundations go up in suit" in text
     assert any(line.endswith(": waste, on top") for line in lines)
+    assert [line for line in lines if re.match(r"r\d: ", line)][-5:] == [
+        f"r{n}: {spoken(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
+    ]
+    assert lines.count("which piles? scan and how their places begin: f, r, stock, waste") == 2
     assert "10 is no card; one is written 6h, 10s or qd" in lines
     assert "which card? p 6h tells where the six of hearts is" in lines
     assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in lines
@@ -237,10 +246,10 @@ async def test_before_the_deal_everything_says_that_it_comes_later(
 ) -> None:
     rivals = (standing(1, "ada", "waiting"), standing(2, "bo", "waiting"), standing(3, "cy", "ready"))
     start = structs.replace(view("open"), board=None, standings=rivals)
-    typed = "board\nlegal\np 6h\nfoo\nl4c4\nready\nquit\n"
+    typed = "board\nlegal\np 6h\nscan f\nfoo\nl4c4\nready\nquit\n"
     lines = await session(monkeypatch, capsys, typed, start, answers=(start,), interactive=True)
     answers = [line.removeprefix("> ").strip() for line in lines if not line.startswith(": ")]
-    told = ["no table yet: the cards are not dealt"] * 3
+    told = ["no table yet: the cards are not dealt"] * 4
     told += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
     told += ["you are ready; waiting for bo", "your seat is kept; join again to go on"]
     assert answers[-len(told) :] == told
@@ -357,6 +366,48 @@ def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str
     assert any(message.get("board", {}).get("ply") == 1 for message in messages)
 
 
+def test_a_reader_that_goes_during_a_race_ends_the_program_without_a_word(
+    environment: dict[str, str], live: Server
+) -> None:
+    race = live.create("corners", seed="42")
+    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--json"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.stdout
+        assert watching.stderr
+        assert [json.loads(watching.stdout.readline())["t"] for _ in range(2)] == ["welcome", "view"]
+        watching.stdout.close()
+        joining = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
+        joining.communicate(timeout=30)
+        assert watching.wait(20) == 141
+        assert watching.stderr.read() == ""
+
+
+def test_who_looks_on_when_it_is_over_is_told_how_it_ended_and_need_not_wait(
+    environment: dict[str, str], live: Server
+) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=30)
+    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.wait(20) == 0
+        assert watching.stdout
+        lines = watching.stdout.read().splitlines()
+    assert lines[1].startswith("open deal corners:42, ")
+    assert lines[2:5] == ["you look on", "the race is over; the deal was", "corners:42"]
+
+
+def test_a_name_that_cannot_be_written_here_stops_nothing(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    here = environment | {"PYTHONIOENCODING": "ascii"}
+    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=30)
+    assert "you are Zo?, seat 1" in out
+    assert err == ""
+
+
 def test_a_bot_that_was_killed_comes_back_to_its_seat(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     for _ in range(2):
@@ -401,19 +452,7 @@ def test_lists_show_what_is_on(
 
 
 def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: dict[str, str]) -> None:
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "samedeal_cli.main", "--color", "never", "solo", "corners:42"]
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=_terminal,
-    )
-    os.close(theirs)
-    try:
+    with at_a_terminal(environment, "solo", "corners:42") as (process, ours):
         text = _until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
         os.write(ours, b"draw\n")
@@ -425,10 +464,75 @@ def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: di
         os.write(ours, b"\x03")
         _until(ours, "your seat is kept; join again to go on")
         assert process.wait(10) == 130
+
+
+@contextmanager
+def at_a_terminal(environment: dict[str, str], *args: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """The program at a pseudo-terminal, and our end of it."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args],
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=_terminal,
+    )
+    try:
+        yield process, ours
     finally:
         process.kill()
         process.wait()
         os.close(ours)
+        os.close(theirs)
+
+
+def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42", start_delay_ms=60_000)
+    with at_a_terminal(environment, "join", race, "--as", "ada") as (_, ours):
+        _until(ours, "ready? (y)\r\n> ")
+        os.write(ours, b"stan")
+        _until(ours, "stan")
+        bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
+        bo.communicate(timeout=30)
+        assert _until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
+        os.write(ours, b"dings\n")
+        _until(ours, "0/48  waiting")
+        os.write(ours, b"\x1b[A\n")  # the line before once more
+        _until(ours, "0/48  waiting")
+        os.write(ours, b"unre\t\n")
+        _until(ours, "you are not ready")
+        os.write(ours, b"clo\x15quit\n")
+        _until(ours, "your seat is kept")
+
+
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
+def test_a_terminal_is_left_as_it_was(
+    end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
+) -> None:
+    race = live.create("corners", seed="42")
+    with at_a_terminal(environment, "join", race) as (process, ours):
+        before = termios.tcgetattr(ours)
+        _until(ours, "ready? (y)\r\n> ")
+        assert termios.tcgetattr(ours) != before
+        if isinstance(end, bytes):
+            os.write(ours, end)
+        else:
+            process.send_signal(end)
+        assert process.wait(20) == code
+        assert termios.tcgetattr(ours) == before
+        _until(ours, "your seat is kept")
+
+
+def test_a_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    with at_a_terminal(environment | {"TERM": "dumb"}, "join", race) as (process, ours):
+        text = _until(ours, "ready? (y)\r\n> ")
+        os.write(ours, b"quit\n")
+        text += _until(ours, "your seat is kept")
+        assert process.wait(20) == 0
+    assert "\x1b" not in text
 
 
 def _terminal() -> None:

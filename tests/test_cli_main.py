@@ -180,6 +180,24 @@ def test_a_reader_that_goes_is_no_failure() -> None:
     assert (run.returncode, run.stderr) in ((141, ""), (0, ""))
 
 
+@pytest.mark.parametrize("slug", GAMES)
+def test_where_only_ascii_can_be_written_everything_can_be_read(slug: str) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for args in (["rules", slug], ["deal", f"{slug}:42"], ["--help"]):
+        command = [sys.executable, "-m", "samedeal_cli.main", *args]
+        run = subprocess.run(command, env=environment, capture_output=True, check=True)
+        assert run.stdout.isascii()
+        assert b"?" not in run.stdout.replace(b"??", b"")
+        assert b"\x1b" not in run.stdout
+
+
+def test_who_is_told_to_end_does_so_with_a_code_of_its_own(tmp_path: Path) -> None:
+    program = "import os, signal, samedeal_cli.guests as g; from samedeal_cli.main import main\n"
+    program += "g.kept = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (143, "", "")
+
+
 def test_what_is_unexpected_is_one_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

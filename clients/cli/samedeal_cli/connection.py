@@ -149,7 +149,7 @@ class Connection:
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
         self._unanswered: dict[int, _Unanswered] = {}
-        self._news: asyncio.Queue[News | Failure | None] = asyncio.Queue(_NEWS)
+        self._news: asyncio.Queue[News | Exception | None] = asyncio.Queue(_NEWS)
         self._socket: ClientConnection
         self._up = False
         self._nonce_id: int | None = None  # of the request in which it was sent over this socket
@@ -178,7 +178,7 @@ class Connection:
     async def __aiter__(self) -> AsyncIterator[News]:
         """What the server says unasked, and losses; ends when the server hangs up after the race."""
         while (news := await self._news.get()) is not None:
-            if isinstance(news, Failure):
+            if isinstance(news, Exception):
                 raise news
             yield news
 
@@ -340,7 +340,10 @@ class Connection:
                 await self._return()
                 self._tell(Restored(self.view))
         except Failure as failure:
-            self._fail(failure)
+            self._failure = failure
+            self._tell(failure)
+        except Exception as error:  # of whoever wanted to hear every message
+            self._tell(error)
         finally:
             self._up = False
             if not self._failure:
@@ -467,16 +470,12 @@ class Connection:
             return FINAL[code]
         return Unreachable(self.server, _why(socket))
 
-    def _fail(self, failure: Failure) -> None:
-        self._failure = failure
-        self._tell(failure)
-
     def _refuse_unanswered(self, failure: Failure) -> None:
         for waiting in self._unanswered.values():
             if not waiting.answer.done():
                 waiting.answer.set_exception(failure)
 
-    def _tell(self, news: News | Failure | None) -> None:
+    def _tell(self, news: News | Exception | None) -> None:
         if self._news.full():
             self._news.get_nowait()
         self._news.put_nowait(news)

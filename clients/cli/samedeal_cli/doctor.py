@@ -237,15 +237,15 @@ def _server(settings: Settings) -> Iterator[Finding]:
 
 
 def _told(api: Api) -> Iterator[Finding]:
-    """What the server tells of itself: its version, and how far its clock is ahead of ours. Not every server does."""
+    """What the server tells of itself: its program, and how far its clock is ahead of ours. Not every server does."""
     asked = time.time()
     try:
         told = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
     except Failure:
         return
     between = (asked + time.time()) / 2 * 1000
-    if isinstance(version := told.get("version"), str):
-        yield Finding("server", "version", version)
+    if isinstance(its_program := told.get("server"), str):
+        yield Finding("server", "program", its_program)
     if isinstance(now := told.get("time"), int):
         yield Finding("server", "clock ahead ms", round(now - between))
 

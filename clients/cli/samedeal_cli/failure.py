@@ -13,9 +13,10 @@ EXIT_CODES: Final[dict[int, str]] = {
     5: "a replay failed verification",
     130: "interrupted",
     141: "whoever read the output has gone",
+    143: "told to end",
 }
 """Promised stable."""
-INTERRUPTED, READER_GONE = 130, 141
+INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
 class Failure(click.ClickException):

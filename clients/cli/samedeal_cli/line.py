@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import aclosing
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Final, Literal
 
@@ -18,7 +19,7 @@ from samedeal_cli.games import rules_lines
 from samedeal_cli.happenings import happenings
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.settings import program
-from samedeal_cli.typed import typed_lines
+from samedeal_cli.typed import PROMPT, Editor, typed_lines
 from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
 
 Boards = Literal["picture", "words", "none"]
@@ -37,6 +38,7 @@ HELP: Final = {
     "quit": "go; the seat is kept",
     "last": "what happened last",
     "rules": "how it is played",
+    "scan l": "the piles l1, l2 and so on",
     "?": "this",
 }
 TWO_COLUMNS: Final = 70
@@ -78,11 +80,14 @@ class LineMode:
         self._started = asyncio.Event()
         self._last = "nothing has happened yet"
         self._prompted = False
+        self._editor: Editor | None = None
         self._resigning = False
 
     async def run(self, *, ready: bool | None) -> None:
         """Until the race is over, or there is nothing more to do. With ``ready=None`` a person is asked."""
         self._greet()
+        if self._connection.over:
+            return
         if ready and self._waits:
             await self._be_ready()
             self._catch_up()
@@ -143,15 +148,16 @@ class LineMode:
         options = connection.header.options
         self._say(f"{self._game.title}, race {connection.race}, {connection.view.stage}; type ? for help")
         self._say(
-            f"{'open deal ' + connection.view.deal if connection.view.deal else 'sealed deal'}, "
+            f"{'sealed deal' if connection.header.seed is None else f'open deal {connection.view.deal}'}, "
             f"time limit {clock(options.limit_ms)}, {self._game.goal} cards to bring home"
         )
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
             self._say("you look on")
-            if connection.view.stage == "running":
+            if connection.view.stage in ("running", "over"):
                 self._known = {standing.seat: standing for standing in told_apart(connection.standings)}
+            if connection.view.stage == "running":
                 self._show_standings()
         self._catch_up(late=True)
 
@@ -214,7 +220,8 @@ class LineMode:
     # What is typed.
 
     async def _obey(self) -> None:
-        async with aclosing(typed_lines()) as lines:
+        self._editor = Editor.here(self._words) if self._prompts else None
+        async with aclosing(self._editor.lines() if self._editor else typed_lines()) as lines:
             self._prompt()
             async for line in lines:
                 self._prompted = False
@@ -257,6 +264,8 @@ class LineMode:
                 self._say(self._last)
             case "p" | "where":
                 self._say(self._whereabouts(rest.strip()))
+            case "scan":
+                self._say(*self._piles(rest.strip()))
             case "ready":
                 await self._be_ready()
             case "unready":
@@ -353,6 +362,26 @@ class LineMode:
             return f"{spoken(wanted)}: {'; '.join(found)}"
         return f"{spoken(wanted)}: nowhere to be seen"
 
+    def _piles(self, begun: str) -> Iterator[str]:
+        """The piles whose places begin so, from bottom to top."""
+        if not self._board:
+            yield self._no_table
+            return
+        found = [place for place in self._places if place.startswith(begun or "?")]
+        for place in found:
+            yield pile_sentence(place, self._board.table[place])
+        if not found:
+            kinds = dict.fromkeys(place.rstrip("0123456789") for place in self._places)
+            yield f"which piles? scan and how their places begin: {', '.join(kinds)}"
+
+    @property
+    def _places(self) -> list[str]:
+        return [place for place in self._game.layout.split() if place != "."]
+
+    def _words(self) -> list[str]:
+        """What can be typed now, for the Tab key."""
+        return [*((self._board and self._board.moves) or ()), *(word for word in HELP if word.isalpha())]
+
     # What is shown.
 
     def _help(self) -> Iterator[str]:
@@ -362,7 +391,8 @@ class LineMode:
         if self._width < TWO_COLUMNS:
             yield from items
         else:
-            yield from (f"{left:<36}{right}" for left, right in zip(items[::2], items[1::2], strict=True))
+            pairs = zip_longest(items[::2], items[1::2], fillvalue="")
+            yield from (f"{left:<36}{right}".rstrip() for left, right in pairs)
 
     @property
     def _no_table(self) -> str:
@@ -409,10 +439,9 @@ class LineMode:
             return board_lines(
                 self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
             )
-        places = (place for place in self._game.layout.split() if place != ".")
         notes = [f"{name} {value}" for name, value in board.notes.items()]
         return [
-            *(pile_sentence(place, board.table[place]) for place in places),
+            *(pile_sentence(place, board.table[place]) for place in self._places),
             f"home {board.home} of {self._game.goal}",
             *notes,
         ]
@@ -432,12 +461,13 @@ class LineMode:
     def _say(self, *lines: str) -> None:
         if self._silent or not lines:
             return
-        if self._prompted:
-            sys.stdout.write("\r")
+        prompted = self._at_prompt
+        if prompted:
+            sys.stdout.write("\r\x1b[K" if self._editor else "\r")
         for line in lines:
             sys.stdout.write(f"{self._wrapped(line)}\n")
-        if self._prompted:
-            sys.stdout.write("> ")
+        if prompted:
+            sys.stdout.write(f"{PROMPT}{self._editor.typed if self._editor else ''}")
         sys.stdout.flush()
 
     def _wrapped(self, line: str) -> str:
@@ -447,14 +477,21 @@ class LineMode:
         broken = wrap(line, self._width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         return "\n".join(broken)
 
+    @property
+    def _at_prompt(self) -> bool:
+        """Whether the prompt stands in the last line."""
+        return self._editor.shown if self._editor else self._prompted
+
     def _leave_prompt(self) -> None:
-        if self._prompted:
-            self._prompted = False
+        if self._at_prompt:
+            self._prompted, self._editor = False, None
             sys.stdout.write("\n")
             sys.stdout.flush()
 
     def _prompt(self) -> None:
-        if self._prompts:
+        if self._editor:
+            self._editor.ask()
+        elif self._prompts:
             self._prompted = True
-            sys.stdout.write("> ")
+            sys.stdout.write(PROMPT)
             sys.stdout.flush()

@@ -1,16 +1,18 @@
 """The command ``samedeal``: finds the command that is meant, and turns every end into one line and an exit code."""
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module, metadata
+from io import TextIOWrapper
 from typing import Final, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
 from samedeal_cli.addresses import is_local
-from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, Declined, Failure, Misused
+from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, TERMINATED, Declined, Failure, Misused
 from samedeal_cli.settings import global_options
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -72,6 +74,10 @@ class Main(click.Group):
             formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
     def __call__(self, args: Sequence[str] | None = None) -> NoReturn:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a name that cannot be written stops nothing
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         sys.exit(self.exit_code(args))
 
     def exit_code(self, args: Sequence[str] | None = None) -> int:
