@@ -337,6 +337,7 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     for said_to in lines.values():
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
         assert any(re.fullmatch(rf"to check it: .* verify {race}", line) for line in said_to)
+        assert re.fullmatch(rf"to see how good it was: .* par {race}", said_to[-1])
     known = samedeal(environment, "whoami", "--json")
     guests = json.loads(known.communicate(timeout=20)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]

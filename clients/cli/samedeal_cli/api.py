@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from samedeal.log import Header
+from samedeal.par import Compared
 from samedeal.race import Standing
 from samedeal.replay import MOST_BYTES
 from samedeal_cli.addresses import is_local
@@ -95,6 +96,31 @@ class Keys(Struct, frozen=True):
     """The keys of a server."""
 
     keys: tuple[ServerKey, ...]
+
+
+class Doing(Struct, frozen=True):
+    """How far the computer has come with a deal."""
+
+    done: int | None = None
+    """None when the par is there."""
+    of: int = 0
+
+
+class ParInfo(Struct, frozen=True):
+    """What the computer made of a deal, and the racers of a race held against it."""
+
+    game: str
+    deal: str
+    variant: dict[str, str | bool]
+    bot: str
+    plays: int
+    counted: str
+    minimum: int
+    median: float
+    mean: float
+    maximum: int
+    solved: int
+    racers: tuple[Compared, ...] = ()
 
 
 class _Problem(Struct, frozen=True):

@@ -419,6 +419,7 @@ class Show:
         for line in results(replay.standings):
             self._say(line)
         self._say(f"    {program()} replay {race.id}")
+        self._say(f"    {program()} par {race.id}")
 
     def _say(self, line: str) -> None:
         if self._away:

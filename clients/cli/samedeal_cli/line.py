@@ -190,6 +190,8 @@ class LineMode:
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race}"
         self._say(f"to look at it: {program()} replay {link}", f"to check it: {program()} verify {link}")
+        if self._connection.view.deal:
+            self._say(f"to see how good it was: {program()} par {link}")
 
     def _news_of_racers(self) -> None:
         known = self._known

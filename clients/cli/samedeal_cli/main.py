@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "verify": ("samedeal_cli.verifying:verify", "Check a replay, move by move."),
     "receipts": ("samedeal_cli.verifying:receipts", "Show what was kept while a race ran."),
     "export": ("samedeal_cli.replays:export", "Write a replay in another form."),
+    "par": ("samedeal_cli.par:par", "Hold results against what the computer makes of the deal."),
     "deal": ("samedeal_cli.replays:deal", "Show the cards that a deal code names."),
     "bot": ("samedeal_cli.bot:bot", "Let a program take a seat."),
     "serve": ("samedeal_cli.serving:serve", "Run a server."),

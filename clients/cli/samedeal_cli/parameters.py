@@ -143,6 +143,19 @@ class GameOrDeal(click.ParamType[tuple[str, str | None]]):
         return meant.game, meant.seed
 
 
+class RaceOrDeal(click.ParamType[Link | Deal]):
+    """A race, or a deal by its code."""
+
+    name = "race or deal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Link | Deal:
+        game, colon, _ = str(value).partition(":")
+        link = re.search(r"/[rw]/", str(value)) or "://" in str(value)
+        if colon and (game in GAMES or not link):
+            return DEAL.convert(value, param, ctx)
+        return RACE.convert(value, param, ctx)
+
+
 class PlayerName(click.ParamType[str]):
     """What a person is called."""
 
@@ -182,7 +195,7 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
 LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
 DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
-GAME, SEED, GAME_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), PublicKey()
+GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
 
 limit_option = click.option(
     "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"
