@@ -20,7 +20,7 @@ from samedeal import messages as m
 from samedeal import seal, wire
 from samedeal.replay import Replay, read
 
-MASTER_KEY = "5a" * 32
+MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
 
 
 class Server:
@@ -32,7 +32,8 @@ class Server:
     def __init__(self, store_url: str | None = None, data_dir: Path | None = None, **settings: str) -> None:
         """Over the store at a URL, or with an embedded one in a directory; settings as in SAMEDEAL_*, lower case."""
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-        self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_RATE": "100000"}
+        self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_SIGNING_KEY": SIGNING_KEY}
+        self._env |= {"SAMEDEAL_RATE": "100000"}
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
         self._env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}

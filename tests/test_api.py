@@ -3,26 +3,31 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 from starlette.types import Message
 
-from finished import finished
+from finished import SECRET, finished
 from noted import Answer, Line, NotedServer, request
 from samedeal import messages as m
 from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import CODES
 from samedeal.log import Seed
-from samedeal.replay import MOST_BYTES, read
-from samedeal.verification import FACTS, verify
+from samedeal.replay import MOST_BYTES, Replay, ReplayLines, read
+from samedeal.signature import public_key
+from samedeal.verification import verify
 from samedeal_server.app import create_app
 from samedeal_server.hall import Hall
 from samedeal_server.settings import Keys, Settings
+from servers import SIGNING_KEY
 
-MSGPACK = "application/vnd.msgpack"
+MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
+FORMS = ("json", "msgpack", "ndjson")
 UNKNOWN = "calm-otter-42"
 
 
@@ -310,14 +315,16 @@ def test_a_race_that_is_not_there_is_not_found(server: NotedServer, path: str, n
 # Replays.
 
 
-async def test_a_replay_is_there_in_both_forms_by_name_and_by_accept(server: NotedServer) -> None:
+async def test_a_replay_is_there_in_every_form_by_name_and_by_accept(server: NotedServer) -> None:
     race, _ = await raced(server)
-    by_name = {form: request(server, "GET", f"/api/v1/replays/{race}.{form}") for form in ("json", "msgpack")}
-    assert by_name["json"].headers["content-type"] == "application/json"
-    assert by_name["msgpack"].headers["content-type"] == MSGPACK
+    by_name = {form: request(server, "GET", f"/api/v1/replays/{race}.{form}") for form in FORMS}
+    assert [by_name[form].headers["content-type"] for form in FORMS] == ["application/json", MSGPACK, NDJSON]
     replay = read(by_name["json"].body)
     assert read(by_name["msgpack"].body) == replay
     assert wire.encode(replay, "json") == by_name["json"].body
+    assert b"".join(replay.lines()) == by_name["ndjson"].body
+    assert tuple(ReplayLines(BytesIO(by_name["ndjson"].body)).entries) == replay.entries
+    assert len({answer.headers["etag"] for answer in by_name.values()}) == len(FORMS)
     assert all(fact.holds for fact in verify(replay))
     for accept, form in ACCEPTS:
         answer = request(server, "GET", f"/api/v1/replays/{race}", Accept=accept)
@@ -328,7 +335,6 @@ async def test_a_replay_is_there_in_both_forms_by_name_and_by_accept(server: Not
         assert answer.headers["etag"] == by_name[form].headers["etag"]
         assert answer.headers["vary"] == "Accept"
     assert request(server, "GET", f"/api/v1/replays/{race}").body == by_name["json"].body
-    assert by_name["json"].headers["etag"] != by_name["msgpack"].headers["etag"]
 
 
 ACCEPTS: list[tuple[str, str | None]] = [
@@ -345,6 +351,10 @@ ACCEPTS: list[tuple[str, str | None]] = [
     (f"{MSGPACK}, application/json", "json"),
     (f"*/*;q=0.1,{MSGPACK} ; q=0.2", "msgpack"),
     ("application/json;q=0, */*", "msgpack"),
+    (NDJSON, "ndjson"),
+    ("application/ndjson;q=0.1", "ndjson"),
+    (f"{NDJSON};q=0.5, application/json;q=0.4", "ndjson"),
+    (f"{NDJSON}, */*", "json"),
     (f"application/json;q=0, {MSGPACK};q=0", None),
     ("application/json;q=0.0", None),
     ("*/*;q=0", None),
@@ -357,7 +367,7 @@ ACCEPTS: list[tuple[str, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize("form", ["json", "msgpack"])
+@pytest.mark.parametrize("form", FORMS)
 async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: NotedServer, form: str) -> None:
     race, _ = await raced(server)
     whole = request(server, "GET", f"/api/v1/replays/{race}.{form}")
@@ -377,7 +387,9 @@ async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: NotedServe
     assert (part.status, part.body) == (200, whole.body)
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html"])
+@pytest.mark.parametrize(
+    "suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"]
+)
 async def test_a_replay_has_no_other_form(server: NotedServer, suffix: str) -> None:
     race, _ = await raced(server)
     assert problem(request(server, "GET", f"/api/v1/replays/{race}{suffix}"), "not-found")
@@ -439,27 +451,78 @@ def test_a_search_from_a_race_that_is_not_listed_is_refused(server: NotedServer,
 # Verification.
 
 
-def test_a_good_replay_is_verified_in_either_form(server: NotedServer) -> None:
+def in_form(replay: Replay, form: str) -> bytes:
+    if form == "ndjson":
+        return b"".join(replay.lines())
+    return wire.encode(replay, "json" if form == "json" else "msgpack")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_good_replay_is_verified_in_every_form(server: NotedServer, form: str) -> None:
     replay = finished("corners")
-    for form in ("json", "msgpack"):
-        answer = request(server, "POST", "/api/v1/verify", wire.encode(replay, "json" if form == "json" else "msgpack"))
+    for kind in (
+        "application/json",
+        "application/octet-stream",
+        NDJSON,
+    ):  # what is sent tells its form, and nothing else
+        answer = request(server, "POST", "/api/v1/verify", in_form(replay, form), Content_Type=kind)
         assert answer.status == 200
-        assert answer.json["ok"] is True
-        assert [fact["name"] for fact in answer.json["facts"]] == list(FACTS)
-        assert all(fact["holds"] for fact in answer.json["facts"])
+        assert answer.json == {
+            "ok": True,
+            "key": replay.signature.key,
+            "known_key": False,
+            "facts": [json.loads(wire.encode(fact, "json")) for fact in verify(replay)],
+        }
 
 
-def test_a_replay_that_was_tampered_with_is_found_out(server: NotedServer) -> None:
-    text = wire.encode(finished("corners"), "json").replace(b'"name":"ada"', b'"name":"eve"')
-    answer = request(server, "POST", "/api/v1/verify", text)
-    assert answer.status == 200
-    assert answer.json["ok"] is False
-    failed = [fact for fact in answer.json["facts"] if not fact["holds"]]
-    assert failed[0] == {"name": "chain", "holds": False, "entry": 1, "note": failed[0]["note"]}
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_signature_can_be_demanded_to_be_by_a_key(server: NotedServer, form: str) -> None:
+    race, _ = await raced(server)
+    body = request(server, "GET", f"/api/v1/replays/{race}.{form}").body
+    ours, other = public_key(bytes.fromhex(SIGNING_KEY)), public_key(SECRET)
+    for query, holds in ((f"key={ours}", True), (f"key={other}&key={ours}", True), (f"key={other}", False), ("", True)):
+        found = request(server, "POST", f"/api/v1/verify?{query}", body).json
+        assert (found["ok"], found["key"], found["known_key"]) == (holds, ours, True)
+        assert [fact["name"] for fact in found["facts"] if not fact["holds"]] == ([] if holds else ["signature"])
+    forged = structs.replace(finished("corners"), signature=read(in_form(await server.replay(race), "json")).signature)
+    found = request(server, "POST", f"/api/v1/verify?key={ours}", in_form(forged, form)).json
+    assert (found["ok"], found["key"], found["known_key"]) == (False, ours, True)
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"hello", b"{}", b"null", b"\xc1", b"[" * 100_000, b'{"a":' * 50_000, b"\x91" * 100_000, b"\0" * 100]
+    "query",
+    [
+        *("key=", "key=00", f"key={'0F' * 32}", f"key={'00' * 33}", f"key={'00' * 32}&key=x", f"key={'0g' * 32}"),
+        *(f"keys={'00' * 32}", f"key={'00' * 32}&colour=red", f"key={'00' * 32}%0a", f"key=%20{'00' * 32}"),
+        "key=--help",
+    ],
+)
+def test_a_demand_for_what_is_no_key_is_refused(server: NotedServer, query: str) -> None:
+    assert problem(
+        request(server, "POST", f"/api/v1/verify?{query}", in_form(finished("corners"), "json")), "bad-request"
+    )
+
+
+def test_a_replay_that_was_tampered_with_is_found_out(server: NotedServer) -> None:
+    for form in ("json", "ndjson"):
+        text = in_form(finished("corners"), form).replace(b'"name":"ada"', b'"name":"eve"')
+        answer = request(server, "POST", "/api/v1/verify", text)
+        assert answer.status == 200
+        assert answer.json["ok"] is False
+        failed = [fact for fact in answer.json["facts"] if not fact["holds"]]
+        assert failed[0] == {"name": "chain", "holds": False, "entry": 1, "note": failed[0]["note"]}
+
+
+HEAD = next(finished("corners").lines())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"hello", b"{}", b"null", b"\xc1", b"[" * 100_000, b'{"a":' * 50_000, b"\x91" * 100_000, b"\0" * 100),
+        *(HEAD, HEAD + HEAD, HEAD + b"[" * 100_000 + b"\n" + HEAD, HEAD + b" " * 100_000, HEAD + b"\n" * 600_000),
+    ],
+    ids=lambda body: body[:8].decode(errors="replace") + f" {len(body)}",
 )
 def test_what_is_no_replay_is_refused(server: NotedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/verify", body), "bad-replay")
@@ -469,6 +532,8 @@ def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: NotedSer
     for length in (MOST_BYTES + 1, 10**18):
         answer = request(server, "POST", "/api/v1/verify", b"", Content_Length=str(length))
         assert problem(answer, "too-large", str(MOST_BYTES))
+    answer = request(server, "POST", "/api/v1/verify", _chunks(MOST_BYTES + 1), Transfer_Encoding="chunked")
+    assert problem(answer, "too-large", str(MOST_BYTES))
 
 
 # Everything else.
@@ -521,6 +586,7 @@ READABLE = [
     "/api/v1/games/corners",
     "/api/v1/races",
     "/api/v1/replays",
+    "/.well-known/samedeal",
 ]
 
 

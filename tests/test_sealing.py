@@ -36,14 +36,16 @@ from samedeal.log import Header, entry_bytes
 from samedeal.par import par
 from samedeal.race import Standing
 from samedeal.replay import Replay
+from samedeal.signature import public_key
 from samedeal.verification import verify
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
-from servers import MASTER_KEY
+from servers import MASTER_KEY, SIGNING_KEY
 from timed import TimedServer
 
-KEY = bytes.fromhex(MASTER_KEY)
+KEY, PRIVATE_KEY = bytes.fromhex(MASTER_KEY), bytes.fromhex(SIGNING_KEY)
 CARD = re.compile(r"(?<![0-9A-Za-z])[A2-9TJQK][SHCD](?![0-9A-Za-z])")
+REPLAY_FORMS = ("json", "msgpack", "ndjson")
 RACERS = ("ada", "bo", "cy")
 """Who races; cy stops at once and looks on from then."""
 
@@ -145,7 +147,7 @@ class Scene:
 
     def forbidden(self, viewer: str | None = None) -> list[bytes]:
         """What a viewer must not find in any form: None is everybody who has neither token nor nonce."""
-        hidden = [self.secret, KEY]
+        hidden = [self.secret, KEY, PRIVATE_KEY]
         hidden += [nonce for name, nonce in self.nonces.items() if name != viewer]
         texts = [token for name, token in self.tokens.items() if name != viewer]
         if self.sealed:
@@ -373,6 +375,20 @@ async def test_what_must_not_be_found_would_be(server: NotedServer) -> None:
     assert cards(["AS", "the TD-", {"2C": 1}, ["XAS", "ASK", "as", "1S"]]) == {"AS", "TD", "2C"}
 
 
+async def test_no_private_key_is_in_what_comes_after_the_race(server: NotedServer) -> None:
+    async with scene(server, "corners") as race:
+        await finish(race)
+        replays = [request(server, "GET", f"/api/v1/replays/{race.race}.{form}").body for form in REPLAY_FORMS]
+        answers = [*replays, *(request(server, "POST", "/api/v1/verify", body).body for body in replays)]
+        answers += [request(server, "GET", path).body for path in ("/.well-known/samedeal", f"/r/{race.race}")]
+        for line in race.lines.values():
+            await line.ask("watch", race=race.race)
+            answers += line.packets
+    public = public_key(PRIVATE_KEY).encode()
+    assert all(public in answer for answer in answers[: 2 * len(replays) + 1]), "there would have been nothing to find"
+    assert [found(answer, [*forms(KEY), *forms(PRIVATE_KEY)]) for answer in answers] == [[]] * len(answers)
+
+
 async def test_onlookers_of_a_race_shown_after_learn_nothing_before(server: NotedServer) -> None:
     async with scene(server, "corners", spectators="after") as race:
         await play(race, 10)
@@ -525,6 +541,7 @@ HEADERS: list[dict[str, str]] = [
     {"Accept": "*/*"},
     {"Accept": "application/json"},
     {"Accept": "application/vnd.msgpack"},
+    {"Accept": "application/x-ndjson"},
     {"Accept": "text/html;q=0.1, application/msgpack;q=0.2"},
     {"Range": "bytes=0-100"},
     {"If_None_Match": "*"},
@@ -556,7 +573,7 @@ async def test_no_replay_is_to_be_had_before_the_end(server: NotedServer) -> Non
                 assert clean(answer, race)
                 assert answer.status in (403, 404, 406, 307), name
         for method in ("HEAD", "POST", "PUT", "OPTIONS", "PROPFIND"):
-            for suffix in ("", ".json", ".msgpack"):
+            for suffix in ("", *(f".{form}" for form in REPLAY_FORMS)):
                 answer = request(server, method, f"/api/v1/replays/{race.race}{suffix}")
                 assert clean(answer, race)
                 assert answer.status in (403, 405)
@@ -586,6 +603,7 @@ def everywhere(race: Scene) -> dict[str, list[str]]:
         "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race}"],
         "/api/v1/replays/{name}": [race.race, code],
         "/api/v1/verify": [""],
+        "/.well-known/samedeal": ["", f"?race={race.race}"],
         "/healthz": ["", f"?race={race.race}"],
         "/readyz": [""],
         "/problems/{code}": ["internal", race.race],
@@ -900,7 +918,7 @@ async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
 ) -> None:
     async with scene(server, "corners") as race:
         await play(race, 5)
-        secrets = [form for raw in (race.secret, KEY) for form in forms(raw)]
+        secrets = [form for raw in (race.secret, KEY, PRIVATE_KEY) for form in forms(raw)]
         secrets += forms(bytes.fromhex(race.seed.partition(".")[0]))
         secrets += [race.seed.encode(), *(token.encode() for token in race.tokens.values())]
         for place in (stored, written):
@@ -912,7 +930,7 @@ async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
         for place in (stored, written):
             data = place(store_url)
             assert race.secret.hex().encode() in data, "the test would have found nothing"
-            never = [*forms(KEY), *(token.encode() for token in race.tokens.values())]
+            never = [*forms(KEY), *forms(PRIVATE_KEY), *(token.encode() for token in race.tokens.values())]
             assert found(data, never) == []
 
 

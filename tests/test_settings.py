@@ -121,6 +121,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: str, right
     ("variable", "value"),
     [
         ("SAMEDEAL_MASTER_KEY", "hush"),
+        ("SAMEDEAL_SIGNING_KEY", "hush"),
         ("SAMEDEAL_MASTER_KEY", KEY + "hush"),
         ("REDIS_URL", "http://ada:hush@store"),
         ("REDIS_URL", "ada:hush@store"),

@@ -1,10 +1,11 @@
-"""The HTTP interface: games, races, daily deals, par, replays and verification, with problems as RFC 9457 has."""
+"""The HTTP interface: games, races, daily deals, par, replays, verification, with problems as RFC 9457 has them."""
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
-from typing import Annotated, Any, TypeVar
+from tempfile import TemporaryFile
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -17,26 +18,34 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import CODES, Malformed, Refused
 from samedeal.friendly import usual_filter
 from samedeal.game import Game
-from samedeal.log import Options, SeatNumber, Seed
+from samedeal.log import Hex32, Options, SeatNumber, Seed
 from samedeal.par import Par
 from samedeal.race import Stage
-from samedeal.replay import MOST_BYTES, read
-from samedeal.verification import verify
-from samedeal.wire import Form
+from samedeal.replay import MOST_BYTES, Replay
 from samedeal_server.archive import Search
 from samedeal_server.daily import Dailies, day_of
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.pars import Doing, Pars
 from samedeal_server.settings import Settings
+from samedeal_server.verifier import verified
+from samedeal_server.well_known import PATH, well_known
 
 T = TypeVar("T")
 F = TypeVar("F", bound=str)
-MEDIA = {"json": "application/json", "msgpack": "application/vnd.msgpack", "svg": "image/svg+xml"}
+Form = Literal["json", "msgpack", "ndjson"]
+"""How a replay is written."""
+MEDIA = {
+    "json": "application/json",
+    "msgpack": "application/vnd.msgpack",
+    "ndjson": "application/x-ndjson",
+    "svg": "image/svg+xml",
+}
 ACCEPTED: dict[Form, tuple[str, ...]] = {
     "json": ("application/json",),
     "msgpack": ("application/vnd.msgpack", "application/msgpack", "application/x-msgpack"),
+    "ndjson": ("application/x-ndjson", "application/ndjson"),
 }
-"""What the media types are called by those who ask for them; JSON comes first where either will do."""
+"""What the media types are called by those who ask for them; JSON comes first where any will do."""
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 UPLOAD_S = 20
@@ -86,13 +95,20 @@ class DealCode(Struct, frozen=True):
     seed: Seed
 
 
+class Demand(Struct, frozen=True, forbid_unknown_fields=True):
+    """What POST /verify asks of a replay beyond being true."""
+
+    key: tuple[Hex32, ...] = ()
+    """The public keys one of which the signature has to be made with."""
+
+
 class Api:
     """The routes, over a hall."""
 
     def __init__(self, hall: Hall, dailies: Dailies, pars: Pars, settings: Settings, ready: Any) -> None:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
         self._hall, self._dailies, self._pars, self._settings, self._ready = hall, dailies, pars, settings, ready
-        self._verifying = asyncio.Lock()
+        self._verifying, self._converting = asyncio.Lock(), asyncio.Lock()
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -110,6 +126,7 @@ class Api:
             Route(f"{v1}/replays", self.replays),
             Route(f"{v1}/replays/{{name}}", self.replay),
             Route(f"{v1}/verify", self.verify, methods=["POST"]),
+            Route(PATH, self.known),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/problems/{code}", self.problem),
@@ -173,7 +190,7 @@ class Api:
         if not NUMBER.fullmatch(number):
             raise Refused("not-found", "The plays of the computer are numbered from 0 on.")
         play = await self._pars.play(*_deal(request), int(number))
-        return Response(wire.encode(play, form), media_type=MEDIA[form], headers={"Vary": "Accept"})
+        return Response(_written(play, form), media_type=MEDIA[form], headers={"Vary": "Accept"})
 
     async def race_par(self, request: Request) -> Response:
         kinds = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
@@ -224,20 +241,34 @@ class Api:
         headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
         if _has(request, tag):
             return Response(status_code=304, headers=headers)
-        data = text if form == "json" else await asyncio.to_thread(lambda: wire.encode(read(text), "msgpack"))
+        data = text
+        if form != "json":
+            async with self._converting:  # one at a time: a long one takes much memory
+                replay = await asyncio.to_thread(wire.decode, text, "json", Replay)
+                data = await asyncio.to_thread(_written, replay, form)
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     async def verify(self, request: Request) -> Response:
+        query = request.query_params
+        demand = _checked({name: query.getlist(name) for name in query}, Demand)
+        known = {key.key for key in await self._hall.archive.keys()}
         if self._verifying.locked():
             raise Refused("too-many", "A replay is being verified; one at a time, please.")
         async with self._verifying:
-            try:
-                async with asyncio.timeout(UPLOAD_S):
-                    data = await _body(request, MOST_BYTES)
-            except TimeoutError:
-                raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
-            facts = await asyncio.to_thread(lambda: verify(read(data)))
-        return _json({"ok": all(fact.holds for fact in facts), "facts": facts})
+            with TemporaryFile() as file:
+                try:
+                    async with asyncio.timeout(UPLOAD_S):
+                        async for chunk in _chunks(request, MOST_BYTES):
+                            file.write(chunk)
+                except TimeoutError:
+                    raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
+                file.flush()
+                found = await verified(file, demand.key)
+        ok = all(fact.holds for fact in found.facts)
+        return _json({"ok": ok, "key": found.key, "known_key": found.key in known, "facts": found.facts})
+
+    async def known(self, request: Request) -> Response:
+        return _json(well_known(self._settings, await self._hall.archive.keys(), self._hall.clock.now()))
 
     async def healthz(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -340,13 +371,16 @@ def _form(request: Request) -> tuple[str, Form]:
     """The race that a replay's name asks for, and the form: by suffix, else by Accept."""
     name: str = request.path_params["name"]
     race, dot, suffix = name.partition(".")
-    if suffix == "json":
-        return race, "json"
-    if suffix == "msgpack":
-        return race, "msgpack"
+    for form in ACCEPTED:
+        if suffix == form:
+            return race, form
     if dot:
-        raise Refused("not-found", "Replays are there as .json and .msgpack.")
+        raise Refused("not-found", "Replays are there as .json, .msgpack and .ndjson.")
     return race, _liked(request, ACCEPTED)
+
+
+def _written(replay: Replay, form: Form) -> bytes:
+    return b"".join(replay.lines()) if form == "ndjson" else wire.encode(replay, form)
 
 
 def _liked(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
@@ -378,15 +412,20 @@ def _has(request: Request, tag: str) -> bool:
 
 
 async def _body(request: Request, most: int) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(request, most)])
+
+
+async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body, piece by piece. Raises Refused("too-large") as soon as it is."""
     stated = request.headers.get("content-length", "")
+    length = 0
     if stated.isdecimal() and float(stated) > most:
         raise Refused("too-large", f"The body has at most {most} bytes.")
-    body = bytearray()
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
+        length += len(chunk)
+        if length > most:
             raise Refused("too-large", f"The body has at most {most} bytes.")
-    return bytes(body)
+        yield chunk
 
 
 def _converted(data: bytes, kind: type[T]) -> T:

@@ -1,4 +1,4 @@
-"""The archive: finished races as replays, by id, game, player, deal and time; and which live races are due when."""
+"""The archive: finished races as replays, how they are found and what checks them; and which live races are due."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,9 +13,10 @@ from samedeal.errors import Refused
 from samedeal.log import Entry, Header
 from samedeal.race import Race, Standing
 from samedeal.replay import Replay, read
+from samedeal.signature import public_key
 from samedeal_server.store import Store, Word
 
-DUE, LISTED, ENDED = "races:due", "races:listed", "replays"
+DUE, LISTED, ENDED, KEYS = "races:due", "races:listed", "replays", "replays:keys"
 RACED_S = 2 * 86_400
 """How long it is noted that an open deal is raced: longer than any race waits and runs, if nobody takes it back."""
 
@@ -62,14 +63,37 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
     """Only races that stand behind this one in the list: the `next` of the page before."""
 
 
+class PublicKey(Struct, frozen=True):
+    """A key by which everybody can check a signature of this service."""
+
+    key: str
+    """In hexadecimal."""
+    since: int
+    """When a server first began with it, in milliseconds since 1970-01-01 UTC."""
+    current: bool
+    """Whether this process signs with it."""
+
+
 class Archive:
     """Lists and replays in the store, each written so that writing it again changes nothing."""
 
     def __init__(self, store: Store, signing_key: bytes, replay_days: int | None = None) -> None:
         """`signing_key` is private, 32 bytes."""
         self._store = store
-        self._signing_key = signing_key
+        self._signing_key, self._public_key = signing_key, public_key(signing_key)
         self._expiry: tuple[Word, ...] = () if replay_days is None else ("EX", replay_days * 86_400)
+
+    # The keys of signatures.
+
+    async def publish_key(self, now: int) -> None:
+        """Notes what this process signs with, before it signs anything, and since when if that is new."""
+        await self._store.insist("HSETNX", KEYS, self._public_key, now)
+
+    async def keys(self) -> list[PublicKey]:
+        """Every key that a process over this store has begun with, the newest first."""
+        noted: dict[bytes, bytes] = await self._store.ask("HGETALL", KEYS)
+        keys = (PublicKey(key.decode(), int(since), key.decode() == self._public_key) for key, since in noted.items())
+        return sorted(keys, key=lambda key: key.since, reverse=True)
 
     # Live races.
 
@@ -108,7 +132,7 @@ class Archive:
         id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries), self._signing_key), "json")
         ended = Ended(id_, race.header.game, race.deal, race.at, race.standings(), race.reveals_at)
         for key, text in ((_replay(id_), replay), (_ended(id_), wire.encode(ended, "json"))):
-            await self._store.insist("SET", key, text, *self._expiry)
+            await self._store.insist("SET", key, text, "NX", *self._expiry)  # another process may have another key
         if race.header.seed is not None:
             await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
         if race.header.daily and race.stage == "over":

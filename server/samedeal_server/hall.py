@@ -50,6 +50,7 @@ class Hall:
     async def start(self) -> None:
         """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
         await self.clock.measure()
+        await self.archive.publish_key(self.clock.now())
         duties = (self._follow, self._sweep, self._tell_time)
         self._tasks = [asyncio.get_running_loop().create_task(duty()) for duty in duties]
 

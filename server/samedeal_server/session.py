@@ -28,6 +28,7 @@ from samedeal_server.guests import Guest, Guests
 from samedeal_server.hall import Hall
 from samedeal_server.room import Room
 from samedeal_server.settings import Settings
+from samedeal_server.well_known import PROGRAM
 
 logger = logging.getLogger(__name__)
 
@@ -186,7 +187,7 @@ class Session:
             raise Refused("bad-message", "Hello says a name or a token.")
         self._guest = guest
         logger.debug("%s says hello with %r", guest.player, hello.client)
-        return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server="samedeal/1")
+        return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server=PROGRAM)
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
         room = await self._hall.room(join.race)
