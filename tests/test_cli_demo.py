@@ -214,25 +214,45 @@ def address(environment: dict[str, str]) -> Iterator[str]:
         process.wait(20)
 
 
-def test_the_examples_race_against_each_other(address: str, environment: dict[str, str]) -> None:
-    under = [f"{sys.executable} {EXAMPLES / 'random_bot.py'}", EXAMPLES / "random_bot.sh"]
-    races = [opened(address, slug) for slug in ("kings-in-the-corners", "the-edge")]
-    bots = [
-        *(
-            started(environment, *SAMEDEAL, "bot", races[0], "--as", name, "--exec", command)
-            for name, command in zip(("py", "sh"), under, strict=True)
-        ),
-        started(environment, *SAMEDEAL, "bot", races[1], "--speed", 100),
-        started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, races[1]),
-    ]
+EXAMPLE_BOTS = [
+    pytest.param(f"{sys.executable} {EXAMPLES / 'random_bot.py'}", id="python"),
+    pytest.param(EXAMPLES / "random_bot.sh", id="shell"),
+    pytest.param(
+        f"node {EXAMPLES / 'random_bot.mjs'}",
+        id="javascript",
+        marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+    ),
+]
+
+
+@pytest.mark.parametrize("command", EXAMPLE_BOTS)
+def test_every_example_plays_a_race_to_its_end(command: str, address: str, environment: dict[str, str]) -> None:
+    race = opened(address, "kings-in-the-corners")
+    assert_raced(
+        environment,
+        race,
+        started(environment, *SAMEDEAL, "bot", race, "--as", "example", "--exec", command),
+        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+    )
+
+
+def test_the_example_on_the_socket_plays_a_race_to_its_end(address: str, environment: dict[str, str]) -> None:
+    race = opened(address, "the-edge")
+    assert_raced(
+        environment,
+        race,
+        started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, race),
+        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+    )
+
+
+def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
     for bot in bots:
         out, err = bot.communicate(timeout=60)
         assert bot.returncode == 0, out + err
-    for race in races:
-        result = run(environment, "export", race)
-        replay = read(result.stdout.encode())
-        assert all(fact.holds for fact in verify(replay))
-        assert all(standing.bot and standing.home for standing in replay.standings)
+    replay = read(run(environment, "export", race).stdout.encode())
+    assert all(fact.holds for fact in verify(replay))
+    assert all(standing.bot and standing.home for standing in replay.standings)
 
 
 def test_the_program_of_the_readme_plays_a_race_to_its_end(

@@ -16,18 +16,21 @@ from samedeal.errors import Refused
 from samedeal.messages import Board
 from samedeal.race import RESTART, Standing
 from samedeal_cli import guests
-from samedeal_cli.connection import Connection
+from samedeal_cli.connection import PASSING, Connection
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.nonces import Nonces
 from samedeal_cli.parameters import NAME, RACE, Link
 from samedeal_cli.settings import Settings, examples, state_dir
 from samedeal_cli.words import told_apart
 
+READY: Final = "ready"
 RESIGN: Final = "resign"
 STOCK_WORDS: Final = frozenset({"draw", "deal", "redeal"})
 """Moves that name no place: they can wait until nothing else can be done."""
 PAUSE_S: Final = 2.0
 """How long a built-in player thinks at speed 1."""
+AGAIN_S: Final = 1.0
+"""How long to wait before asking again for what the server could not do just now."""
 MOST_REFUSALS: Final = 20
 """So many refusals one after another end a program's race."""
 _ENDED: Final = ("race-over", "not-playing")
@@ -191,7 +194,7 @@ async def play(
     if connection.view.stage == "open":
         await _until(connection, ready_when)
         with suppress(Refused):
-            await connection.ready()
+            await _granted(connection, READY)
     await _until(connection, lambda: connection.view.stage not in ("open", "countdown"))
     refusals = 0
     while _playing(connection):
@@ -200,7 +203,7 @@ async def play(
         if chosen is None:
             break
         try:
-            await (connection.resign() if chosen == RESIGN else connection.move(chosen))
+            await _granted(connection, chosen)
             refusals = 0
         except Refused as refused:
             refusals += 1
@@ -209,9 +212,25 @@ async def play(
             await player.refused(Refusal(refused.code, refused.text))
             if refusals >= MOST_REFUSALS:
                 with suppress(Refused):
-                    await connection.resign()
+                    await _granted(connection, RESIGN)
     await _until(connection, lambda: connection.over)
     await player.over(connection.standings)
+
+
+async def _granted(connection: Connection, wish: str) -> None:
+    """What a player wishes, however often the server cannot do it just now. Raises Refused for any other reason."""
+    asks = {READY: connection.ready, RESIGN: connection.resign}
+    ply = connection.view.board.ply if connection.view.board else 0
+    while True:
+        try:
+            await (asks[wish]() if wish in asks else connection.move(wish))
+            return
+        except Refused as refused:
+            if refused.code not in PASSING:
+                raise
+        await asyncio.sleep(AGAIN_S)
+        if connection.view.board and connection.view.board.ply != ply:
+            return  # it was done, and only the answer was not sure
 
 
 async def _chosen(connection: Connection, player: Player) -> str | None:

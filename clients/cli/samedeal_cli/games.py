@@ -20,6 +20,7 @@ WIDEST: Final = 100
 """How wide a text gets at most."""
 ROW: Final = 74
 """How wide a terminal has to be for a row of a list; on a narrower one each item gets a line."""
+OLDER: Final = "this program is older than that game, and does not know its rules"
 ALWAYS: Final = (
     "In every game: undo takes back the last move, never one that turned up a card; restart begins the same deal again."
 )
@@ -49,6 +50,14 @@ def games(settings: Settings) -> None:
 @click.pass_obj
 def rules(settings: Settings, game: str) -> None:
     """Print the rules of a game, its table and how its moves are written."""
+    if game not in GAMES:
+        served = Api(settings.address).game(game)
+        settings.say(f"samedeal: {OLDER}")
+        if settings.json:
+            click.echo(msgspec.json.encode(served))
+        else:
+            click.echo("\n".join((f"{served.title} ({served.rules})", "", *_table(served))))
+        return
     if settings.json:
         meant = GAMES[game]
         told = {"text": "\n\n".join(_paragraphs(meant)), "moves": [_notation(meant), ALWAYS]}
@@ -63,11 +72,16 @@ def rules_lines(slug: str, width: int) -> Iterator[str]:
     game, width = GAMES[slug], max(20, min(width, WIDEST))
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
-    yield from ("The table:", "")
-    yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
-    yield from ("", *wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
+    yield from _table(_info(game))
+    yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
     lasts = f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(_info(game))}."
     yield from wrap(lasts, width)
+
+
+def _table(game: GameInfo) -> Iterator[str]:
+    yield from ("The table:", "")
+    yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
+    yield ""
 
 
 def print_item(row: str, head: str, *facts: str) -> None:

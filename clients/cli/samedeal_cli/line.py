@@ -15,7 +15,7 @@ from samedeal.messages import Board, Progress, View
 from samedeal.race import Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
-from samedeal_cli.games import rules_lines
+from samedeal_cli.games import OLDER, rules_lines
 from samedeal_cli.happenings import happenings
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
 from samedeal_cli.settings import program
@@ -253,6 +253,8 @@ class LineMode:
                 self._say(*self._help())
             case "rules" if self._game.slug in GAMES:
                 self._say(*rules_lines(self._game.slug, self._width))
+            case "rules":
+                self._say(OLDER)
             case "board":
                 self._show_board(asked=True)
             case "legal":

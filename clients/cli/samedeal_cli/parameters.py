@@ -13,6 +13,7 @@ from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Failure
+from samedeal_cli.settings import Settings
 
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
@@ -101,7 +102,7 @@ class DealCode(click.ParamType[Deal]):
 
 
 class GameName(click.ParamType[str]):
-    """One of the games."""
+    """One of the games, of this program or of the server."""
 
     name = "game"
 
@@ -109,9 +110,24 @@ class GameName(click.ParamType[str]):
         return [CompletionItem(slug) for slug in GAMES if slug.startswith(incomplete)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in GAMES:
-            self.fail(f"{value!r} is no game; the games are {', '.join(GAMES)}.", param, ctx)
+        if value in GAMES:
+            return str(value)
+        served = _served_games(ctx.obj) if ctx and re.fullmatch(r"[a-z0-9-]{1,64}", str(value)) else ()
+        if value not in served:
+            self.fail(f"{value!r} is no game; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx)
         return str(value)
+
+
+def _served_games(settings: Any) -> tuple[str, ...]:
+    """The games of the server in use, which may be newer than this program; none if it cannot be asked."""
+    from samedeal_cli.api import Api
+
+    if not isinstance(settings, Settings):
+        return ()
+    try:
+        return tuple(game.slug for game in Api(settings.address).games())
+    except Failure:
+        return ()
 
 
 class Seed(click.ParamType[str]):

@@ -19,6 +19,7 @@ from samedeal.race import RESTART, Race, Run
 from samedeal.replay import Replay
 from samedeal_cli import screen, transcript
 from samedeal_cli.failure import Misused, Unverified
+from samedeal_cli.games import OLDER
 from samedeal_cli.parameters import DEAL, DURATION, Deal, Number
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.sources import whole
@@ -137,6 +138,8 @@ def deal(settings: Settings, code: Deal) -> None:
 
     CODE names the deal: a game and a seed. What lies face down stays so.
     """
+    if code.game not in GAMES:
+        raise Misused(f"{code.game}: {OLDER}")
     game = GAMES[code.game].from_seed(code.seed)
     name = f"{code.game}:{code.seed}"
     if settings.json:

@@ -120,7 +120,8 @@ def examples(*lines: str) -> str:
 def global_options() -> list[click.Option]:
     """The options that every command takes, before or after its name."""
     options = [
-        click.Option(["--server"], metavar="URL", help="The server to talk to.  [env: SAMEDEAL_SERVER]"),
+        # Heard first, as it says who knows the rest.
+        click.Option(["--server"], metavar="URL", is_eager=True, help="The server to talk to.  [env: SAMEDEAL_SERVER]"),
         click.Option(["--json"], is_flag=True, default=None, help="Write JSON, for programs."),
         click.Option(["--ascii/--no-ascii"], default=None, help="Write nothing but ASCII."),
         click.Option(["--color"], type=click.Choice(get_args(Color)), help="Colour the cards.  [default: auto]"),
