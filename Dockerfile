@@ -4,13 +4,13 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients
-RUN pip wheel --no-cache-dir --wheel-dir /wheels -c constraints.txt '.[server,fast]'
+RUN pip wheel --no-cache-dir --wheel-dir /wheels -c constraints.txt '.[server,tui,fast]'
 
 FROM python:3.11-slim
 RUN useradd --system --uid 10001 --no-create-home samedeal \
     && install -d -o samedeal -g samedeal -m 700 /data
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir --no-index --find-links /wheels 'samedeal[server,fast]' \
+RUN pip install --no-cache-dir --no-index --find-links /wheels 'samedeal[server,tui,fast]' \
     && rm -rf /wheels
 
 ENV PYTHONUNBUFFERED=1 SAMEDEAL_HOST=0.0.0.0 SAMEDEAL_PORT=8640 SAMEDEAL_DATA_DIR=/data

@@ -11,25 +11,25 @@ BIN := .venv/bin
 
 .PHONY: demo test lint format clean
 
-demo: .venv/has-server,fast
+demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
-test: .venv/has-server,fast,dev
+test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 $(ARGS)
 
-lint: .venv/has-server,fast,dev
+lint: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: .venv/has-server,fast,dev
+format: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
-# The extras of pyproject.toml that are installed, such as .venv/has-server,fast
+# The extras of pyproject.toml that are installed, such as .venv/has-server,tui,fast
 .venv/has-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@'

@@ -26,8 +26,9 @@ from samedeal.errors import IllegalMove
 from samedeal.race import Stage, Standing
 from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection
-from samedeal_cli.line import Boards, LineMode
+from samedeal_cli.line import LineMode
 from samedeal_cli.main import main
+from samedeal_cli.mode import Boards
 from samedeal_cli.words import spoken
 from servers import Server
 
@@ -472,7 +473,7 @@ def at_a_terminal(environment: dict[str, str], *args: str) -> Iterator[tuple["su
     """The program at a pseudo-terminal, and our end of it."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args],
+        [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"],
         env=environment,
         stdin=theirs,
         stdout=theirs,

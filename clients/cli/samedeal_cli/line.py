@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import aclosing
 from itertools import zip_longest
 from textwrap import wrap
-from typing import Final, Literal
+from typing import Final
 
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
@@ -17,12 +17,11 @@ from samedeal_cli.api import GameInfo
 from samedeal_cli.connection import Connection, Lost, News, Restored
 from samedeal_cli.games import OLDER, rules_lines
 from samedeal_cli.happenings import happenings
-from samedeal_cli.screen import board_lines, card_text, cells, standings_lines
+from samedeal_cli.mode import Boards
+from samedeal_cli.screen import board_lines, card_text, cells, standings_lines, with_cards
 from samedeal_cli.settings import program
 from samedeal_cli.typed import PROMPT, Editor, typed_lines
 from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
-
-Boards = Literal["picture", "words", "none"]
 
 HELP: Final = {
     "undo": "take a move back",
@@ -333,7 +332,7 @@ class LineMode:
         try:
             return await request
         except Refused as refused:
-            self._say(f"no: {_CARD.sub(lambda found: self._card(found[0]), refused.text)}")
+            self._say(f"no: {with_cards(refused.text, self._card)}")
             return None
 
     def _stand(self, board: Board) -> str:

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Final, NoReturn
 
@@ -143,6 +143,8 @@ def _explained(error: Exception) -> Failure:
 
 def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
     if asked and not context.resilient_parsing:
+        from importlib import metadata  # takes a while
+
         click.echo(f"samedeal {metadata.version('samedeal')}")
         context.exit()
 

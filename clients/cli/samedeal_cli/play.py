@@ -1,19 +1,13 @@
 """Playing: the commands ``join``, ``watch`` and ``solo``."""
 
-import asyncio
 import shutil
 import sys
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from samedeal import wire
-from samedeal.messages import FromServer, Welcome
-from samedeal_cli import guests
-from samedeal_cli.api import Api
-from samedeal_cli.connection import Connection
-from samedeal_cli.line import Boards, LineMode
-from samedeal_cli.nonces import Nonces
+from samedeal_cli.failure import INTERRUPTED
+from samedeal_cli.mode import Boards, Mode, chosen, here, mode_option
 from samedeal_cli.parameters import (
     GAME_OR_DEAL,
     NAME,
@@ -24,7 +18,12 @@ from samedeal_cli.parameters import (
     undo_option,
     variant_option,
 )
-from samedeal_cli.settings import Settings, examples, state_dir
+from samedeal_cli.settings import Settings, examples, program
+
+# The full screen shows its first frame before any of this is loaded.
+if TYPE_CHECKING:
+    from samedeal.messages import FromServer
+    from samedeal_cli.scene import Scene
 
 as_option = click.option(
     "--as",
@@ -37,7 +36,7 @@ board_option = click.option(
     "--board",
     "boards",
     type=click.Choice(get_args(Boards)),
-    help="How to show the table.  [default: picture on a terminal, otherwise words]",
+    help="How to show the table, line by line.  [default: picture on a terminal, otherwise words]",
 )
 
 
@@ -51,10 +50,14 @@ board_option = click.option(
 @as_option
 @click.option("--ready/--no-ready", default=None, help="Be ready at once, or not yet.  [default: you are asked]")
 @board_option
+@mode_option
 @click.pass_obj
-def join(settings: Settings, race: Link, name: str | None, ready: bool | None, boards: Boards | None) -> None:
+def join(
+    settings: Settings, race: Link, name: str | None, ready: bool | None, boards: Boards | None, mode: Mode | None
+) -> int:
     """Take a seat in a race, by its link or its id, and play. Whoever has a seat comes back to it."""
-    play(settings, race.server or settings.address, race.race, name=name, ready=ready, boards=boards)
+    server = race.server or settings.address
+    return play(settings, server, race.race, name=name, ready=ready, boards=boards, mode=mode)
 
 
 @click.command(
@@ -63,10 +66,12 @@ def join(settings: Settings, race: Link, name: str | None, ready: bool | None, b
 @click.argument("race", type=RACE)
 @as_option
 @board_option
+@mode_option
 @click.pass_obj
-def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None) -> None:
+def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None, mode: Mode | None) -> int:
     """Look on at a race until it is over."""
-    play(settings, race.server or settings.address, race.race, name=name, boards=boards, watching=True)
+    server = race.server or settings.address
+    return play(settings, server, race.race, name=name, boards=boards, watching=True, mode=mode)
 
 
 @click.command(epilog=examples("samedeal solo corners", "samedeal solo corners:42 --limit 30m"))
@@ -76,6 +81,7 @@ def watch(settings: Settings, race: Link, name: str | None, boards: Boards | Non
 @variant_option
 @as_option
 @board_option
+@mode_option
 @click.pass_obj
 def solo(
     settings: Settings,
@@ -85,15 +91,18 @@ def solo(
     variants: tuple[tuple[str, str | bool], ...],
     name: str | None,
     boards: Boards | None,
-) -> None:
+    mode: Mode | None,
+) -> int:
     """Play alone against the clock: a sealed deal of a game, or the deal that a code names."""
+    from samedeal_cli.api import Api
+
     game, seed = what
     options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
     wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if seed is not None:
         wish["seed"] = seed
     opened = Api(settings.address).open_race(wish)
-    play(settings, settings.address, opened.race, name=name, ready=True, boards=boards)
+    return play(settings, settings.address, opened.race, name=name, ready=True, boards=boards, mode=mode)
 
 
 def play(
@@ -105,12 +114,90 @@ def play(
     ready: bool | None = None,
     boards: Boards | None = None,
     watching: bool = False,
-) -> None:
-    """Play or look on in line mode until it is enough."""
-    asyncio.run(_play(settings, server, race, name, ready, boards, watching))
+    mode: Mode | None = None,
+    link: str | None = None,
+) -> int:
+    """Play or look on until it is enough; answers with the exit code. `link` is the race's, if it has been printed."""
+    used, why = chosen("line" if boards and mode is None else mode, settings, here())
+    if why:
+        settings.say(f"samedeal: {why}")
+    if used == "tui":
+        return _on_the_screen(settings, server, race, name, ready, watching, link)
+    import asyncio
+
+    asyncio.run(_line_by_line(settings, server, race, name, ready, boards, watching))
+    return 0
 
 
-async def _play(
+# On the full screen.
+
+
+def _on_the_screen(
+    settings: Settings, server: str, race: str, name: str | None, ready: bool | None, watching: bool, link: str | None
+) -> int:
+    from samedeal_cli.curtain import curtain
+    from samedeal_cli.pages import page
+    from samedeal_cli.scene import Scene
+    from samedeal_cli.themes import look
+
+    if link is None:
+        # It stays above the screen: a terminal that gives the mouse away lets nobody select what it shows.
+        settings.say(f"{server}/r/{race}")
+    size = shutil.get_terminal_size()
+    scene = Scene(
+        race,
+        server.partition("://")[2],
+        link or f"{server}/r/{race}",
+        watching=watching,
+        width=size.columns,
+        height=size.lines,
+        theme=settings.theme,
+        suits=settings.suits,
+        cards=settings.cards,
+        auto_drop=settings.auto_drop,
+        ascii=settings.plain,
+    )
+    shown = look(scene.theme, scene.suits, colored=settings.colored)
+    with curtain(page(scene, scene.width, scene.height), shown):
+        from samedeal_cli.api import Api
+        from samedeal_cli.entrance import connection
+        from samedeal_cli.fullscreen import FullScreen
+
+        screen = FullScreen(
+            scene,
+            lambda race: connection(settings, server, race, name, watching=watching and race == scene.race),
+            Api(server),
+            colored=settings.colored,
+            ready=bool(ready),
+        )
+        screen.run(mouse=settings.mouse)
+    return _part(settings, screen.scene, name, screen.failure, interrupted=screen.interrupted)
+
+
+def _part(
+    settings: Settings, scene: "Scene", name: str | None, failure: click.ClickException | None, *, interrupted: bool
+) -> int:
+    """What stays on the terminal when the screen is gone: the result, or how to come back."""
+    from samedeal_cli.screen import standings_lines
+
+    if scene.stage == "over":
+        for line in standings_lines(scene.standings, seat=scene.seat, ascii=settings.plain):
+            click.echo(line)
+        settings.say(f"to look at it: {program()} replay {scene.link}")
+    elif scene.stage not in ("entering", "cancelled"):
+        settings.say(scene.link)
+        if scene.seat is not None and not scene.done:
+            back = f" --as {name}" if name else ""
+            settings.say(f"your seat is kept: {program()} join {scene.link}{back} goes on")
+    if failure:
+        raise failure
+    return INTERRUPTED if interrupted else 0
+
+
+# Line by line.
+
+
+async def _line_by_line(
     settings: Settings,
     server: str,
     race: str,
@@ -119,23 +206,18 @@ async def _play(
     boards: Boards | None,
     watching: bool,
 ) -> None:
-    who = guests.who(server, name, unnamed=settings.name)
-    interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
+    import asyncio
 
-    async with Connection(
-        server,
-        race,
-        name=who.name,
-        token=who.token,
-        watch=watching,
-        nonces=Nonces.kept(state_dir()),
-        keep_in=state_dir(),
-        on_welcome=guests.keeper(server, who),
-        on_message=_print if settings.json else None,
-    ) as connection:
-        game = await asyncio.to_thread(Api(server).game, connection.header.game)
+    from samedeal_cli.api import Api
+    from samedeal_cli.entrance import connection
+    from samedeal_cli.line import LineMode
+
+    interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
+    on_message = _print if settings.json else None
+    async with connection(settings, server, race, name, watching=watching, on_message=on_message) as line:
+        game = await asyncio.to_thread(Api(server).game, line.header.game)
         mode = LineMode(
-            connection,
+            line,
             game,
             boards=boards or ("picture" if interactive and not settings.screen_reader else "words"),
             interactive=interactive,
@@ -148,8 +230,11 @@ async def _play(
         await mode.run(ready=ready)
 
 
-def _print(message: FromServer) -> None:
+def _print(message: "FromServer") -> None:
     """What the server says as a line of JSON, but for the token, which is nobody else's business."""
+    from samedeal import wire
+    from samedeal.messages import Welcome
+
     if isinstance(message, Welcome) and message.token:
         message = Welcome(re=message.re, player=message.player, name=message.name, server=message.server)
     sys.stdout.write(f"{wire.encode(message, 'json').decode()}\n")

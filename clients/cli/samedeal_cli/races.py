@@ -10,6 +10,7 @@ from samedeal_cli.api import Api, Opened, Races, Replays
 from samedeal_cli.failure import Misused
 from samedeal_cli.games import print_item
 from samedeal_cli.invite import qr_lines
+from samedeal_cli.mode import Mode, mode_option
 from samedeal_cli.parameters import (
     DEAL,
     DELAY,
@@ -59,6 +60,7 @@ from samedeal_cli.words import told_apart
 @click.option("--qr", is_flag=True, help="Show the link as a QR code too.")
 @click.option("--join", "joining", is_flag=True, help="Take a seat at once.")
 @click.option("--as", "name", type=NAME, metavar="NAME", help="Who to be, with --join.")
+@mode_option
 @click.pass_obj
 def new(
     settings: Settings,
@@ -77,7 +79,8 @@ def new(
     qr: bool,
     joining: bool,
     name: str | None,
-) -> None:
+    mode: Mode | None,
+) -> int:
     """Open a race and print the link to send round. Without --deal or --seed the deal is sealed: nobody can know it."""
     if deal and seed:
         raise Misused("--deal and --seed both say what to deal; give one of them")
@@ -111,7 +114,8 @@ def new(
     if joining:
         from samedeal_cli.play import play
 
-        play(settings, settings.address, opened.race, name=name)
+        return play(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link)
+    return 0
 
 
 @click.command(epilog=examples("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5"))

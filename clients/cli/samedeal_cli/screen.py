@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, Literal
 
@@ -28,6 +28,7 @@ SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
 _LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
 _CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
+_WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
 
 WIDEST: Final = 12
@@ -103,6 +104,11 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
         return BACK
     rank, suit = card[0], card[1]
     return ("10" if rank == "T" else rank) + (suit if ascii else SUITS[suit])
+
+
+def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
+    """A sentence of the server with its cards as cards are called here."""
+    return _WIRE_CARD.sub(lambda found: card(found[0]), text)
 
 
 def colored(line: str, color: bool) -> str:

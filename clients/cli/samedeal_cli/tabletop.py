@@ -58,21 +58,34 @@ def draw_table(
     fanned: Collection[str],
     table: Mapping[str, Sequence[str]],
     marks: Marks | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    compact: bool = False,
 ) -> None:
     """Draw the piles into a part of the canvas; each place becomes a spot of its name.
 
     Cards have borders if all rows of the layout find room so; fans then stand before their top cards, over as many
-    lines as a card is high. Otherwise every card is a text.
+    lines as a card is high. Otherwise, or if it shall be `compact`, every card is a text.
+    `labels` are the ranks that places are meant for, which are drawn while they are free.
     """
     piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
-    _Drawing(canvas, area, layout, fanned, piles, marks or Marks()).draw()
+    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, compact).draw()
 
 
 class _Drawing:
     def __init__(
-        self, canvas: Canvas, area: Spot, layout: str, fanned: Collection[str], piles: Piles, marks: Marks
+        self,
+        canvas: Canvas,
+        area: Spot,
+        layout: str,
+        fanned: Collection[str],
+        piles: Piles,
+        marks: Marks,
+        labels: Mapping[str, str],
+        compact: bool,
     ) -> None:
         self._canvas, self._area, self._fanned, self._piles, self._marks = canvas, area, fanned, piles, marks
+        self._labels, self._compact = labels, compact
         rows = [line.split() for line in layout.strip().splitlines()]
         self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
         self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]
@@ -106,9 +119,10 @@ class _Drawing:
 
     def _plans(self) -> Iterator[_Plan]:
         rows = len(self._grid)
-        for gap in (1, 0):
-            yield _Plan(boxed=True, lines=CARD_HEIGHT, gap=gap)
-        yield _Plan(boxed=True, lines=CARD_HEIGHT, beside=True)
+        if not self._compact:
+            for gap in (1, 0):
+                yield _Plan(boxed=True, lines=CARD_HEIGHT, gap=gap)
+            yield _Plan(boxed=True, lines=CARD_HEIGHT, beside=True)
         if rows:
             tall = self._area.height - self._under(boxed=False)
             fans = any(place in self._fanned for row in self._grid for place in row)
@@ -223,7 +237,7 @@ class _Drawing:
     def _draw_top(self, place: str, row: int, column: int, *, wide: bool = False) -> None:
         """The top card of a pile as a text of three cells."""
         pile = self._piles[place]
-        text = _face(pile[-1]) if pile else " · " if wide else "· "
+        text = _face(pile[-1]) if pile else self._free(place)
         if not wide:
             text = text.strip()
         self._canvas.cards(row, column, text, self._style(place) if pile else DIM)
@@ -242,7 +256,7 @@ class _Drawing:
             self._canvas.write(row, column + 1, place, style, most=3)
         if count and len(pile) > 1:
             self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
-        text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else " · "
+        text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else self._free(place)
         inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
         self._canvas.cards(row + 1, column + 1, text, PLAIN if pile and pile[-1] != BACK else DIM)
         self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
@@ -250,6 +264,10 @@ class _Drawing:
             self._canvas.paint(Spot(row, column, CARD_WIDTH, CARD_HEIGHT), dim=True, bold=False)
         if letter := marks.letters.get(place):
             self._canvas.write(row + 1, column - SLOT, letter, TARGET if marks.targets else LETTER)
+
+    def _free(self, place: str) -> str:
+        """What a place without a card shows, in three cells."""
+        return f" {self._labels.get(place, '·')} "
 
     def _draw_label(self, plan: _Plan, place: str, row: int, column: int) -> None:
         """The name of a place, with its letter before it or, on a narrow table, instead of it."""

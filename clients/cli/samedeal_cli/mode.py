@@ -1,0 +1,73 @@
+"""The mode: whether a race is played on the full screen or line by line, and why not the one that was expected."""
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from typing import Final, Literal, NamedTuple
+
+import click
+
+from samedeal_cli.failure import Misused
+from samedeal_cli.settings import Settings
+
+Mode = Literal["tui", "line"]
+Boards = Literal["picture", "words", "none"]
+"""How tables are shown line by line."""
+LEAST: Final = (60, 20)
+"""The smallest full screen: columns and lines."""
+STUPID: Final = ("", "dumb", "unknown")
+"""What TERM says of a terminal that cannot move its cursor."""
+
+mode_option = click.option(
+    "--tui/--line",
+    "mode",
+    default=None,
+    callback=lambda context, parameter, value: None if value is None else "tui" if value else "line",
+    help="On the full screen, or line by line.  [default: the full screen on a terminal]",
+)
+
+
+class Place(NamedTuple):
+    """What the program is run in."""
+
+    terminal: bool
+    """Whether both standard input and output are one."""
+    term: str
+    columns: int
+    lines: int
+    installed: bool
+    """Whether what draws the full screen is."""
+
+
+def here() -> Place:
+    """What this process is run in."""
+    size = shutil.get_terminal_size()
+    terminal = os.name == "posix" and sys.stdin.isatty() and sys.stdout.isatty()
+    return Place(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
+
+
+def chosen(wish: Mode | None, settings: Settings, place: Place) -> tuple[Mode, str]:
+    """The mode, and what a person should be told who expected the other one. Raises Misused for `tui` where there can
+    be none.
+    """
+    if wish == "line" or settings.json or (settings.screen_reader and wish is None):
+        return "line", ""
+    why_not = _why_not(place, wished=wish == "tui")
+    if wish == "tui" and why_not:
+        raise Misused(f"there can be no full screen: {why_not}")
+    if wish == "tui" or not why_not:
+        return "tui", ""
+    return "line", f"playing line by line: {why_not}" if place.terminal else ""
+
+
+def _why_not(place: Place, *, wished: bool) -> str:
+    if not place.terminal:
+        return "standard input and output are not both a terminal"
+    if place.term in STUPID:
+        return f"TERM={place.term or '(none)'} cannot move a cursor"
+    if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not wished:
+        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal has {place.columns}x{place.lines}"
+    if not place.installed:
+        return "the full screen is not installed (pip install 'samedeal[tui]')"
+    return ""
