@@ -613,7 +613,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             code, said = person.run("verify", link)
             assert code == 0, said
             assert fact(said).endswith("digests agree (kept here)")
-            assert f"; {game.url} publishes" in fact(said, "signature")
+            assert f"; {game.url} publishes it" in fact(said, "signature")
             assert int(said.split("race ran: ")[1].split()[0]) == len(
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
             )
