@@ -422,6 +422,18 @@ async def test_the_par_of_a_daily_race_waits_until_its_deal_may_be_told(redis_ur
         ]
 
 
+async def test_a_daily_race_that_is_over_does_not_tell_its_par_on_its_day(server: NotedServer) -> None:
+    opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
+    id_ = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
+    async with racers(server, "ada") as (ada,):
+        await ada.join(id_)
+        await ada.ask(m.Ready)
+        await ada.until(lambda view: view.stage == "running")
+        await ada.ask(m.Resign)
+        await ada.until(lambda view: view.stage == "over")
+    assert await sealed(*((server, f"/api/v1/races/{id_}/par{more}") for more in ("", ".svg", "?seat=1")))
+
+
 # What is sealed.
 
 
@@ -511,6 +523,7 @@ async def test_each_play_of_the_computer_is_a_replay_that_verifies(server: Noted
         assert (standing.goal if standing.outcome == "won" else standing.home) == homes[k]
         assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.msgpack")).body) == replay
         assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body) == replay
+        assert request(server, "GET", address(f"{slug}:a.0", f"/{k}.ndjson")).body == b"".join(replay.lines())
         assert request(
             server, "POST", "/api/v1/verify", request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body
         ).json["ok"]

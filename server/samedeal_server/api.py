@@ -89,8 +89,8 @@ class Strips(Struct, frozen=True, forbid_unknown_fields=True):
     seat: SeatNumber | None = None
 
 
-class DealCode(Struct, frozen=True):
-    """What a deal code is made of."""
+class Dealt(Struct, frozen=True):
+    """The seed in a deal code."""
 
     seed: Seed
 
@@ -464,4 +464,4 @@ def _deal(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
         if choices and (text not in choices or option in variant):
             raise Refused("bad-request", f"Say {option} once, as {' or '.join(choices)}.")
         variant[option] = choices.get(text, text)
-    return game, _checked({"seed": seed}, DealCode).seed, _variant(game, variant)
+    return game, _checked({"seed": seed}, Dealt).seed, _variant(game, variant)
