@@ -61,6 +61,7 @@ class RaceLine(Struct, frozen=True):
     max_racers: int
     opened_at: int
     sealed: bool = True
+    daily: bool = False
 
 
 class Races(Struct, frozen=True):
@@ -121,6 +122,38 @@ class ParInfo(Struct, frozen=True):
     maximum: int
     solved: int
     racers: tuple[Compared, ...] = ()
+
+
+class Result(Struct, frozen=True):
+    """How somebody stands in the results of a daily deal."""
+
+    place: int
+    name: str
+    bot: bool
+    outcome: str
+    home: int
+    goal: int
+    ms: int
+    race: str | None = None
+
+
+class Daily(Struct, frozen=True):
+    """The deal of a game and a day, as far as it is told."""
+
+    game: str
+    date: str
+    commitment: str
+    stage: str
+    reveals_at: int
+    deal: str | None = None
+    secret: str | None = None
+    results: tuple[Result, ...] = ()
+
+
+class Dailies(Struct, frozen=True):
+    """The deals of a day."""
+
+    daily: tuple[Daily, ...]
 
 
 class _Problem(Struct, frozen=True):

@@ -416,8 +416,12 @@ class Connection:
             waiting.answer.set_exception(Declined(problem.code, problem.detail))
 
     async def _open_nonce(self) -> None:
-        """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way."""
-        if self.view.stage == "countdown" and self.view.seat is not None and self._nonce_id is None:
+        """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way.
+
+        Only for a sealed deal: others follow from no nonce.
+        """
+        counting = self.header.sealed and self.view.stage == "countdown"
+        if counting and self.view.seat is not None and self._nonce_id is None:
             self._nonce_id = next(self._ids)
             if not self._nonce:
                 self._nonce = self._nonces.nonce(self._place, opened=self._late)

@@ -21,7 +21,16 @@ from samedeal_cli.mode import Boards
 from samedeal_cli.screen import board_lines, card_text, cells, standings_lines, with_cards
 from samedeal_cli.settings import program
 from samedeal_cli.typed import PROMPT, Editor, typed_lines
-from samedeal_cli.words import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
+from samedeal_cli.words import (
+    change_sentence,
+    clock,
+    deal_phrase,
+    moment,
+    pile_sentence,
+    spoken,
+    standing_sentence,
+    told_apart,
+)
 
 HELP: Final = {
     "undo": "take a move back",
@@ -146,10 +155,8 @@ class LineMode:
         connection = self._connection
         options = connection.header.options
         self._say(f"{self._game.title}, race {connection.race}, {connection.view.stage}; type ? for help")
-        self._say(
-            f"{'sealed deal' if connection.header.seed is None else f'open deal {connection.view.deal}'}, "
-            f"time limit {clock(options.limit_ms)}, {self._game.goal} cards to bring home"
-        )
+        home = f"{self._game.goal} cards to bring home"
+        self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {home}")
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
@@ -184,8 +191,12 @@ class LineMode:
         if self._stage == "cancelled":
             self._say("the race was called off")
             return
-        # The code stands alone, as it is long: so it can be copied.
-        self._say("the race is over; the deal was", self._connection.view.deal or "never dealt")
+        if self._connection.header.daily and not self._connection.view.deal:
+            revealed = moment(self._connection.header.reveals_at)
+            self._say(f"the race is over; the deal and the replay are sealed until {revealed}")
+        else:
+            # The code stands alone, as it is long: so it can be copied.
+            self._say("the race is over; the deal was", self._connection.view.deal or "never dealt")
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race}"
         self._say(f"to look at it: {program()} replay {link}", f"to check it: {program()} verify {link}")

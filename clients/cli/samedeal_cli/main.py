@@ -21,6 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "join": ("samedeal_cli.play:join", "Take a seat in a race and play."),
     "watch": ("samedeal_cli.play:watch", "Look on at a race."),
     "solo": ("samedeal_cli.play:solo", "Play alone against the clock."),
+    "daily": ("samedeal_cli.daily:daily", "Show the deals of a day, and how they were played."),
     "games": ("samedeal_cli.games:games", "List the games."),
     "rules": ("samedeal_cli.games:rules", "Print the rules of a game."),
     "ls": ("samedeal_cli.races:ls", "List races or replays."),

@@ -9,10 +9,11 @@ import click
 from click.shell_completion import CompletionItem
 
 from samedeal.catalogue import GAMES
+from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal_cli.addresses import server_address
-from samedeal_cli.failure import Failure
+from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.settings import Settings
 
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
@@ -99,6 +100,18 @@ class DealCode(click.ParamType[Deal]):
         if not seed:
             self.fail(f"{value!r} is no deal code: the seed is missing; it looks like corners:42.", param, ctx)
         return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
+
+
+class Date(click.ParamType[str]):
+    """A day, by UTC."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return Day.of(str(value)).date
+        except ValueError:
+            self.fail(f"{value!r} is no date; it looks like 2026-11-21.", param, ctx)
 
 
 class GameName(click.ParamType[str]):
@@ -211,6 +224,7 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
 LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
 DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
+DATE: Final = Date()
 GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
 
 limit_option = click.option(
@@ -222,6 +236,15 @@ undo_option = click.option(
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
 )
+
+
+daily_option = click.option("--daily", is_flag=True, help="Race the game's deal of today, the same for all.")
+
+
+def check_daily(others: dict[str, object]) -> None:
+    """Raises Misused for options, by name, that would make a race on a daily deal unlike all others on it."""
+    if given := [name for name, value in others.items() if value not in (None, ())]:
+        raise Misused(f"--daily is the same for all, and goes without {', '.join(given)}")
 
 
 def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:

@@ -13,6 +13,8 @@ from samedeal_cli.parameters import (
     NAME,
     RACE,
     Link,
+    check_daily,
+    daily_option,
     limit_option,
     race_options,
     undo_option,
@@ -74,8 +76,11 @@ def watch(settings: Settings, race: Link, name: str | None, boards: Boards | Non
     return play(settings, server, race.race, name=name, boards=boards, watching=True, mode=mode)
 
 
-@click.command(epilog=examples("samedeal solo corners", "samedeal solo corners:42 --limit 30m"))
+@click.command(
+    epilog=examples("samedeal solo corners", "samedeal solo corners --daily", "samedeal solo corners:42 --limit 30m")
+)
 @click.argument("what", type=GAME_OR_DEAL, metavar="GAME|DEAL")
+@daily_option
 @limit_option
 @undo_option
 @variant_option
@@ -86,6 +91,7 @@ def watch(settings: Settings, race: Link, name: str | None, boards: Boards | Non
 def solo(
     settings: Settings,
     what: tuple[str, str | None],
+    daily: bool,
     limit: int | None,
     undo: str | None,
     variants: tuple[tuple[str, str | bool], ...],
@@ -93,14 +99,18 @@ def solo(
     boards: Boards | None,
     mode: Mode | None,
 ) -> int:
-    """Play alone against the clock: a sealed deal of a game, or the deal that a code names."""
+    """Play alone against the clock: a sealed deal of a game, its daily deal, or the deal that a code names."""
     from samedeal_cli.api import Api
 
     game, seed = what
+    if daily:
+        check_daily({"the deal of a code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
     options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
     wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if seed is not None:
         wish["seed"] = seed
+    if daily:
+        wish["daily"] = True
     opened = Api(settings.address).open_race(wish)
     return play(settings, settings.address, opened.race, name=name, ready=True, boards=boards, mode=mode)
 

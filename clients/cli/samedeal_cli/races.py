@@ -1,7 +1,5 @@
 """Races: the commands ``new``, which opens one, and ``ls``, which lists them."""
 
-from datetime import UTC, datetime
-
 import click
 
 from samedeal.friendly import FILTERS
@@ -19,19 +17,22 @@ from samedeal_cli.parameters import (
     SEED,
     Deal,
     Number,
+    check_daily,
+    daily_option,
     limit_option,
     race_options,
     undo_option,
     variant_option,
 )
 from samedeal_cli.settings import Settings, examples
-from samedeal_cli.words import told_apart
+from samedeal_cli.words import moment, told_apart
 
 
 @click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
 @click.argument("game", type=GAME, metavar="GAME")
 @click.option("--deal", type=DEAL, metavar="CODE", help="Race an open deal, the one that a code names.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal, made from any text.")
+@daily_option
 @limit_option
 @click.option(
     "--start-delay", type=DELAY, metavar="TIME", help="How long the countdown lasts, 0s to 60s.  [default: 5s]"
@@ -67,6 +68,7 @@ def new(
     game: str,
     deal: Deal | None,
     seed: str | None,
+    daily: bool,
     limit: int | None,
     start_delay: int | None,
     most: int | None,
@@ -81,7 +83,15 @@ def new(
     name: str | None,
     mode: Mode | None,
 ) -> int:
-    """Open a race and print the link to send round. Without --deal or --seed the deal is sealed: nobody can know it."""
+    """Open a race and print the link to send round.
+
+    Without --deal, --seed or --daily the deal is sealed: nobody can know it.
+    """
+    if daily:
+        check_daily(
+            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": wanted, "--undo": undo}
+            | {"--attempts": attempts, "--spectators": spectators, "--variant": variants}
+        )
     if deal and seed:
         raise Misused("--deal and --seed both say what to deal; give one of them")
     if deal and deal.game != game:
@@ -99,6 +109,8 @@ def new(
     wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if deal or seed:
         wish["seed"] = deal.seed if deal else seed
+    if daily:
+        wish["daily"] = True
     api = Api(settings.address)
     data = api.fetch("/races", body=wish)
     opened = api.read(data, Opened)
@@ -144,13 +156,13 @@ def ls(
         click.echo(data)
     elif what == "races":
         for race in api.read(data, Races).races:
-            deal_is = "sealed" if race.sealed else "open deal"
+            deal_is = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
             row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {deal_is}"
             print_item(row, race.race, race.game, f"{race.stage}, {racers}, {deal_is}")
     else:
         for replay in api.read(data, Replays).replays:
-            ended = datetime.fromtimestamp(replay.ended_at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+            ended = moment(replay.ended_at)
             best = ", ".join(
                 f"{standing.place} {standing.name} {standing.home}/{standing.goal}"
                 for standing in told_apart(replay.standings)[:3]

@@ -61,7 +61,8 @@ def heading(header: Header, deal: str | None) -> Iterator[str]:
     yield f"Game       {GAMES[header.game].title} ({header.rules})"
     yield f"Opened     {_day(header.opened_at)}"
     yield f"Rules      {printable(', '.join(rules))}"
-    yield f"Deal       {printable(deal or 'never dealt')} ({'open' if header.seed is not None else 'sealed'})"
+    kind = "open" if header.seed is not None else f"daily of {header.date}" if header.daily else "sealed"
+    yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
 
 
 def results(standings: tuple[Standing, ...]) -> Iterator[str]:

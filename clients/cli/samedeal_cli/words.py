@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
 
 from samedeal.cards import BACK
+from samedeal.log import Header
 from samedeal.messages import Board
 from samedeal.race import Standing
 
@@ -69,6 +71,18 @@ def clock(ms: int) -> str:
     """A time such as ``1:23.4``; before the deal ``-0:05.0``."""
     minutes, tenths = divmod(abs(ms) // 100, 600)
     return f"{'-' if ms < 0 else ''}{minutes}:{tenths // 10:02}.{tenths % 10}"
+
+
+def moment(ms: int) -> str:
+    """A time to the minute: ``2026-11-22 02:00 UTC``."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def deal_phrase(header: Header) -> str:
+    """What is dealt in a race: ``sealed deal``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
+    if header.seed is not None:
+        return f"open deal {header.game}:{header.seed}"
+    return f"daily deal of {header.date}" if header.daily else "sealed deal"
 
 
 def _moved(
