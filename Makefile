@@ -15,7 +15,7 @@ demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 lint: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format --check

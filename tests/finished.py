@@ -103,7 +103,7 @@ def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = 
 def _move(run: Run | None, random: Random) -> str | None:
     """A legal move, now and then an undo; a new attempt where there is no other."""
     assert run
-    if run.past and random.random() < 0.1:
+    if run.past and random.random() < 0.1 and run.game.outcome in ("playing", "stuck"):
         return UNDO
     if run.game.over:
         return None if run.game.won else RESTART

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -563,6 +564,33 @@ def test_an_invitation_says_how_to_come(server: NotedServer) -> None:
 
 def test_the_front_page_says_how_to_begin(server: NotedServer) -> None:
     assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/").body.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners"])
+def test_a_browser_gets_the_page_with_a_title_of_its_own(server: NotedServer, path: str) -> None:
+    race = create(server, game="corners").json["race"]
+    answer = request(server, "GET", path.format(race=race), Accept="text/html,*/*;q=0.8")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    text = answer.body.decode()
+    assert text.count("<title>") == 1
+    if path != "/":
+        assert "<title>Same Deal</title>" not in text
+        assert "Corners" in text.partition("</title>")[0]
+    assert not re.search(r"<(script|style)>| style=| on[a-z]+=", text)
+
+
+@pytest.mark.parametrize("path", ["/page/main.js", "/page/style.css", "/page/rules/gallery.html", "/page/icon.svg"])
+def test_the_pages_files_are_asked_about_each_time(server: NotedServer, path: str) -> None:
+    answer = request(server, "GET", path)
+    assert (answer.status, answer.headers["cache-control"]) == (200, "no-cache")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert request(server, "GET", path, None, **{"If-None-Match": answer.headers["etag"]}).status == 304
+
+
+@pytest.mark.parametrize("path", ["/page/../settings.py", "/page/%2e%2e/settings.py", "/page/nothing.js", "/page/"])
+def test_the_page_has_no_other_files(server: NotedServer, path: str) -> None:
+    assert request(server, "GET", path).status == 404
 
 
 def test_links_lead_to_where_the_client_came(server: NotedServer) -> None:

@@ -607,7 +607,12 @@ def everywhere(race: Scene) -> dict[str, list[str]]:
         "/healthz": ["", f"?race={race.race}"],
         "/readyz": [""],
         "/problems/{code}": ["internal", race.race],
+        "/api/v1/replays/{race}/steps": [race.race, code],
         "/r/{race}": [race.race, code, f"{race.race}/log"],
+        "/w/{race}": [race.race, code],
+        "/replay/{race}": [race.race, code],
+        "/rules/{game}": ["corners", code],
+        "/page": ["/main.js", f"/{race.race}"],
         "/": [""],
     }
 

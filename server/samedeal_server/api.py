@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal, TypeVar
@@ -22,6 +22,8 @@ from samedeal.log import Hex32, Options, SeatNumber, Seed
 from samedeal.par import Par
 from samedeal.race import Stage
 from samedeal.replay import MOST_BYTES, Replay
+from samedeal.steps import steps
+from samedeal_server.addresses import base_of
 from samedeal_server.archive import Search
 from samedeal_server.daily import Dailies, day_of
 from samedeal_server.hall import Hall, checked_game
@@ -49,6 +51,9 @@ ACCEPTED: dict[Form, tuple[str, ...]] = {
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 UPLOAD_S = 20
+MOST_VERIFIERS = 40
+KEPT_WITHIN_S = 2
+"""How long the replay of a race that has just ended is waited for."""
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
@@ -109,6 +114,7 @@ class Api:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
         self._hall, self._dailies, self._pars, self._settings, self._ready = hall, dailies, pars, settings, ready
         self._verifying, self._converting = asyncio.Lock(), asyncio.Lock()
+        self._verifiers = 0  # how many are at it or wait: at the end of a race all its racers want to know
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -125,13 +131,12 @@ class Api:
             Route(f"{v1}/daily/{{date}}/{{game}}", self.daily),
             Route(f"{v1}/replays", self.replays),
             Route(f"{v1}/replays/{{name}}", self.replay),
+            Route(f"{v1}/replays/{{race}}/steps", self.steps),
             Route(f"{v1}/verify", self.verify, methods=["POST"]),
             Route(PATH, self.known),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/problems/{code}", self.problem),
-            Route("/r/{race}", self.invitation),
-            Route("/", self.front),
         ]
 
     async def games(self, request: Request) -> Response:
@@ -232,11 +237,7 @@ class Api:
 
     async def replay(self, request: Request) -> Response:
         race, form = _form(request)
-        text = await self._hall.archive.text(race, self._hall.clock.now())
-        if text is None:
-            if not (await self._hall.room(race)).race.closed:
-                raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
-            raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
+        text = await self._text(race)
         tag = f'"sha256-{sha256(text).hexdigest()}-{form}"'
         headers = {"ETag": tag, "Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept"}
         if _has(request, tag):
@@ -248,13 +249,27 @@ class Api:
                 data = await asyncio.to_thread(_written, replay, form)
         return Response(data, media_type=MEDIA[form], headers=headers)
 
+    async def steps(self, request: Request) -> Response:
+        """A finished race as its tables one after another, for clients that hold no rules."""
+        text = await self._text(request.path_params["race"])
+        async with self._converting:
+            told = await asyncio.to_thread(lambda: steps(wire.decode(text, "json", Replay)))
+        return _json(told, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+
     async def verify(self, request: Request) -> Response:
         query = request.query_params
         demand = _checked({name: query.getlist(name) for name in query}, Demand)
         known = {key.key for key in await self._hall.archive.keys()}
-        if self._verifying.locked():
-            raise Refused("too-many", "A replay is being verified; one at a time, please.")
-        async with self._verifying:
+        if self._verifiers >= MOST_VERIFIERS:
+            raise Refused("too-many", "Replays are being verified one at a time, and others wait already.")
+        self._verifiers += 1
+        try:
+            return await self._verify(request, demand, known)
+        finally:
+            self._verifiers -= 1
+
+    async def _verify(self, request: Request, demand: Demand, known: Collection[str]) -> Response:
+        async with self._verifying:  # one at a time
             with TemporaryFile() as file:
                 try:
                     async with asyncio.timeout(UPLOAD_S):
@@ -284,25 +299,19 @@ class Api:
         status, title = CODES[code]
         return PlainTextResponse(f"{code} ({status}): {title}.\n")
 
-    async def invitation(self, request: Request) -> Response:
-        race = (await self._hall.room(request.path_params["race"])).race
-        link = self._link(request, race.id)
-        return PlainTextResponse(
-            f"{race.game.title}: race {race.id} is {race.stage}, {len(race.roster)} of {race.options.max_racers} seats"
-            f" are taken.\n\nTake a seat:  samedeal join {link}\nLook on:      samedeal watch {link}\n"
-        )
-
-    async def front(self, request: Request) -> Response:
-        return PlainTextResponse(
-            "Same Deal: race your friends at patience on the same shuffled deck, and prove afterwards who won.\n\n"
-            f"samedeal --server {self._base(request)} new corners --join\n"
-        )
+    async def _text(self, race: str) -> bytes:
+        """The replay of a race as it is kept; one that is being put away is waited for."""
+        for _ in range(KEPT_WITHIN_S * 10):
+            text = await self._hall.archive.text(race, self._hall.clock.now())
+            if text is not None:
+                return text
+            if not (await self._hall.room(race)).race.closed:
+                raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
+            await asyncio.sleep(0.1)
+        raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
 
     def _link(self, request: Request, race: str) -> str:
-        return f"{self._base(request)}/r/{race}"
-
-    def _base(self, request: Request) -> str:
-        return (self._settings.public_url or str(request.base_url)).rstrip("/")
+        return f"{base_of(request, self._settings)}/r/{race}"
 
 
 def _check_daily(opening: Opening) -> None:
@@ -363,8 +372,8 @@ def _doing(doing: Doing) -> Response:
     return response
 
 
-def _json(content: object, status: int = 200) -> Response:
-    return Response(wire.encode(content, "json"), status, media_type=MEDIA["json"])
+def _json(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(wire.encode(content, "json"), status, headers, MEDIA["json"])
 
 
 def _form(request: Request) -> tuple[str, Form]:

@@ -24,6 +24,7 @@ from samedeal_server.daily import Dailies
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
+from samedeal_server.page import Page
 from samedeal_server.pars import Pars
 from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
@@ -75,7 +76,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await store.close()
 
     return Starlette(
-        routes=[*Api(hall, dailies, pars, settings, ready).routes(), WebSocketRoute("/ws", play)],
+        routes=[
+            *Api(hall, dailies, pars, settings, ready).routes(),
+            *Page(hall, settings).routes(),
+            WebSocketRoute("/ws", play),
+        ],
         exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
         middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,

@@ -1,0 +1,98 @@
+"""The page: the web client's files, and the addresses that people open, each with a title of its own."""
+
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from samedeal_server.addresses import base_of
+from samedeal_server.hall import Hall, checked_game
+from samedeal_server.settings import Settings
+
+TITLE: Final = "Same Deal"
+POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+"""What the page may load: nothing but what this server has, and no inline script or style."""
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+
+
+def folder() -> Path:
+    """Where the files are: inside the installed package, or beside the server in a checkout."""
+    installed = Path(str(files("samedeal_server"))) / "page"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "clients" / "web"
+
+
+class Page:
+    """The routes, over a hall."""
+
+    def __init__(self, hall: Hall, settings: Settings) -> None:
+        self._hall, self._settings = hall, settings
+        self._shell = (folder() / "index.html").read_text(encoding="utf-8")
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/", self.front),
+            Route("/r/{race}", self.race),
+            Route("/w/{race}", self.race),
+            Route("/replay/{race}", self.race),
+            Route("/rules/{game}", self.rules),
+            Mount("/page", _Files(directory=folder())),
+        ]
+
+    async def front(self, request: Request) -> Response:
+        text = "Race your friends at patience on the same shuffled deck, and prove afterwards who won."
+        if _is_browser(request):
+            return self._page(TITLE, text)
+        return PlainTextResponse(f"{TITLE}: {text}\n\nsamedeal --server {self._base(request)} new corners --join\n")
+
+    async def race(self, request: Request) -> Response:
+        """A race's invitation: for browsers the page, for everybody else how to join by hand."""
+        race = (await self._hall.room(request.path_params["race"])).race
+        told = f"{race.game.title}: race {race.id} is {race.stage}"
+        told += f", {len(race.roster)} of {race.options.max_racers} seats are taken."
+        if _is_browser(request):
+            return self._page(f"{race.game.title} · {race.id} · {TITLE}", told)
+        link = f"{self._base(request)}/r/{race.id}"
+        return PlainTextResponse(f"{told}\n\nTake a seat:  samedeal join {link}\nLook on:      samedeal watch {link}\n")
+
+    async def rules(self, request: Request) -> Response:
+        game = checked_game(request.path_params["game"])
+        if _is_browser(request):
+            return self._page(f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced.")
+        return PlainTextResponse(f"samedeal rules {game.slug}\n")
+
+    def _page(self, title: str, description: str) -> Response:
+        shell = self._shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
+        shell = shell.replace(
+            f'property="og:title" content="{TITLE}"', f'property="og:title" content="{escape(title)}"'
+        )
+        for name in ('name="description"', 'property="og:description"'):
+            before, _, rest = shell.partition(f'{name} content="')
+            shell = f'{before}{name} content="{escape(description)}"{rest.partition(chr(34))[2]}'
+        return HTMLResponse(shell, headers=HEADERS | {"Vary": "Accept"})
+
+    def _base(self, request: Request) -> str:
+        return base_of(request, self._settings)
+
+
+class _Files(StaticFiles):
+    """Files that a browser asks about each time: a new version of the server is a new version of the page."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        return response
+
+
+def _is_browser(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")
