@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import pytest
 from redis import Redis
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from websockets.exceptions import ConnectionClosed
 
 from conftest import kept_store
@@ -699,7 +699,7 @@ async def par_of(server: NotedServer, seed: str) -> Answer:
 
 
 def paths(routes: Iterable[BaseRoute]) -> set[str]:
-    return {route.path for route in routes if isinstance(route, Route | WebSocketRoute)}
+    return {route.path for route in routes if isinstance(route, Mount | Route | WebSocketRoute)}
 
 
 async def test_verification_does_not_help_to_guess_a_running_race(server: NotedServer) -> None:
