@@ -315,10 +315,10 @@ def test_export_writes_a_score_sheet(file: Path) -> None:
 def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
     result = run("export", file, "--format", "pdf")
     assert result.exit_code == 2
-    assert "'json', 'msgpack', 'ndjson', 'txt'" in result.stderr
+    assert "'json', 'msgpack', 'ndjson', 'txt', 'svg', 'cast'" in result.stderr
     result = run("export", file, "-o", tmp_path / "race.pdf")
     assert result.exit_code == 2
-    assert "json, msgpack, ndjson, txt" in result.stderr
+    assert "json, msgpack, ndjson, txt, svg, cast" in result.stderr
     result = run("export", file, "-o", tmp_path / "nowhere" / "race.json")
     assert result.exit_code == 2
     assert result.stderr == f"samedeal: {tmp_path}/nowhere/race.json: No such file or directory\n"
@@ -373,8 +373,10 @@ def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     assert "home 1" in result.stdout
     assert run("replay", file, "--at", 0).stdout.startswith("ada · before the first move\n")
     assert run("replay", file, "--at", 999).exit_code == 2
+    at = run("replay", file, "--seat", 1, "--at", "0:03.6").stdout
+    assert at == result.stdout == run("replay", file, "--seat", 1, "--at", "m2").stdout
     result = run("replay", file, "--at", "x")
-    assert (result.exit_code, "'--at': 'x' is no number" in result.stderr) == (2, True)
+    assert (result.exit_code, "'--at': 'x' is no moment" in result.stderr) == (2, True)
     assert run("replay", file, "--seat", 3).exit_code == 2
 
 

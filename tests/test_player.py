@@ -68,7 +68,7 @@ def test_whatever_keys_are_pressed_the_table_is_that_of_the_fold(slug: str) -> N
     replay, random = finished(slug, 60), Random(slug)
     races = list(replay.races())
     state = player(replay)
-    keys = [" ", "left", "right", "up", "down", "[", "]", "<", ">", "t", "home", "end", "tab", "c", *"0123456789"]
+    keys = ["space", "left", "right", "up", "down", "[", "]", "<", ">", "t", "home", "end", "tab", "c", *"0123456789"]
     for _ in range(400):
         state = state.pressed(random.choice(keys)).ticked(random.choice((0, 40, 500)))
         for track in state.recording.tracks:
@@ -109,7 +109,7 @@ def test_moves_of_the_same_millisecond_are_stepped_one_by_one() -> None:
 
 
 def test_stepping_stops_at_both_ends_and_pauses() -> None:
-    state = player(finished("corners", 20)).pressed(" ")
+    state = player(finished("corners", 20)).pressed("space")
     assert state.playing
     assert not state.pressed("right").playing
     assert state.pressed("left").track.index(state.n) == 0
@@ -225,7 +225,7 @@ def test_space_at_the_end_begins_again() -> None:
     state = player(finished("corners", 20)).pressed("end")
     assert state.ended
     assert not state.playing
-    again = state.pressed(" ")
+    again = state.pressed("space")
     assert (again.at, again.playing) == (0, True)
 
 
@@ -247,7 +247,9 @@ def test_what_is_due_is_reached_to_the_entry() -> None:
     [
         ("1:48", Moment(ms=108_000)),
         ("0:00", Moment(ms=0)),
-        ("1:02:03.5", Moment(ms=3_723_500)),
+        ("1:02:03.5", Moment(ms=3_723_599)),
+        ("0:03.25", Moment(ms=3_250)),
+        ("0:03.000", Moment(ms=3_000)),
         ("m35", Moment(move=35)),
         ("35", Moment(move=35)),
         (" M0 ", Moment(move=0)),

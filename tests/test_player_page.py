@@ -26,7 +26,7 @@ def player(slug: str, keys: str = "") -> Player:
     """A player of a race of two, after some keys of one character each; ``→`` is the key to the right."""
     state = Player.of(Recording.of(finished(slug, MOVES)))
     for key in keys:
-        state = state.pressed({"→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
+        state = state.pressed({" ": "space", "→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
     return state
 
 
@@ -86,7 +86,7 @@ def test_the_card_that_came_last_is_marked() -> None:
 def test_what_can_be_clicked_is_where_it_is_written() -> None:
     canvas = page(player("corners"), 80, 24)
     lines = canvas.text()
-    for name, word in (("key: ", "Space play"), ("key:q", "q leave"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
+    for name, word in (("key:space", "Space play"), ("key:q", "q leave"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
         spot = canvas.spots[name]
         assert word in lines[spot.row][spot.column : spot.column + spot.width]
     assert lines[canvas.spots["timeline"].row][1] == "├"

@@ -24,6 +24,8 @@ BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
 
 
+SMALL_GAP: Final = 8
+"""Over so many cells it is shorter to write what stands there than to go to what comes after."""
 _ASCII: Final = str.maketrans(
     "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘",
     "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x",
@@ -113,6 +115,10 @@ class Canvas:
         for row in self._rows:
             yield _spans(row)
 
+    def row(self, number: int) -> list[Span]:
+        """One line, from the top."""
+        return _spans(self._rows[number])
+
     def text(self) -> list[str]:
         """The lines without their styles, and without the blanks at their ends."""
         return ["".join(span.text for span in row).rstrip() for row in self.rows()]
@@ -120,9 +126,7 @@ class Canvas:
     def changes(self, since: "Canvas") -> Iterator[tuple[int, int, list[Span]]]:
         """What stands otherwise than on a canvas of the same size: row, column and the pieces from there on."""
         for number, (row, before) in enumerate(zip(self._rows, since._rows, strict=True)):
-            differs = [column for column in range(self.width) if row[column] != before[column]]
-            if differs:
-                first, last = differs[0], differs[-1] + 1
+            for first, last in _stretches([column for column in range(self.width) if row[column] != before[column]]):
                 while first and row[first][0] == "":  # a wide character is written whole
                     first -= 1
                 while last < self.width and row[last][0] == "":
@@ -148,6 +152,15 @@ class Canvas:
 
 def _spans(row: list[tuple[str, Style]]) -> list[Span]:
     return [Span("".join(text for text, _ in group), style) for style, group in groupby(row, key=lambda cell: cell[1])]
+
+
+def _stretches(columns: list[int]) -> Iterator[tuple[int, int]]:
+    """Some columns as stretches, each with its first column and the one after its last; small gaps are bridged."""
+    start = 0
+    for at, column in enumerate(columns, start=1):
+        if at == len(columns) or columns[at] - column > SMALL_GAP:
+            yield columns[start], column + 1
+            start = at
 
 
 class Palette(NamedTuple):

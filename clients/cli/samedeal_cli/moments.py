@@ -17,11 +17,16 @@ class Moment(NamedTuple):
 
 
 def parse_moment(text: str) -> Moment:
-    """A moment such as ``1:48``, ``1:48.5``, ``m35`` or ``35``. Raises ValueError for what is none."""
+    """A moment such as ``1:48``, ``1:48.5``, ``m35`` or ``35``. Raises ValueError for what is none.
+
+    Clocks show tenths of a second; a time written so is the end of its tenth, so that what is shown at it has happened.
+    """
     text = text.strip().lower()
     if time := _TIME.fullmatch(text):
         hours, minutes, seconds, part = time.groups(default="0")
-        ms = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(part.ljust(3, "0"))
+        ms = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(
+            part.ljust(3, "9" if len(part) == 1 and time[4] else "0")
+        )
         if int(seconds) < 60 and ms <= LONGEST_MS:
             return Moment(ms=ms)
     if move := _MOVE.fullmatch(text):

@@ -14,6 +14,7 @@ from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.moments import Moment, parse_moment
 from samedeal_cli.settings import Settings
 
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
@@ -44,6 +45,18 @@ class Number(click.IntRange):
         if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
             self.fail(f"{value!r} is no number, or too long a one.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class MomentOfRace(click.ParamType[Moment]):
+    """A moment of a race: a time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        try:
+            return parse_moment(str(value))
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
 
 
 class Duration(click.ParamType[int]):
@@ -222,6 +235,7 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
 
 
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
+MOMENT = MomentOfRace()
 LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
 DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
 DATE: Final = Date()

@@ -59,6 +59,8 @@ class Player:
     """What a verification of the replay has found, as soon as it is known."""
     plain: bool = False
     """Whether only ASCII may be shown."""
+    keyed: bool = True
+    """Whether there are keys to be pressed; in a picture there are none."""
     left: bool = False
 
     @classmethod
@@ -94,9 +96,9 @@ class Player:
             return self
         at = self.at
         while ms > 0 and at < self.recording.length:
-            _, end = self._gap(at)
-            rate = self._rate(at)
-            at, ms = min(float(end), at + ms * rate), ms - (end - at) / rate
+            end, rate = self._gap(at)[1], self._rate(at)
+            due = (end - at) / rate
+            at, ms = (float(end), ms - due) if due <= ms else (at + ms * rate, 0)
         return self._to(at)
 
     @property
@@ -167,7 +169,7 @@ class Player:
             return replace(quiet, helping=False)
         still = replace(quiet, playing=False)
         match key:
-            case " ":
+            case "space":
                 return quiet.sought(0)._playing() if self.ended else replace(quiet, playing=not self.playing)
             case "left":
                 return still.stepped(-1)

@@ -31,7 +31,7 @@ MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
 """How each kind of mark is drawn and called; of several in one cell the last of these is seen."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(MARKS)}
 _HINTS: Final = (
-    ("Space", " ", "play"),
+    ("Space", "space", "play"),
     ("←→", "right", "move"),
     ("↑↓", "up", "home"),
     ("Tab", "tab", "racer"),
@@ -75,7 +75,7 @@ def page(player: Player, width: int, height: int) -> Canvas:
 
 def _one_line(player: Player, canvas: Canvas) -> None:
     track, made = player.track, player.track.index(player.n)
-    line = f"{_called(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
+    line = f"{called(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
     canvas.write(0, 0, f"{line}  needs {LEAST_WIDTH}x{LEAST_HEIGHT}, has {canvas.width}x{canvas.height}")
 
 
@@ -86,9 +86,9 @@ def _head(player: Player, canvas: Canvas) -> None:
         True: ("VERIFIED ✔", Style("good")),
         False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
     }[player.verified]
-    ends = f"{_ending(track, player.n)}   "
+    ends = f"{ending(track, player.n)}   "
     right = canvas.width - 1 - cells(ends + checked)
-    name, game = _called(player, track), player.recording.game.title
+    name, game = called(player, track), player.recording.game.title
     titles = (f"Replay · {game} · ", f"{game} · ", "")
     title = next((title for title in titles if cells(title + name) < right - 2), "")
     column = canvas.write(0, 1, title)
@@ -98,7 +98,7 @@ def _head(player: Player, canvas: Canvas) -> None:
     canvas.line(1)
 
 
-def _ending(track: Track, n: int) -> str:
+def ending(track: Track, n: int) -> str:
     """How a racer's game stands, and since when if it is over."""
     outcome = track.outcome(n)
     if n < track.ended.n:
@@ -127,7 +127,7 @@ def _table(player: Player, canvas: Canvas, room: Spot) -> None:
         list_width = 21 if room.width < LIST_FROM + 20 else min(WIDE_LIST, room.width - 60)
         width = room.width - list_width - 2
         _list(player, canvas, Spot(room.row, room.width - list_width, list_width, room.height))
-    _board(player, player.track, canvas, Spot(room.row, 1, width, room.height))
+    draw_board(player, player.track, canvas, Spot(room.row, 1, width, room.height))
 
 
 def _panes(player: Player, canvas: Canvas, room: Spot) -> None:
@@ -138,25 +138,25 @@ def _panes(player: Player, canvas: Canvas, room: Spot) -> None:
         track, column = player.recording.tracks[index], number * each
         watched = index == player.watched
         made = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
-        name = f"{'▸' if watched else ' '}{_called(player, track)}"
+        name = f"{'▸' if watched else ' '}{called(player, track)}"
         end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(made))
         canvas.write(room.row, end, made, DIM)
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(room.row, column, each)
         below = Spot(room.row + 2, column + 1, each - 3, room.height - 2)
-        _board(player, track, canvas, below)
+        draw_board(player, track, canvas, below)
         if number:
             for row in range(room.row, room.row + room.height):
                 canvas.write(row, column - 1, "│", DIM)
 
 
-def _board(player: Player, track: Track, canvas: Canvas, room: Spot) -> None:
-    """A table; what the last move changed is marked on it. Its spots are not for clicking: nobody plays here."""
+def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, marked: bool = True) -> None:
+    """A table, with marks on what came last. Its spots are not for clicking: nobody plays here."""
     index = track.index(player.n)
     game = track.steps[index].game
-    fresh = _arrived(track.steps[index - 1].game, game) if index else set()
+    fresh = _arrived(track.steps[index - 1].game, game) if index and marked else set()
     spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
-    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=fresh))
+    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=fresh), labels=game.labels)
     canvas.spots = spots
     notes = "  ".join(f"{name} {value}" for name, value in game.notes.items())
     canvas.write(room.row + room.height - 1, room.column, notes, DIM, most=room.width)
@@ -299,15 +299,15 @@ def _strips(player: Player, canvas: Canvas, row: int, rows: int) -> None:
         _one_strip(player, canvas, row)
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
-    longest = min(24, max(cells(_called(player, track)) for track in tracks))
+    longest = min(24, max(cells(called(player, track)) for track in tracks))
     bar = min(40, canvas.width - longest - 32)
     for line, index in enumerate(range(first, first + rows), start=row):
         track, watched = tracks[index], index == player.watched
         canvas.write(
-            line, 1, f"{'▸' if watched else ' '}{_called(player, track)}", _racer_style(watched), most=longest + 1
+            line, 1, f"{'▸' if watched else ' '}{called(player, track)}", _racer_style(watched), most=longest + 1
         )
-        column = _bar(track, player.n, canvas, line, longest + 4, bar)
-        canvas.write(line, column, f" {_best(track, player.n):>7}  {_ending(track, player.n)}")
+        column = draw_bar(track, player.n, canvas, line, longest + 4, bar)
+        canvas.write(line, column, f" {best(track, player.n):>7}  {ending(track, player.n)}")
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(line, 0, canvas.width)
 
 
@@ -318,17 +318,17 @@ def _one_strip(player: Player, canvas: Canvas, row: int) -> None:
     order = [*range(player.watched, len(tracks)), *range(player.watched)] if len(tracks) > 4 else range(len(tracks))
     for index in order:
         track, watched = tracks[index], index == player.watched
-        name, count = f"{'▸' if watched else ' '}{_called(player, track)}", f" {_best(track, player.n)}"
+        name, count = f"{'▸' if watched else ' '}{called(player, track)}", f" {best(track, player.n)}"
         if column + min(cells(name), most) + 8 + cells(count) > canvas.width:
             break
         start = column
         column = canvas.write(row, column, name, _racer_style(watched), most=most) + 1
-        column = _bar(track, player.n, canvas, row, column, 6)
+        column = draw_bar(track, player.n, canvas, row, column, 6)
         column = canvas.write(row, column, count) + 2
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
 
 
-def _bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:
+def draw_bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:
     step = track.step(n)
     full = width if step.game.won else round(width * step.best / step.game.goal)
     column = canvas.write(row, column, "█" * full, Style("bar"))
@@ -339,7 +339,7 @@ def _racer_style(watched: bool) -> Style:
     return BOLD if watched else PLAIN
 
 
-def _called(player: Player, track: Track) -> str:
+def called(player: Player, track: Track) -> str:
     name = named(track.standing.name, track.standing.bot)
     return in_ascii(name) if player.plain else name
 
@@ -350,7 +350,7 @@ def _home(track: Track, n: int) -> str:
     return f"{game.home}/{game.goal}"
 
 
-def _best(track: Track, n: int) -> str:
+def best(track: Track, n: int) -> str:
     """The most cards that were home in any attempt, which is what counts."""
     step = track.step(n)
     return f"{step.best}/{step.game.goal}"
@@ -360,6 +360,9 @@ def _best(track: Track, n: int) -> str:
 
 
 def _foot(player: Player, canvas: Canvas, row: int) -> None:
+    if not player.keyed:
+        canvas.write(row, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
+        return
     if player.typed is not None:
         column = canvas.write(row, 1, f"/{player.typed}", BOLD)
         canvas.write(row, column, " ", Style(reverse=True))

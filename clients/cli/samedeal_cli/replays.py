@@ -4,6 +4,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,17 +14,22 @@ import msgspec
 from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
+from samedeal.game import Game
 from samedeal.log import Dealt, Moved, Resigned
 from samedeal.messages import Board
-from samedeal.race import RESTART, Race, Run
+from samedeal.race import RESTART, Race
 from samedeal.replay import Replay
 from samedeal_cli import screen, transcript
-from samedeal_cli.failure import Misused, Unverified
+from samedeal_cli.failure import Misused
 from samedeal_cli.games import OLDER
-from samedeal_cli.parameters import DEAL, DURATION, Deal, Number
+from samedeal_cli.moments import Moment
+from samedeal_cli.parameters import DEAL, DURATION, MOMENT, Deal, Number
+from samedeal_cli.player import Player
 from samedeal_cli.settings import Settings, examples
+from samedeal_cli.showing import PICTURES, player_of, unverified, verified
 from samedeal_cli.sources import whole
-from samedeal_cli.transcript import called, happening, in_ascii, printable, since_start
+from samedeal_cli.transcript import happening, in_ascii, printable, since_start
+from samedeal_cli.words import clock
 
 
 def _text(replay: Replay) -> bytes:
@@ -39,35 +45,48 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
 """What a replay can be written as."""
 
 
+seat_option = click.option("--seat", type=Number(1), metavar="N", help="Look at this seat.  [default: the best]")
+at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
+idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_default=True, help="The longest pause.")
+
+
 @click.command(
     epilog=examples(
         "samedeal replay race.json --speed 10",
-        "samedeal replay calm-otter-42 --seat 2 --at 35",
+        "samedeal replay calm-otter-42 --seat 2 --at 1:48",
     )
 )
 @click.argument("replay")
 @click.option(
     "--speed", type=click.FloatRange(0), help="How fast; 0 is all at once.  [default: 4 on a terminal, else 0]"
 )
-@click.option("--idle-limit", type=DURATION, default="2s", show_default=True, help="The longest pause.")
-@click.option("--seat", type=Number(1), metavar="N", help="Show the tables of this seat, and only its moves.")
-@click.option("--at", type=Number(0), metavar="MOVE", help="Show the table after so many moves, and no more.")
+@idle_option
+@seat_option
+@at_option
+@click.option("--line", "in_lines", is_flag=True, help="Tell the race line by line, also on a terminal.")
 @click.pass_obj
 def replay(
-    settings: Settings, replay: str, speed: float | None, idle_limit: int, seat: int | None, at: int | None
+    settings: Settings,
+    replay: str,
+    speed: float | None,
+    idle_limit: int,
+    seat: int | None,
+    at: Moment | None,
+    in_lines: bool,
 ) -> None:
     """Look at a race that is over, as it happened.
 
-    REPLAY is a file, - for standard input, or the link or name of a race.
+    REPLAY is a file, - for standard input, or the link or name of a race. On a terminal it is a player with keys, which
+    ? shows. Elsewhere, and with --line, the race is told line by line: with --seat only its moves, and with --at only
+    the table at that moment.
     """
     found = _opened(settings, replay)
-    races = _races(found)
-    shown = seat or (found.standings[0].seat if found.standings else 1)
-    if not any(racer.number == shown and racer.run for racer in races[-1].seats):
-        raise Misused(f"nobody played from seat {shown}")
+    player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
     if at is not None:
-        _show_at(settings, races, shown, at)
+        _show_at(settings, player)
         return
+    races = _races(found)
+    shown = player.track.standing.seat
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(found.header, races[-1].deal):
@@ -92,29 +111,58 @@ def replay(
 @click.command(
     epilog=examples(
         "samedeal export calm-otter-42 -o race.json",
-        "samedeal export race.json --format txt",
+        "samedeal export race.json -o race.svg --seat 2 --at 1:48",
     )
 )
 @click.argument("replay")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="The form; else the ending of FILE tells it.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS, *PICTURES]),
+    help="The form; else the ending of FILE tells it.",
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
-@click.pass_obj
-def export(settings: Settings, replay: str, form: str | None, output: Path | None) -> None:
-    """Write a replay in another form: json, msgpack, ndjson, which is a line for each entry, or txt, a score sheet.
+@at_option
+@seat_option
+@click.option("--speed", type=click.FloatRange(0, min_open=True), help="How fast a cast plays.  [default: 4]")
+@idle_option
+@click.pass_context
+def export(
+    context: click.Context,
+    replay: str,
+    form: str | None,
+    output: Path | None,
+    at: Moment | None,
+    seat: int | None,
+    speed: float | None,
+    idle_limit: int,
+) -> None:
+    """Write a replay in another form: json, msgpack, ndjson, txt, svg or cast.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. Between the first three not a byte is lost.
+    REPLAY is a file, - for standard input, or the link or name of a race. Between json, msgpack and ndjson, which is a
+    line for each entry, not a byte is lost; txt is a score sheet. An svg is a picture of the standings and of the
+    tables, or with --seat of one, at the end or at the moment of --at. A cast is a recording for asciinema of what the
+    player shows, from the deal or --at on.
     """
+    settings: Settings = context.obj
     if form is None:
         form = output.suffix.removeprefix(".") if output else "json"
-        if form not in FORMATS:
-            raise Misused(f"say the form with --format, one of {', '.join(FORMATS)}")
+        if form not in FORMATS and form not in PICTURES:
+            raise Misused(f"say the form with --format, one of {', '.join([*FORMATS, *PICTURES])}")
     if output is None and form == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack is nothing for a terminal: say -o FILE")
+    _check_options(context, form)
     found = _opened(settings, replay)
     try:
-        data = FORMATS[form](found)
+        if form in PICTURES:
+            if form == "svg" and at is None:
+                speed = 0
+            player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+            data = PICTURES[form](replace(player, verified=verified(found)), seat is not None)
+        else:
+            data = FORMATS[form](found)
     except Refused as refused:
-        raise _unverified(refused) from refused
+        raise unverified(refused) from refused
     if output:
         try:
             output.write_bytes(data)
@@ -123,6 +171,14 @@ def export(settings: Settings, replay: str, form: str | None, output: Path | Non
         settings.say(f"{output}: {len(data)} bytes")
     else:
         click.echo(data, nl=False)
+
+
+def _check_options(context: click.Context, form: str) -> None:
+    """Raises Misused for an option that says nothing about the form."""
+    for option, forms in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
+        given = context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
+        if given and form not in forms:
+            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(forms))}, not for {form}")
 
 
 @click.command(
@@ -147,57 +203,44 @@ def deal(settings: Settings, code: Deal) -> None:
         _print_json({"deal": name, "game": code.game, "rules": game.rules, **opening})
     else:
         _print(settings, f"{game.title} · deal {printable(name)}")
-        _print_table(settings, Run(game, game))
+        _print_table(settings, game)
 
 
 def _opened(settings: Settings, replay: str) -> Replay:
     try:
         return whole(settings, replay)
     except Refused as refused:
-        raise _unverified(refused) from refused
+        raise unverified(refused) from refused
 
 
 def _races(found: Replay) -> list[Race]:
     try:
         return list(found.races())
     except Refused as refused:
-        raise _unverified(refused) from refused
+        raise unverified(refused) from refused
 
 
-def _unverified(refused: Refused) -> Unverified:
-    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify tells more)")
-
-
-def _show_at(settings: Settings, races: list[Race], seat: int, at: int) -> None:
-    for race in races:
-        run = race.seats[seat - 1].run if len(race.seats) >= seat else None
-        if run and len(run.moves) == at:
-            when = f"move {at}, {since_start(races[-1], race.at)}" if at else "before the first move"
-            _print(settings, f"{called(race, seat)} · {when}{f' · {run.moves[-1]}' if at else ''}")
-            _print_board(settings, race, seat)
-            return
-    last = races[-1].seats[seat - 1].run
-    raise Misused(f"seat {seat} made {len(last.moves) if last else 0} moves")
+def _show_at(settings: Settings, player: Player) -> None:
+    """The table that a player is at."""
+    track, step = player.track, player.step
+    index = track.index(player.n)
+    when = f"move {index}, {clock(step.at)}" if index else "before the first move"
+    _print(settings, f"{printable(track.standing.name)} · {when}{f' · {step.move}' if index else ''}")
+    _print(settings, "")
+    _print_table(settings, step.game)
+    _print(settings, "")
 
 
 def _print_board(settings: Settings, race: Race, seat: int) -> None:
     run = race.seats[seat - 1].run
     if run:
         _print(settings, "")
-        _print_table(settings, run)
+        _print_table(settings, run.game)
         _print(settings, "")
 
 
-def _print_table(settings: Settings, run: Run) -> None:
-    game = run.game
-    board = Board(
-        table=game.view(),
-        notes=game.notes,
-        outcome=run.outcome,
-        home=game.home,
-        attempt=run.attempts,
-        ply=len(run.moves),
-    )
+def _print_table(settings: Settings, game: Game) -> None:
+    board = Board(table=game.view(), notes=game.notes, outcome=game.outcome, home=game.home, attempt=1, ply=0)
     width = min(100, shutil.get_terminal_size().columns)
     for line in screen.board_lines(
         game.layout, game.fanned, board, width=width, ascii=settings.plain, color=settings.colored

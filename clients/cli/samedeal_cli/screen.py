@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, Literal
 
@@ -166,6 +167,15 @@ def spread(rows: Sequence[Row], needs: Mapping[str, int], wishes: Mapping[str, i
 
     What is left of the width goes one by one to the place that lacks most of what it wishes for.
     """
+    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(wishes.items()), width))
+
+
+@lru_cache(256)
+def _spread(
+    rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
+) -> list[int]:
+    """Worked out once for tables that are drawn over and over."""
+    needs, wishes = dict(least), dict(most)
     count, growing = max(map(len, rows), default=1), list(wishes)
     starts = _starts(rows, needs, count)
     while growing:
@@ -178,7 +188,7 @@ def spread(rows: Sequence[Row], needs: Mapping[str, int], wishes: Mapping[str, i
     return starts
 
 
-def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[int]:
+def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int) -> list[int]:
     """The leftmost beginnings that give each place the room it needs."""
     starts = [len(GAP) * column for column in range(count + 1)]
     for column in range(count):
@@ -190,7 +200,7 @@ def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[i
     return starts
 
 
-def next_column(row: Row, column: int) -> int:
+def next_column(row: Sequence[str], column: int) -> int:
     """The column up to which a place may spread."""
     return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
 

@@ -6,7 +6,19 @@ from typing import Final, NamedTuple
 
 from samedeal.cards import BACK
 from samedeal_cli.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.screen import Piles, Row, card_text, cells, flows, hangs, named_pile, next_column, spread
+from samedeal_cli.screen import (
+    SUIT_OF,
+    Piles,
+    Row,
+    card_text,
+    cells,
+    find_cards,
+    flows,
+    hangs,
+    named_pile,
+    next_column,
+    spread,
+)
 
 CARD_WIDTH, CARD_HEIGHT = 5, 3
 """Of a card with a border."""
@@ -260,6 +272,8 @@ class _Drawing:
         inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
         self._canvas.cards(row + 1, column + 1, text, PLAIN if pile and pile[-1] != BACK else DIM)
         self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
+        for _, _, suit in find_cards(text.strip()):
+            self._canvas.paint(inner, ink=SUIT_OF[suit])
         if faint:
             self._canvas.paint(Spot(row, column, CARD_WIDTH, CARD_HEIGHT), dim=True, bold=False)
         if letter := marks.letters.get(place):

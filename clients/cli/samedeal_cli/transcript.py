@@ -59,7 +59,7 @@ def heading(header: Header, deal: str | None) -> Iterator[str]:
     ]
     yield f"Race       {header.race}"
     yield f"Game       {GAMES[header.game].title} ({header.rules})"
-    yield f"Opened     {_day(header.opened_at)}"
+    yield f"Opened     {day(header.opened_at)}"
     yield f"Rules      {printable(', '.join(rules))}"
     kind = "open" if header.seed is not None else f"daily of {header.date}" if header.daily else "sealed"
     yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
@@ -132,7 +132,7 @@ def in_ascii(line: str) -> str:
     return swapped.encode("ascii", "replace").decode()
 
 
-def _day(ms: int) -> str:
+def day(ms: int) -> str:
     try:
         return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (ValueError, OverflowError, OSError):
@@ -159,6 +159,8 @@ def shifts(old: Game, new: Game) -> list[str]:
     lost: dict[str, Counter[str]] = {}
     gained: dict[str, Counter[str]] = {}
     for place, pile in old.table.piles.items():
+        if pile == new.table[place]:
+            continue
         less, more = Counter(map(str, pile)), Counter(map(str, new.table[place]))
         lost[place], gained[place] = less - more, more - less
     told = []
