@@ -140,7 +140,7 @@ async def test_the_countdowns_receipt_is_on_the_disk_before_the_nonce_is_sent(st
         await asyncio.wait_for(heard.wait(), 5)
     (nonce,) = [message.nonce for message in said if isinstance(message, m.Nonce)]
     digests = (DigestKept(1, f"{0:064}"), DigestKept(5, f"{0:064}"))
-    assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests)]
+    assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests, 5)]
 
 
 async def test_a_file_is_for_its_owner_alone_and_has_each_line_once(state: Path) -> None:
@@ -314,11 +314,11 @@ def test_verify_finds_what_was_kept_here_by_itself(state: Path, tmp_path: Path) 
     file = written(tmp_path / "race.json", replay)
     code, out, _ = run("verify", file)
     assert (code, "receipts" in out) == (0, False)
-    keep(state, told(replay, 8, 12, 13))
+    keep(state, told(replay, 9, 12, 13))
     keep(state, told(replay, 9, 13, 15, seat=2))
     code, out, _ = run("verify", file)
     assert code == 0, out
-    assert fact(out) == "✔ receipts    the log is the one that was told while the race ran: 5 digests agree (kept here)"
+    assert fact(out) == "✔ receipts    the log is the one that was told while the race ran: 4 digests agree (kept here)"
     assert out.splitlines()[-1].startswith("VERIFIED: ")
     code, out, _ = run("verify", file, "--no-receipts")
     assert (code, "receipts" in out) == (0, False)
@@ -366,7 +366,7 @@ def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_
     assert run("verify", file)[0] == 0
     keep(state, told(again, 9, 12))
     code, out, _ = run("verify", file)
-    assert (code, "opened otherwise" in fact(out)) == (5, True)
+    assert (code, "the nonce was sent before the countdown, entry 9, was told of" in fact(out)) == (5, True)
 
 
 def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> None:

@@ -11,10 +11,11 @@ import pytest
 from msgspec import structs
 
 from finished import SECRET, Logged, nonce, opened
-from racing import closed, counting, running
+from racing import closed, counting, joined, running
 from samedeal.errors import Refused
 from samedeal.log import Closed, Counting, Dealt, Header, Joined, Nonce, Readied
 from samedeal.race import Race
+from samedeal.receipts import DigestKept, HeaderKept, NonceKept, line, read
 from samedeal.replay import Replay
 from samedeal.seal import commitment, nonce_commitment, root
 from samedeal.verification import verify
@@ -105,6 +106,36 @@ def test_a_server_that_gives_its_own_racers_other_nonces_afterwards_is_found_out
         assert failures(chosen) == {}, "by itself the file looks like any other"
         assert receipts(chosen)[countdown] != receipts(fair)[countdown]
         deals.add(list(chosen.races())[-1].deal)
+    assert len(deals) == 10
+
+
+def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out() -> None:
+    """Seat 2 takes its seat when the nonce of seat 1 is known; all that seat 1 was told of is its own entry."""
+    deals = set()
+    for other in map(nonce, range(50, 60)):
+        log = opened("corners")
+        log.say(joined(log, 1))
+        promise = nonce_commitment(log.race.id, other)
+        log.say(structs.replace(joined(log, 2), commitment=promise))
+        for event in (Readied(seat=1), Readied(seat=2), Counting()):
+            log.say(event)
+        for seat, own in ((1, nonce(1)), (2, other)):
+            log.say(Nonce(seat=seat, nonce=own.hex()))
+        log.say(Dealt(), log.race.options.start_delay_ms)
+        chosen = closed(log).replay()
+        deals.add(list(chosen.races())[-1].deal)
+        header, sent = HeaderKept(chosen.header), NonceKept(1, nonce(1).hex())
+        old, *_, countdown, _, later = (DigestKept(entry.n, entry.h) for entry in chosen.entries[:7])
+        for told, ends in (
+            ((header, old, sent, countdown, later), 5),
+            ((header, sent, old, countdown, later), 5),
+            ((header, old, countdown, header, sent, later), 5),
+            ((header, old, countdown, sent, later), None),
+            ((header, old, later, sent), None),
+        ):
+            (kept,) = read(line(receipt) for receipt in told)
+            found = {fact.name: fact.entry for fact in verify(chosen, receipts=kept) if not fact.holds}
+            assert found == ({} if ends is None else {"receipts": ends})
     assert len(deals) == 10
 
 

@@ -108,7 +108,8 @@ def section(data: bytes) -> str:
     shown = in_lines(replay).decode().splitlines()
     step("The replay in lines begins with", *shown[:2])
     step("and ends with", *shown[-2:])
-    kept = [["header", header], ["nonce", 1, nonces[0]], *(["digest", n, entries[n - 1][3]] for n in (2, 8))]
+    early, countdown, late = (["digest", n, entries[n - 1][3]] for n in (2, 5, 8))
+    kept = [["header", header], early, countdown, ["nonce", 1, nonces[0]], late]
     step("Receipts that the racer of seat 1 may have:", *(canonical(line).decode() for line in kept))
     return "\n".join(lines)
 
@@ -167,11 +168,16 @@ def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
         PAGE.read_text().partition("Receipts that the racer of seat 1 may have:\n\n```text\n")[2].partition("```")[0]
     )
     (kept,) = receipts.read(line.encode() for line in shown.splitlines())
-    assert (len(kept.nonces), len(kept.digests)) == (1, 2)
+    assert (len(kept.nonces), len(kept.digests), kept.sent_after) == (1, 3, 5)
     facts = verify(read(example()), receipts=kept)
     assert [fact.name for fact in facts] == [*FACTS, *RECEIPTS]
     assert all(fact.holds for fact in facts)
-    lines: tuple[receipts.Kept, ...] = (receipts.HeaderKept(kept.header), *kept.nonces, *kept.digests)
+    lines: tuple[receipts.Kept, ...] = (
+        receipts.HeaderKept(kept.header),
+        *kept.digests[:2],
+        *kept.nonces,
+        *kept.digests[2:],
+    )
     assert b"".join(map(receipts.line, lines)).decode() == shown
 
 

@@ -50,6 +50,9 @@ class Receipts:
     """The own nonce, if it was sent."""
     digests: tuple[DigestKept, ...] = ()
     """As they came. A server that changes its log contradicts here what it has said before."""
+    sent_after: int | None = None
+    """The newest entry that had been told of before the nonce was sent, since the header before it; the oldest of them,
+    if it was sent several times. None if it was not sent."""
 
 
 _encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Kept)
@@ -65,32 +68,39 @@ def read(lines: Iterable[bytes]) -> list[Receipts]:
 
     Raises Refused("bad-replay") if they are none.
     """
-    found: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept]]] = {}
-    current = None
+    found: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept], list[int]]] = {}
+    current, newest = None, 0
     for number, kept in enumerate(_kept(lines), start=1):
         if isinstance(kept, HeaderKept):
-            current = found.setdefault(header_bytes(kept.header), (kept.header, [], []))
+            current, newest = found.setdefault(header_bytes(kept.header), (kept.header, [], [], [])), 0
         elif current is None:
             raise Refused("bad-replay", f"Receipts begin with a header, and line {number} comes before one.")
         elif isinstance(kept, NonceKept):
             current[1].append(kept)
+            current[3].append(newest)
         else:
             current[2].append(kept)
-    return [Receipts(header, tuple(nonces), tuple(digests)) for header, nonces, digests in found.values()]
+            newest = max(newest, kept.n)
+    return [
+        Receipts(header, tuple(nonces), tuple(digests), min(after, default=None))
+        for header, nonces, digests, after in found.values()
+    ]
 
 
 def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
     """What one or several clients were told of the race with this header, or of another one if there is nothing else.
 
-    Of the other one too, if a nonce was sent there that was sent here: whoever knew it before could choose the deal.
+    A nonce that was sent in another race as well was sent before anything was told of this one.
     """
     mine = [receipts for receipts in kept if receipts.header == header]
-    sent = {own.nonce for receipts in mine for own in receipts.nonces}
-    for other in kept:
-        if other.header != header and (not mine or sent & {own.nonce for own in other.nonces}):
-            return other
+    if not mine:
+        return kept[0]
     nonces = tuple(own for receipts in mine for own in receipts.nonces)
-    return Receipts(header, nonces, tuple(digest for receipts in mine for digest in receipts.digests))
+    elsewhere = {own.nonce for receipts in kept if receipts.header != header for own in receipts.nonces}
+    after = [receipts.sent_after for receipts in mine if receipts.sent_after is not None]
+    after += [0 for own in nonces if own.nonce in elsewhere]
+    digests = tuple(digest for receipts in mine for digest in receipts.digests)
+    return Receipts(header, nonces, digests, min(after, default=None))
 
 
 def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:

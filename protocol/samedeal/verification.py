@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.friendly import check
-from samedeal.log import Closed, Dealt, Entry, Moved, Nonce, Resigned, header_bytes
+from samedeal.log import Closed, Counting, Dealt, Entry, Moved, Nonce, Resigned, header_bytes
 from samedeal.race import Race
 from samedeal.receipts import Receipts
 from samedeal.replay import Log
@@ -152,9 +152,12 @@ def _promised(log: Log, receipts: Receipts | None) -> Iterator[Failure]:
         yield "receipts", None, "the digest before the first entry is not the one that was told"
     mine = {(kept.seat, kept.nonce) for kept in receipts.nonces}
     seats, last = {seat for seat, _ in mine}, 0
+    early = receipts.sent_after if log.header.sealed else None
     for last, entry in enumerate(log.entries, start=1):
         if told.pop(last, {entry.h}) != {entry.h}:
             yield "receipts", last, f"the digest of entry {last} is not the one that was told"
+        if early is not None and early < last and isinstance(entry.event, Counting):
+            yield "receipts", last, f"the nonce was sent before the countdown, entry {last}, was told of"
         own = isinstance(entry.event, Nonce) and entry.event.seat in seats and entry.event
         if own and (own.seat, own.nonce) not in mine:
             yield "receipts", last, f"the nonce of seat {own.seat} is not the one that was sent"
