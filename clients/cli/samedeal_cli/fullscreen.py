@@ -9,19 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 import msgspec
-from rich.color import Color
-from rich.segment import Segment
-from rich.style import Style as RichStyle
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import Key, MouseDown, MouseUp, Resize
-from textual.geometry import Region
-from textual.strip import Strip
-from textual.widget import Widget
 
 from samedeal.errors import Refused
 from samedeal.log import Header
@@ -30,12 +23,12 @@ from samedeal.replay import read
 from samedeal.verification import verify
 from samedeal_cli import scene as s
 from samedeal_cli.api import Api
-from samedeal_cli.canvas import Canvas, Span, Style
 from samedeal_cli.connection import Connection, Lost, Restored
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.pages import page
 from samedeal_cli.reading import Finding
-from samedeal_cli.themes import Look, look
+from samedeal_cli.sheet import Sheet, key_name
+from samedeal_cli.themes import look
 
 TWICE_S: Final = 0.4
 """How soon after the first the second of two clicks comes."""
@@ -47,36 +40,6 @@ PAR_S: Final = 60.0
 
 Enter = Callable[[str], Connection]
 """A line to a race."""
-
-
-class Sheet(Widget, can_focus=True):
-    """Shows a canvas, and nothing else."""
-
-    DEFAULT_CSS = "Sheet { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._rows: list[list[Span]] = []
-        self._look = look("terminal")
-        self.canvas = Canvas(1, 1)
-
-    def show(self, canvas: Canvas, look: Look) -> None:
-        """Show another canvas; only the lines that differ are drawn again."""
-        rows, before = list(canvas.rows()), self._rows
-        whole = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
-        self.canvas, self._rows, self._look = canvas, rows, look
-        if whole:
-            self.refresh()
-            return
-        changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if row != before[at]]
-        if changed:
-            self.refresh(*changed)
-
-    def render_line(self, y: int) -> Strip:
-        """One line."""
-        if y >= len(self._rows):
-            return Strip.blank(self.size.width, _rich(Style(), self._look))
-        return Strip([Segment(span.text, _rich(span.style, self._look)) for span in self._rows[y]], self.canvas.width)
 
 
 class FullScreen(App[None]):
@@ -154,7 +117,7 @@ class FullScreen(App[None]):
         """Keys go to the scene before anybody else takes them for something."""
         if isinstance(event, Key):
             event.stop()
-            self._take(s.pressed(self.scene, _key(event)))
+            self._take(s.pressed(self.scene, key_name(event)))
             return
         await super().on_event(event)
 
@@ -373,31 +336,3 @@ def again(header: Header) -> dict[str, object]:
         "options": msgspec.to_builtins(header.options),
     }
     return wish
-
-
-def _key(event: Key) -> str:
-    """What a scene calls a key."""
-    if event.key in ("space", "enter", "escape", "backspace", "tab"):
-        return event.key
-    if event.character and event.character.isprintable():
-        return event.character
-    return event.key
-
-
-@lru_cache(1024)
-def _rich_of(style: Style, code: str, text: str, ground: str) -> RichStyle:
-    dim = style.dim or code == "2"
-    color = None
-    if code.startswith("38;2;"):
-        color = Color.from_rgb(*map(int, code.split(";")[2:]))
-    elif code.isdigit() and code != "2":
-        number = int(code)
-        color = Color.from_ansi(number - 30 if number < 90 else number - 82)
-    elif text:
-        color = Color.parse(text)
-    back = Color.parse(ground) if ground else None
-    return RichStyle(color=color, bgcolor=back, bold=style.bold, dim=dim, reverse=style.reverse)
-
-
-def _rich(style: Style, look: Look) -> RichStyle:
-    return _rich_of(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)

@@ -20,14 +20,17 @@ from samedeal.messages import Board
 from samedeal.race import RESTART, Race
 from samedeal.replay import Replay
 from samedeal_cli import screen, transcript
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import INTERRUPTED, Misused
 from samedeal_cli.games import OLDER
+from samedeal_cli.mode import Mode, chosen, here, mode_option
 from samedeal_cli.moments import Moment
 from samedeal_cli.parameters import DEAL, DURATION, MOMENT, Deal, Number
 from samedeal_cli.player import Player
+from samedeal_cli.player_page import page
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.showing import PICTURES, player_of, unverified, verified
 from samedeal_cli.sources import whole
+from samedeal_cli.themes import look
 from samedeal_cli.transcript import happening, in_ascii, printable, since_start
 from samedeal_cli.words import clock
 
@@ -63,7 +66,7 @@ idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_def
 @idle_option
 @seat_option
 @at_option
-@click.option("--line", "in_lines", is_flag=True, help="Tell the race line by line, also on a terminal.")
+@mode_option
 @click.pass_obj
 def replay(
     settings: Settings,
@@ -72,21 +75,44 @@ def replay(
     idle_limit: int,
     seat: int | None,
     at: Moment | None,
-    in_lines: bool,
-) -> None:
+    mode: Mode | None,
+) -> int:
     """Look at a race that is over, as it happened.
 
     REPLAY is a file, - for standard input, or the link or name of a race. On a terminal it is a player with keys, which
     ? shows. Elsewhere, and with --line, the race is told line by line: with --seat only its moves, and with --at only
     the table at that moment.
     """
+    used, why = chosen(mode, settings, here())
     found = _opened(settings, replay)
     player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+    if used == "tui":
+        return _play(settings, found, player, playing=at is None and speed != 0)
+    if why:
+        settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
-        return
+    else:
+        _tell(settings, found, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+    return 0
+
+
+def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -> int:
+    """The player on the whole terminal."""
+    from samedeal_cli.curtain import curtain
+
+    size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
+    with curtain(page(player, size.columns, size.lines), shown):
+        from samedeal_cli.theatre import Theatre
+
+        theatre = Theatre(replace(player, playing=playing), shown, lambda: verified(found))
+        theatre.run(mouse=settings.mouse)
+    return INTERRUPTED if theatre.interrupted else 0
+
+
+def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool) -> None:
+    """The race line by line, with the tables of one seat, and perhaps only its moves."""
     races = _races(found)
-    shown = player.track.standing.seat
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(found.header, races[-1].deal):
@@ -94,14 +120,14 @@ def replay(
     _print(settings, "")
     last = found.entries[0].at if found.entries else 0
     for entry, (before, after) in zip(found.entries, pairwise(races), strict=True):
-        if seat and isinstance(entry.event, Moved | Resigned) and entry.event.seat != seat:
+        if alone and isinstance(entry.event, Moved | Resigned) and entry.event.seat != shown:
             continue
         if speed:
             time.sleep(min(max(0, entry.at - last) / 1000 / speed, idle_limit / 1000))
         last = entry.at
         _print(settings, f"{since_start(races[-1], entry.at):>8}  {happening(before, after, entry)}")
-        restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == seat
-        if isinstance(entry.event, Dealt) or restarted:
+        restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == shown
+        if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)
     _print_board(settings, races[-1], shown)
     for line in transcript.results(found.standings):
