@@ -4,7 +4,10 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from io import BytesIO
+from select import select
 from typing import Any
 
 import msgspec
@@ -535,6 +538,23 @@ def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: NotedSer
         assert problem(answer, "too-large", str(MOST_BYTES))
     answer = request(server, "POST", "/api/v1/verify", _chunks(MOST_BYTES + 1), Transfer_Encoding="chunked")
     assert problem(answer, "too-large", str(MOST_BYTES))
+
+
+def test_one_replay_is_verified_at_a_time(server: NotedServer) -> None:
+    """One is on its way when another comes, or the other way round."""
+    body = in_form(finished("corners"), "ndjson")
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=20)) as slow:
+        slow.putrequest("POST", "/api/v1/verify")
+        slow.putheader("Content-Length", str(len(body)))
+        slow.endheaders(body[:100])
+        turned_away = False
+        while not turned_away and not select([slow.sock], [], [], 0.1)[0]:
+            answer = request(server, "POST", "/api/v1/verify", body)
+            turned_away = answer.status == 429 and problem(answer, "too-many")
+        if turned_away:
+            slow.send(body[100:])
+        assert (slow.getresponse().status == 200) is turned_away
+    assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
 
 
 # Everything else.
