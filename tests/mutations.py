@@ -11,13 +11,14 @@ from msgspec import structs
 from finished import DAY, SECRET, SIGNING_KEY, Logged
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
-from samedeal.log import DAY_MS, AnyEvent, Closed, Header, Moved, Nonce, Resigned, Taken, header_bytes
+from samedeal.log import AnyEvent, Closed, Header, Moved, Nonce, Resigned, Taken, header_bytes
 from samedeal.race import Race
 from samedeal.receipts import DigestKept, NonceKept, Receipts
 from samedeal.replay import Replay
 from samedeal.seal import commitment, daily_commitment, first_digest, nonce_commitment
 from samedeal.signature import Signature, public_key, signed
 from tampered import (
+    DAY_MS,
     FORMS,
     LATER,
     UNREADABLE,
@@ -401,13 +402,16 @@ def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
             content = msgspec.to_builtins(replay)
             yield _whole(kind, what, random, content, expected, keys=(OUR_KEY,), receipts=kept)
 
-    def untold(what: str, n: int, *digests: DigestKept, nonces: tuple[NonceKept, ...] = ()) -> Mutation:
-        kept = Receipts(race.replay.header, nonces, digests)
+    def untold(what: str, n: int, *digests: DigestKept, nonce: NonceKept | None = None, after: int = 10**6) -> Mutation:
+        kept = Receipts(race.replay.header, (nonce,) if nonce else (), digests, after if nonce else None)
         return _whole(kind, what, random, race.content, Expected({"receipts": n}), keys=(OUR_KEY,), receipts=kept)
 
     for n in race.numbers("nonce"):
-        own = NonceKept(race.event(n)["seat"], random.randbytes(32).hex())
-        yield untold(f"not the nonce of entry {n} was sent", n, nonces=(own,))
+        other = NonceKept(race.event(n)["seat"], random.randbytes(32).hex())
+        yield untold(f"not the nonce of entry {n} was sent", n, nonce=other)
+        own, (counting,) = NonceKept(other.seat, race.event(n)["nonce"]), race.numbers("counting")
+        after = random.randrange(counting)
+        yield untold(f"the nonce of entry {n} was sent after entry {after}", counting, nonce=own, after=after)
     for n in random.sample(range(1, race.last + 1), 2):
         two = [DigestKept(n, race.replay.entries[n - 1].h), DigestKept(n, random.randbytes(32).hex())]
         yield untold(f"two digests of entry {n}", n, *random.sample(two, 2))
@@ -420,7 +424,7 @@ def _receipts(race: Subject, random: Random) -> Receipts:
     digests = [DigestKept(0, first_digest(SECRET, header_bytes(race.replay.header)))] * random.randrange(2)
     digests += (DigestKept(n, race.replay.entries[n - 1].h) for n in told_of)
     nonces = [NonceKept(race.event(n)["seat"], race.event(n)["nonce"]) for n in race.numbers("nonce")[:1]]
-    return Receipts(race.replay.header, tuple(nonces), tuple(digests))
+    return Receipts(race.replay.header, tuple(nonces), tuple(digests), race.last if nonces else None)
 
 
 def _contradiction(was: Replay, told: Replay, kept: Receipts) -> Expected | None:

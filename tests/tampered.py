@@ -24,7 +24,6 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.friendly import first
 from samedeal.log import (
-    DAY_MS,
     AnyEvent,
     Closed,
     Counting,
@@ -50,6 +49,9 @@ Path = tuple[str | int, ...]
 Form = Literal["json", "msgpack", "lines"]
 FORMS: tuple[Form, ...] = ("json", "msgpack", "lines")
 Kind = Literal["sealed", "open", "daily", "friendly"]
+
+
+DAY_MS = 86_400_000
 
 
 # The races.
