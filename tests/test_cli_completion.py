@@ -1,13 +1,10 @@
 """Completion: asked for by the shells themselves, as when somebody presses Tab."""
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ import pytest
 from samedeal.catalogue import GAMES
 from samedeal_cli.config import KEYS
 from samedeal_cli.main import COMMANDS, main
+from terminals import at_a_terminal, until
 
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TERM": "dumb"}
 
@@ -69,35 +67,12 @@ def test_a_mistake_in_the_configuration_does_not_come_between(monkeypatch: pytes
 
 
 def test_tab_in_bash_writes_the_rest_of_a_word() -> None:
-    ours, theirs = pty.openpty()
-    shell = subprocess.Popen(
-        ["bash", "--norc", "--noprofile", "-i"],
-        env=ENVIRONMENT | {"PS1": "ready> "},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    try:
-        _until(ours, "ready> ")
-        os.write(ours, b'eval "$(samedeal completion bash)"; echo so""on\n')
-        _until(ours, "soon\r\nready> ")
-        os.write(ours, b"samedeal rules kin\t")
-        assert re.search(r"samedeal rules kings-in-the-corners $", _until(ours, "corners "))
-    finally:
-        shell.kill()
-        shell.wait()
-        os.close(ours)
-
-
-def _until(terminal: int, wanted: str) -> str:
-    text, end = "", time.monotonic() + 60
-    while wanted not in text:
-        ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
-        assert ready, text
-        text += os.read(terminal, 65_536).decode()
-    return text
+    with at_a_terminal(ENVIRONMENT | {"PS1": "ready> "}, ["bash", "--norc", "--noprofile", "-i"]) as (_, terminal):
+        until(terminal, "ready> ")
+        os.write(terminal, b'eval "$(samedeal completion bash)"; echo so""on\n')
+        until(terminal, "soon\r\nready> ")
+        os.write(terminal, b"samedeal rules kin\t")
+        assert re.search(r"samedeal rules kings-in-the-corners $", until(terminal, "corners "))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

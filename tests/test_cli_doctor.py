@@ -3,10 +3,7 @@
 import asyncio
 import json
 import os
-import pty
 import re
-import select
-import subprocess
 import sys
 import threading
 import time
@@ -25,6 +22,7 @@ from samedeal_cli.main import main
 from samedeal_cli.settings import state_dir
 from servers import Server
 from stores import Wire
+from terminals import at_a_terminal, until
 
 Capsys = pytest.CaptureFixture[str]
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
@@ -168,42 +166,15 @@ def test_a_state_directory_that_cannot_be_made_is_wrong(
 
 @pytest.mark.parametrize(("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not say")])
 def test_a_terminal_is_asked_how_wide_the_suits_are(column: int | None, code: int, says: str) -> None:
-    ours, theirs = pty.openpty()
     environment = os.environ | {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
-    process = subprocess.Popen(
-        [*SAMEDEAL, "doctor"],
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=_terminal,
-    )
-    os.close(theirs)
-    text = b""
-    try:
-        while select.select([ours], [], [], 20)[0]:
-            try:
-                news = os.read(ours, 65_536)
-            except OSError:  # the other side is closed
-                break
-            text += news
-            if b"\x1b[6n" in news and column is not None:
-                os.write(ours, f"\x1b[12;{column}R".encode())
+    with at_a_terminal(environment, [*SAMEDEAL, "doctor"]) as (process, terminal):
+        text = ""
+        if column is not None:
+            text = until(terminal, "\x1b[6n")
+            os.write(terminal, f"\x1b[12;{column}R".encode())
+        text += until(terminal, "1 thing is wrong" if code else "reached")
         assert process.wait(20) == code
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-    told = text.decode().replace("\r\n", "\n")
+    told = text.replace("\r\n", "\n")
     assert re.search(rf"suits take +.*{says}", told)
     assert re.search(r"colours +256\n", told)
     assert ("samedeal config set ascii on" in told) == (code == 1)
-
-
-def _terminal() -> None:
-    """Makes the pseudo-terminal the one of the process."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

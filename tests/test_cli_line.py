@@ -3,17 +3,13 @@
 import asyncio
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
 import termios
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,6 +27,7 @@ from samedeal_cli.main import main
 from samedeal_cli.mode import Boards
 from samedeal_cli.words import spoken
 from servers import Server
+from terminals import at_a_terminal, until
 
 CORNERS = GAMES["corners"]
 GAME = GameInfo(
@@ -453,60 +450,42 @@ def test_lists_show_what_is_on(
     assert "kings-in-the-corners" in capsys.readouterr().out
 
 
+def line_by_line(*args: str) -> list[str]:
+    return [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"]
+
+
 def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: dict[str, str]) -> None:
-    with at_a_terminal(environment, "solo", "corners:42") as (process, ours):
-        text = _until(ours, "home 0  pass 1 of 3\r\n")
+    with at_a_terminal(environment, line_by_line("solo", "corners:42")) as (process, ours):
+        text = until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
         os.write(ours, b"draw\n")
-        assert "ok 1: draw: " in _until(ours, "stock 42  waste")
+        assert "ok 1: draw: " in until(ours, "stock 42  waste")
         os.write(ours, b"resign\n")
-        _until(ours, "resign for good? (y)")
+        until(ours, "resign for good? (y)")
         os.write(ours, b"n\n")
-        _until(ours, "not resigned")
+        until(ours, "not resigned")
         os.write(ours, b"\x03")
-        _until(ours, "your seat is kept; join again to go on")
+        until(ours, "your seat is kept; join again to go on")
         assert process.wait(10) == 130
-
-
-@contextmanager
-def at_a_terminal(environment: dict[str, str], *args: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """The program at a pseudo-terminal, and our end of it."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"],
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=_terminal,
-    )
-    try:
-        yield process, ours
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-        os.close(theirs)
 
 
 def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=60_000)
-    with at_a_terminal(environment, "join", race, "--as", "ada") as (_, ours):
-        _until(ours, "ready? (y)\r\n> ")
+    with at_a_terminal(environment, line_by_line("join", race, "--as", "ada")) as (_, ours):
+        until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"stan")
-        _until(ours, "stan")
+        until(ours, "stan")
         bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
         bo.communicate(timeout=30)
-        assert _until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
+        assert until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
         os.write(ours, b"dings\n")
-        _until(ours, "0/48  waiting")
+        until(ours, "0/48  waiting")
         os.write(ours, b"\x1b[A\n")  # the line before once more
-        _until(ours, "0/48  waiting")
+        until(ours, "0/48  waiting")
         os.write(ours, b"unre\t\n")
-        _until(ours, "you are not ready")
+        until(ours, "you are not ready")
         os.write(ours, b"clo\x15quit\n")
-        _until(ours, "your seat is kept")
+        until(ours, "your seat is kept")
 
 
 @pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
@@ -514,9 +493,9 @@ def test_a_terminal_is_left_as_it_was(
     end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
 ) -> None:
     race = live.create("corners", seed="42")
-    with at_a_terminal(environment, "join", race) as (process, ours):
+    with at_a_terminal(environment, line_by_line("join", race)) as (process, ours):
         before = termios.tcgetattr(ours)
-        _until(ours, "ready? (y)\r\n> ")
+        until(ours, "ready? (y)\r\n> ")
         assert termios.tcgetattr(ours) != before
         if isinstance(end, bytes):
             os.write(ours, end)
@@ -524,31 +503,14 @@ def test_a_terminal_is_left_as_it_was(
             process.send_signal(end)
         assert process.wait(20) == code
         assert termios.tcgetattr(ours) == before
-        _until(ours, "your seat is kept")
+        until(ours, "your seat is kept")
 
 
 def test_a_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
-    with at_a_terminal(environment | {"TERM": "dumb"}, "join", race) as (process, ours):
-        text = _until(ours, "ready? (y)\r\n> ")
+    with at_a_terminal(environment | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
+        text = until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"quit\n")
-        text += _until(ours, "your seat is kept")
+        text += until(ours, "your seat is kept")
         assert process.wait(20) == 0
     assert "\x1b" not in text
-
-
-def _terminal() -> None:
-    """Makes the pseudo-terminal the one that Ctrl-C comes from."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-def _until(terminal: int, wanted: str) -> str:
-    text, end = "", time.monotonic() + 15
-    while wanted not in text:
-        ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
-        assert ready, text
-        text += os.read(terminal, 65_536).decode()
-    return text

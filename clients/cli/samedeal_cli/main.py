@@ -91,9 +91,6 @@ class Main(click.Group):
             return code if isinstance(code, int) else 0
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
-            return 0
         except click.UsageError as error:
             hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
             misused = Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
@@ -150,8 +147,24 @@ def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -
         context.exit()
 
 
+@click.pass_context
+def _alone(context: click.Context) -> None:
+    """Without a command: a person is told what runs and what to do next, a pipe gets the help."""
+    if context.invoked_subcommand is not None:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo(context.get_help())
+        return
+    from samedeal_cli.start import start_lines
+
+    click.echo("\n".join(start_lines(context.obj)))
+
+
 main = Main(
     name="samedeal",
+    callback=_alone,
+    invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     help="Race your friends at patience on the same shuffled deck.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

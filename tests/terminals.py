@@ -1,0 +1,51 @@
+"""Programs at a pseudo-terminal: what they write there, and what somebody types."""
+
+import fcntl
+import os
+import pty
+import select
+import subprocess
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+PATIENCE_S = 60
+
+
+@contextmanager
+def at_a_terminal(
+    environment: Mapping[str, str], command: Sequence[str]
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """The program, and our end of its terminal, which Ctrl-C comes from too."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=_own_terminal,
+    )
+    try:
+        yield process, ours
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def until(terminal: int, wanted: str) -> str:
+    """What is written there up to a text, and what comes with it."""
+    text, end = b"", time.monotonic() + PATIENCE_S
+    while wanted not in text.decode(errors="replace"):
+        ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
+        assert ready, text
+        text += os.read(terminal, 65_536)
+    return text.decode()
+
+
+def _own_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
