@@ -191,15 +191,16 @@ class LineMode:
         if self._stage == "cancelled":
             self._say("the race was called off")
             return
-        if self._connection.header.daily and not self._connection.view.deal:
+        sealed = self._connection.header.daily and not self._connection.view.deal
+        if sealed:
             revealed = moment(self._connection.header.reveals_at)
             self._say(f"the race is over; the deal and the replay are sealed until {revealed}")
         else:
             # The code stands alone, as it is long: so it can be copied.
             self._say("the race is over; the deal was", self._connection.view.deal or "never dealt")
         self._show_standings()
-        link = f"{self._connection.server}/r/{self._connection.race}"
-        self._say(f"to look at it: {program()} replay {link}", f"to check it: {program()} verify {link}")
+        link, then = f"{self._connection.server}/r/{self._connection.race}", " then" if sealed else ""
+        self._say(f"to look at it{then}: {program()} replay {link}", f"to check it{then}: {program()} verify {link}")
         if self._connection.view.deal:
             self._say(f"to see how good it was: {program()} par {link}")
 
