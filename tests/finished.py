@@ -1,6 +1,7 @@
 """Finished races for the tests of replays: random play, folded by the library alone and the same every time."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from random import Random
 
 from samedeal.catalogue import GAMES
@@ -54,18 +55,24 @@ def nonce(seat: int) -> bytes:
 
 
 def opened(
-    slug: str, race: str = "calm-otter-42", seed: str | None = None, attempts: int = 0, daily: bool = False
+    slug: str,
+    race: str = "calm-otter-42",
+    seed: str | None = None,
+    attempts: int = 0,
+    daily: bool = False,
+    opened_at: int = OPENED_AT,
 ) -> Logged:
     """A race of a game before anybody has joined it."""
+    day = datetime.fromtimestamp(opened_at // 1_000, UTC).date().isoformat()
     header = Header(
         race=race,
         game=slug,
         rules=GAMES[slug].rules,
         seed=seed,
         daily=daily,
-        commitment=daily_commitment(slug, DAY, SECRET) if daily else commitment(race, SECRET),
+        commitment=daily_commitment(slug, day, SECRET) if daily else commitment(race, SECRET),
         salt="" if daily else "00" * 16,
-        opened_at=OPENED_AT,
+        opened_at=opened_at,
         options=Options(limit_ms=GAMES[slug].limit_ms, attempts=attempts),
     )
     return Logged(Race.opened(header, SECRET))

@@ -34,10 +34,12 @@ def opened(
     seed: str | None = None,
     variant: Mapping[str, str | bool] | None = None,
     race_id: str = "calm-otter-42",
+    daily: bool = False,
+    opened_at: int = finished.OPENED_AT,
     **options: Any,
 ) -> Logged:
-    """A race with these options before its first entry; sealed unless a seed is given."""
-    race = finished.opened(slug, race_id, seed=seed).race
+    """A race with these options before its first entry; sealed unless a seed is given or it is a daily one."""
+    race = finished.opened(slug, race_id, seed=seed, daily=daily, opened_at=opened_at).race
     chosen = Options(**{"limit_ms": race.game.limit_ms, **options})
     header = structs.replace(race.header, variant=dict(variant or {}), options=chosen)
     return Logged(Race.opened(header, SECRET))

@@ -16,7 +16,7 @@ from samedeal.errors import Refused
 from samedeal.log import Closed, Counting, Dealt, Entry, Event, Joined, Moved, Nonce, Readied
 from samedeal.race import Race
 from samedeal.replay import MOST_BYTES, Replay, read
-from samedeal.seal import nonce_commitment
+from samedeal.seal import commitment, nonce_commitment
 from samedeal.verification import FACTS, UNCHECKED, verify
 
 FORMS: tuple[wire.Form, ...] = ("json", "msgpack")
@@ -88,6 +88,11 @@ def test_an_untouched_replay_holds_in_either_form(slug: str, form: wire.Form) ->
 
 def test_the_replay_of_an_open_deal_holds() -> None:
     assert failures(finished("corners", seed="42")) == {}
+
+
+@every_game
+def test_the_replay_of_a_daily_deal_holds(slug: str) -> None:
+    assert failures(finished(slug, daily=True)) == {}
 
 
 def test_white_space_and_the_order_of_fields_are_free_in_json() -> None:
@@ -285,6 +290,23 @@ def test_every_field_of_the_header_counts(fields: dict[str, Any], fact: str, ent
     assert len(replay.entries) == 56
     changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
     assert failures(changed)[fact] == entry
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"opened_at": OPENED_AT - 86_400_000},
+        {"opened_at": OPENED_AT - OPENED_AT % 86_400_000 - 1},
+        {"daily": False},
+        {"seed": "42"},
+        {"variant": {"refill": "waste"}},
+        {"commitment": commitment("calm-otter-42", SECRET)},
+    ],
+)
+def test_a_daily_deal_passed_off_as_another_is_not_the_one_committed_to(fields: dict[str, Any]) -> None:
+    replay = finished("corners", daily=True)
+    changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
+    assert failures(changed) == {"commitment": len(replay.entries)}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable
+from datetime import date
 from hashlib import sha256
 
 import pytest
@@ -13,6 +14,7 @@ from samedeal import seal
 KEY = bytes(range(32))
 SECRET = bytes(range(100, 132))
 NONCES = [bytes([1]) * 32, bytes([2]) * 32]
+GAME, DATE = "corners", "2026-11-21"
 RACE, SALT = "calm-otter-42", "00112233445566778899aabbccddeeff"
 HEADER = b'{"game":"corners"}'
 ENTRY = b'[1,1700000000000,{"t":"counting"}]'
@@ -20,11 +22,14 @@ ENTRY = b'[1,1700000000000,{"t":"counting"}]'
 some = settings(derandomize=True, deadline=None, max_examples=60)
 thirty_two = st.binary(min_size=32, max_size=32)
 races = st.from_regex("[a-z0-9-]{1,20}", fullmatch=True)
+dates = st.dates(min_value=date(1970, 1, 1)).map(date.isoformat)
 
 
 VALUES = {
     "secret": "c4c6671de3f16be00171ac2bf4ff449cea3d3755d7753d47fd126b18b59aa396",
     "commitment": "268fa1c5e962a91d7814ec7bab3ac6d62a12ba24e5892c801d1ed8e8917d7b42",
+    "daily secret": "2deed3057cb89f2b908c0dea644bd666302794d60e0ec45ed529a4d7b388eb1b",
+    "daily commitment": "84ba0f0e5f566605b5ac9fc64958d68082f4b23e25b8691582cc2a61e5c00315",
     "nonce": "aae469af2f0b53e9521a9633519d14e974a5b7f109a210cc9caf88d6111462cc",
     "root": "4721bbb4b1c1e9f7fe3faa186cacd1d4188d110861710f76769baf7dc1eb09c4",
     "first": "f5fab011cb854c105aa77f53282c531a60f99b9b013325c7d7348f6c8408e2a0",
@@ -54,6 +59,16 @@ def test_the_commitment_is_a_hash_of_race_and_secret() -> None:
     assert seal.commitment(RACE, SECRET) == sha(f"samedeal/1/commit|calm-otter-42|{SECRET.hex()}")
 
 
+def test_the_secret_of_a_daily_deal_is_a_mac_of_game_and_date() -> None:
+    expected = mac(KEY, b"samedeal/1/daily-secret|corners|2026-11-21")
+    assert seal.daily_secret(KEY, GAME, DATE) == expected
+    assert len(expected) == seal.SECRET_BYTES
+
+
+def test_the_commitment_of_a_daily_deal_is_a_hash_of_game_date_and_secret() -> None:
+    assert seal.daily_commitment(GAME, DATE, SECRET) == sha(f"samedeal/1/daily|corners|2026-11-21|{SECRET.hex()}")
+
+
 def test_a_nonces_commitment_is_a_hash_of_race_and_nonce() -> None:
     assert seal.nonce_commitment(RACE, NONCES[0]) == sha(f"samedeal/1/nonce|calm-otter-42|{'01' * 32}")
 
@@ -74,6 +89,8 @@ def test_the_values_that_other_programs_may_check_themselves_against() -> None:
     assert {
         "secret": seal.secret(KEY, RACE, SALT).hex(),
         "commitment": seal.commitment(RACE, SECRET),
+        "daily secret": seal.daily_secret(KEY, GAME, DATE).hex(),
+        "daily commitment": seal.daily_commitment(GAME, DATE, SECRET),
         "nonce": seal.nonce_commitment(RACE, NONCES[0]),
         "root": seal.root(SECRET, NONCES),
         "first": seal.first_digest(SECRET, HEADER),
@@ -87,6 +104,8 @@ def test_whatever_is_changed_changes_the_seal(data: st.DataObject) -> None:
     functions: list[tuple[Callable[..., object], tuple[st.SearchStrategy[object], ...]]] = [
         (seal.secret, (thirty_two, races, races)),
         (seal.commitment, (races, thirty_two)),
+        (seal.daily_secret, (thirty_two, races, dates)),
+        (seal.daily_commitment, (races, dates, thirty_two)),
         (seal.nonce_commitment, (races, thirty_two)),
         (seal.root, (thirty_two, st.lists(thirty_two, max_size=3))),
         (seal.first_digest, (thirty_two, st.binary(max_size=40))),
@@ -105,6 +124,8 @@ def test_a_seal_of_one_kind_is_never_one_of_another(race: str, secret: bytes) ->
     seals = [
         seal.secret(secret, race, "0" * 32).hex(),
         seal.commitment(race, secret),
+        seal.daily_secret(secret, race, DATE).hex(),
+        seal.daily_commitment(race, DATE, secret),
         seal.nonce_commitment(race, secret),
         seal.root(secret, [secret]),
         seal.first_digest(secret, race.encode()),
