@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from finished import SECRET, Logged, nonce, opened
+from finished import SECRET, SIGNING_KEY, Logged, nonce, opened
 from racing import closed, counting, joined, running
 from samedeal.errors import Refused
+from samedeal.games.corners import Corners
 from samedeal.log import Closed, Counting, Dealt, Header, Joined, Nonce, Readied
 from samedeal.race import Race
-from samedeal.receipts import DigestKept, HeaderKept, NonceKept, line, read
+from samedeal.receipts import DigestKept, HeaderKept, NonceKept, Receipts, line, read
 from samedeal.replay import Replay
-from samedeal.seal import commitment, nonce_commitment, root
+from samedeal.seal import commitment, daily_commitment, nonce_commitment, root
+from samedeal.signature import public_key
 from samedeal.verification import verify
 
 PAGE = Path(__file__).parents[1] / "docs" / "fairness.md"
@@ -162,6 +164,58 @@ def test_a_nonce_that_the_server_says_did_not_come_leaves_its_racer_scratched() 
     log.say(Dealt(), log.race.options.start_delay_ms)
     standings = closed(log).replay().standings
     assert [standing.outcome for standing in standings if standing.seat == 2] == ["scratched"]
+
+
+# Signatures.
+
+
+def test_a_server_that_signs_two_logs_of_one_race_is_convicted_by_its_signatures() -> None:
+    """A third person needs the two files and the key; nobody has to be believed."""
+    fair = closed(running()).replay()
+    late = structs.replace(fair.entries[-1], at=fair.entries[-1].at + 1)
+    other = written_anew(structs.replace(fair, entries=(*fair.entries[:-1], late)), fair.header, SECRET)
+    ours = public_key(SIGNING_KEY)
+    for replay in (fair, other):
+        assert all(fact.holds for fact in verify(replay, {ours}))
+    assert fair.header.race == other.header.race
+    assert fair.digest != other.digest
+    for one, foreign in ((fair, other), (other, fair)):
+        pretended = structs.replace(one, signature=foreign.signature)
+        assert failures(pretended) == {"signature": None}, "no signature can be moved from one to the other"
+
+
+def test_who_has_the_signing_key_can_sign_any_log_and_receipts_still_contradict_it() -> None:
+    fair = closed(running()).replay()
+    event = fair.entries[0].event
+    assert isinstance(event, Joined)
+    forged = structs.replace(fair.entries[0], event=structs.replace(event, name="Eve"))
+    anew = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
+    kept = Receipts(fair.header, (), (DigestKept(3, fair.entries[2].h),))
+    found = {fact.name: fact.entry for fact in verify(anew, {public_key(SIGNING_KEY)}, kept) if not fact.holds}
+    assert found == {"receipts": 3}
+
+
+# Daily deals.
+
+
+def test_a_server_chooses_the_deal_of_a_day_until_it_has_committed_itself() -> None:
+    """It tries secrets until the first card is an ace; then it is bound, whatever it says later."""
+    fair = closed(running(daily=True)).replay()
+    header = fair.header
+    chosen = next(
+        secret
+        for secret in map(_secret, range(1_000))
+        if Corners.from_seed(f"{root(secret, ())}.0").table["f1"][0][0] == "A"
+    )
+    promised = structs.replace(header, commitment=daily_commitment("corners", header.date, chosen))
+    assert failures(written_anew(fair, promised, chosen)) == {}, "nobody can tell that it had a choice"
+    other = structs.replace(header, commitment=daily_commitment("corners", header.date, OTHER_SECRET))
+    swapped = structs.replace(written_anew(fair, other, OTHER_SECRET), header=promised)
+    assert failures(swapped)["commitment"] == len(fair.entries)
+
+
+def _secret(number: int) -> bytes:
+    return number.to_bytes(32, "big")
 
 
 # Racers.
