@@ -27,8 +27,8 @@ DIM: Final = Style(dim=True)
 SMALL_GAP: Final = 8
 """Over so many cells it is shorter to write what stands there than to go to what comes after."""
 _ASCII: Final = str.maketrans(
-    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘",
-    "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x",
+    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘★▲▼",
+    "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x*^v",
 )
 
 

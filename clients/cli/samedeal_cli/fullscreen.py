@@ -53,15 +53,17 @@ class FullScreen(App[None]):
         """The scene to begin with; how to get a line to a race; with `ready` one is ready at once."""
         super().__init__(ansi_color=True)
         self.scene = scene
-        self.failure: Failure | None = None
+        self.failure: BaseException | None = None
         """What ended it, if it was not a key."""
         self.interrupted = False
-        self.copied = False
-        """Whether the link was sent to the terminal, which may not have taken it."""
+        self.left = False
+        """Whether the seat was given up."""
         self.connection: Connection | None = None
         self._enter, self._api, self._colored, self._be_ready = enter, api, colored, ready
         self._sheet = Sheet()
         self._attending: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        """Whether the race is over, however that was learnt."""
         self._doing: set[asyncio.Task[None]] = set()
         self._held: tuple[str, float] | None = None
         self._clicked: tuple[str, float] | None = None
@@ -77,12 +79,12 @@ class FullScreen(App[None]):
         self._sheet.focus()
         self._show(s.told(self.scene, s.Resized(self.size.width, self.size.height)))
         self.set_interval(TICK_S, self._tick)
-        self._attending = asyncio.create_task(self._attend(self.scene.race))
+        self._attending = self._start(self._attend(self.scene.race))
 
     async def on_unmount(self) -> None:
         """Hang up."""
-        for task in (self._attending, *self._doing):
-            if task and task is not asyncio.current_task():
+        for task in tuple(self._doing):
+            if task is not asyncio.current_task():
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
@@ -110,6 +112,8 @@ class FullScreen(App[None]):
         connection = self.connection
         if connection:
             self._tell(s.Now(connection.view, connection.standings, connection.left_ms))
+            if connection.over:
+                self._ended.set()
 
     # Keys and clicks.
 
@@ -168,10 +172,18 @@ class FullScreen(App[None]):
             case _:
                 self._start(self._ask(command))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._doing.add(task)
-        task.add_done_callback(self._doing.discard)
+        task.add_done_callback(self._did)
+        return task
+
+    def _did(self, task: "asyncio.Task[None]") -> None:
+        """Whatever goes wrong is told when the terminal is as it was again."""
+        self._doing.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.failure = self.failure or error
+            self.exit()
 
     async def _ask(self, command: s.Command) -> None:
         """Ask the server, and show what it answers."""
@@ -188,6 +200,7 @@ class FullScreen(App[None]):
                     await connection.resign()
                 case s.Leave():
                     await connection.leave()
+                    self.left = True
                     self.exit()
                 case _:
                     raise AssertionError(command)
@@ -202,7 +215,6 @@ class FullScreen(App[None]):
 
     def _copy_link(self) -> None:
         self.copy_to_clipboard(self.scene.link)
-        self.copied = True
         self._tell(s.Said("The link was sent to the terminal's clipboard; it is also printed when you leave."))
 
     def _open_replay(self) -> None:
@@ -224,40 +236,41 @@ class FullScreen(App[None]):
             self._attending.cancel()
         self.connection, self._be_ready = None, False
         self._show(s.of_another(self.scene, opened.race, opened.link))
-        self._attending = asyncio.create_task(self._attend(opened.race))
+        self._attending = self._start(self._attend(opened.race))
         self._copy_link()
 
     # What is heard.
 
     async def _attend(self, race: str) -> None:
         """Be in a race from the beginning to the end, and look back at it."""
-        try:
-            async with self._enter(race) as connection:
-                self.connection = connection
-                game = await asyncio.to_thread(self._api.game, connection.header.game)
-                self._tell(s.Entered(connection.welcome.name, connection.header, game))
-                self._tell_now()
-                if self._be_ready and self.scene.stage == "open":
-                    self._start(self._ask(s.Ready(True)))
-                async for news in connection:
-                    if isinstance(news, Lost):
-                        self._tell(s.Cut(news.why))
-                        continue
-                    if isinstance(news, Restored):
-                        self._tell(s.Cut(""))
-                    self._tell_now()
-                    self._take(s.caught_up(self.scene))
-                self._tell_now()
-            if self.scene.stage == "over":
-                await self._look_back(race, connection.receipts)
-        except Failure as failure:
-            self.failure = failure
-            self.exit()
+        async with self._enter(race) as connection:
+            self.connection = connection
+            self._ended.clear()
+            game = await asyncio.to_thread(self._api.game, connection.header.game)
+            self._tell(s.Entered(connection.welcome.name, connection.header, game))
+            self._tell_now()
+            if self._be_ready and self.scene.stage == "open":
+                self._start(self._ask(s.Ready(True)))
+            hearing, ended = asyncio.create_task(self._hear(connection)), asyncio.create_task(self._ended.wait())
+            try:
+                await asyncio.wait((hearing, ended), return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done():
+                    hearing.result()
+            finally:
+                for task in (hearing, ended):
+                    task.cancel()
+        if self.scene.stage == "over":
+            await asyncio.gather(self._check(race, connection.receipts), self._compare(race))
 
-    async def _look_back(self, race: str, receipts: Receipts) -> None:
-        """Check the replay as anybody can, and learn what the computer made of the deal."""
-        checking, comparing = self._check(race, receipts), self._compare(race)
-        await asyncio.gather(checking, comparing)
+    async def _hear(self, connection: Connection) -> None:
+        async for news in connection:
+            if isinstance(news, Lost):
+                self._tell(s.Cut(news.why))
+                continue
+            if isinstance(news, Restored):
+                self._tell(s.Cut(""))
+            self._tell_now()
+            self._take(s.caught_up(self.scene))
 
     async def _check(self, race: str, receipts: Receipts) -> None:
         until = time.monotonic() + REPLAY_S

@@ -35,7 +35,7 @@ def games(settings: Settings) -> None:
         known = Api(settings.address).read(data, Games).games
     except Unreachable as failure:
         settings.say(f"samedeal: {failure.format_message()}; these are the games of this program")
-        known = tuple(_info(game) for game in GAMES.values())
+        known = tuple(described(game) for game in GAMES.values())
         data = msgspec.json.encode({"games": known})
     if settings.json:
         click.echo(data)
@@ -61,7 +61,7 @@ def rules(settings: Settings, game: str) -> None:
     if settings.json:
         meant = GAMES[game]
         told = {"text": "\n\n".join(_paragraphs(meant)), "moves": [_notation(meant), ALWAYS]}
-        click.echo(msgspec.json.encode(msgspec.to_builtins(_info(meant)) | told))
+        click.echo(msgspec.json.encode(msgspec.to_builtins(described(meant)) | told))
         return
     for line in rules_lines(game, shutil.get_terminal_size().columns):
         click.echo(line)
@@ -72,9 +72,11 @@ def rules_lines(slug: str, width: int) -> Iterator[str]:
     game, width = GAMES[slug], max(20, min(width, WIDEST))
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
-    yield from _table(_info(game))
+    yield from _table(described(game))
     yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
-    lasts = f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(_info(game))}."
+    lasts = (
+        f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(described(game))}."
+    )
     yield from wrap(lasts, width)
 
 
@@ -97,7 +99,8 @@ def _paragraphs(game: type[Game]) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
-def _info(game: type[Game]) -> GameInfo:
+def described(game: type[Game]) -> GameInfo:
+    """A game as a server describes it."""
     return GameInfo(
         slug=game.slug,
         title=game.title,

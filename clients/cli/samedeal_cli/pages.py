@@ -173,22 +173,35 @@ def _draw_lobby(scene: Scene, canvas: Canvas) -> None:
     canvas.spots["key:y"] = Spot(2, 10, min(cells(scene.link), canvas.width - 11))
     if header:
         _draw_seal(canvas, 3, header)
-    right = canvas.width // 2 + 1
+    right = canvas.width // 2 + 1 if canvas.width >= SIDED else 28
     canvas.write(5, 1, "RACERS", BOLD)
     canvas.write(5, right, "THIS RACE", BOLD)
-    last = bottom - 3
+    last = bottom - 4
     _draw_racers(scene, canvas, 6, last, right - 2)
     if header and scene.game:
         row = 6
         for name, text in race_words(header, scene.game):
-            canvas.write(row, right, name, DIM)
-            for line in _wrapped(text, canvas.width - right - 10):
-                if row < last:
-                    canvas.write(row, right + 9, line)
-                row += 1
-    _draw_news(scene, canvas, bottom - 2, 2)
+            if row < last:
+                canvas.write(row, right, name, DIM)
+                canvas.write(row, right + 9, _cut(text, canvas.width - right - 9))
+            row += 1
     if scene.page == "leave":
-        _draw_question(canvas, bottom - 2, "Give the seat up and go?")
+        _draw_question(canvas, bottom - 3, "Give the seat up and go?")
+    else:
+        canvas.write(bottom - 3, 1, _cut(_waiting(scene), canvas.width - 2), BOLD)
+    _draw_news(scene, canvas, bottom - 2, 2)
+
+
+def _waiting(scene: Scene) -> str:
+    """What the race waits for."""
+    if scene.me is None:
+        return "You look on. The race begins when all who have a seat are ready."
+    if scene.me.outcome != "ready":
+        return "Press r when you are ready."
+    others = [standing.name for standing in scene.standings if standing.outcome != "ready"]
+    if others:
+        return f"You are ready. Waiting for {', '.join(others)}."
+    return "You are ready. Waiting for somebody to race against: send the link round."
 
 
 def _draw_seal(canvas: Canvas, row: int, header: Header) -> None:
@@ -222,10 +235,10 @@ def race_words(header: Header, game: GameInfo) -> Iterator[tuple[str, str]]:
     """What is settled about a race, in words."""
     options = header.options
     yield "goal", f"{game.goal} cards home"
-    yield "ends", f"after {clock(options.limit_ms)[:-2]}, or when all have stopped"
-    yield "ranks", "a win by its time, then cards home"
-    yield "undo", "yes, not past a card turned up" if options.undo else "no"
-    yield "attempts", f"{options.attempts} at most" if options.attempts else "as many as you like"
+    yield "ends", f"at {clock(options.limit_ms)[:-2]}, or all stopped"
+    yield "ranks", "win time, then cards"
+    yield "undo", "till a card turns up" if options.undo else "no"
+    yield "attempts", f"{options.attempts} at most" if options.attempts else "no limit"
     shows = {"progress": "counts only", "after": "nothing before the end", "open": "open to onlookers"}
     yield "boards", shows[options.spectators]
     if header.seed is not None:
@@ -233,7 +246,7 @@ def race_words(header: Header, game: GameInfo) -> Iterator[tuple[str, str]]:
     elif header.daily:
         yield "deal", "the deal of the day"
     else:
-        yield "deal", "sealed, and friendly" if options.filter != "any" else "sealed, any"
+        yield "deal", "sealed, friendly" if options.filter != "any" else "sealed, any"
     for name, value in header.variant.items():
         yield name, value if isinstance(value, str) else "on" if value else "off"
     yield "starts", f"{options.start_delay_ms / 1000:g} s after all are ready"
@@ -304,7 +317,7 @@ def _score(scene: Scene) -> str:
     if not board or not scene.game:
         return f"{left} left" if left else ""
     attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
-    return f"{attempt}{left}   {board.home}/{scene.game.goal}   {board.ply} moves"
+    return f"{attempt}{left}   {board.home}/{scene.game.goal}   {board.ply} {'move' if board.ply == 1 else 'moves'}"
 
 
 def _score_style(scene: Scene) -> Style:
@@ -321,6 +334,11 @@ def _race_keys(scene: Scene) -> Keys:
         return [*back, looking, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
     hand = scene.hand
     word = scene.board.moves and hand.word if scene.board else None
+    if scene.width < SIDED:
+        keys = [("a-p", "where to" if scene.picks else "pick up"), ("A-P", "home"), ("Enter", "drop")]
+        keys += [("Space", word)] if word else []
+        keys += [("u", "undo"), ("/", "type"), ("b", "again"), ("!", "resign"), ("?", "all keys")]
+        return [*keys, ("q", "quit")]
     picking = "letter: where to" if scene.picks else "letter: pick up"
     keys = [("a-p", picking), ("A-P", "home"), ("Enter", "best drop"), ("Esc", "let go")]
     keys += [("Space", word)] if word else []
@@ -427,7 +445,7 @@ def _draw_news(scene: Scene, canvas: Canvas, row: int, lines: int) -> None:
             used += 1
     if scene.hiding and scene.stage == "running":
         return
-    room = max(0, lines - max(used, 1))
+    room = max(0, lines - (max(used, 1) if scene.stage == "running" else used))
     for at, event in enumerate(scene.events[-room:] if room else ()):
         time = f"{clock(event.ms)[:-2]:>5}  " if event.ms is not None else ""
         canvas.write(row + lines - min(room, len(scene.events)) + at, 1, _cut(time + event.text, width), NEWS)
@@ -550,7 +568,7 @@ def _verdict(scene: Scene) -> tuple[str, Style]:
     failed = [fact for fact in scene.facts if not fact.holds]
     if failed:
         return f"✗ {failed[0].name}: {failed[0].text}", BAD
-    return f"✓ all {len(scene.facts)} facts hold: every move was checked again here", GOOD
+    return f"✓ all {len(scene.facts)} facts hold, checked on this machine", GOOD
 
 
 def _draw_par(scene: Scene, canvas: Canvas, row: int, end: int) -> None:

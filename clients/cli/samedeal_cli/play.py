@@ -25,7 +25,7 @@ from samedeal_cli.settings import Settings, examples, program
 # The full screen shows its first frame before any of this is loaded.
 if TYPE_CHECKING:
     from samedeal.messages import FromServer
-    from samedeal_cli.scene import Scene
+    from samedeal_cli.fullscreen import FullScreen
 
 as_option = click.option(
     "--as",
@@ -181,27 +181,28 @@ def _on_the_screen(
             ready=bool(ready),
         )
         screen.run(mouse=settings.mouse)
-    return _part(settings, screen.scene, name, screen.failure, interrupted=screen.interrupted)
+    return _part(settings, screen, name)
 
 
-def _part(
-    settings: Settings, scene: "Scene", name: str | None, failure: click.ClickException | None, *, interrupted: bool
-) -> int:
+def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     """What stays on the terminal when the screen is gone: the result, or how to come back."""
     from samedeal_cli.screen import standings_lines
 
+    scene = screen.scene
     if scene.stage == "over":
         for line in standings_lines(scene.standings, seat=scene.seat, ascii=settings.plain):
             click.echo(line)
         settings.say(f"to look at it: {program()} replay {scene.link}")
+    elif screen.left:
+        settings.say("your seat is given up")
     elif scene.stage not in ("entering", "cancelled"):
         settings.say(scene.link)
         if scene.seat is not None and not scene.done:
             back = f" --as {name}" if name else ""
             settings.say(f"your seat is kept: {program()} join {scene.link}{back} goes on")
-    if failure:
-        raise failure
-    return INTERRUPTED if interrupted else 0
+    if screen.failure:
+        raise screen.failure
+    return INTERRUPTED if screen.interrupted else 0
 
 
 # Line by line.

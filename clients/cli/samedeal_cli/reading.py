@@ -48,10 +48,10 @@ def rules_text(slug: str, width: int) -> Lines:
     return [(line, PLAIN) for line in rules_lines(slug, width)]
 
 
-def link_lines(link: str, width: int) -> Lines:
+def link_lines(link: str, width: int, *, ascii: bool = False) -> Lines:  # noqa: A002 (the word for it)
     """The link, and as a code that a phone reads."""
     lines: list[tuple[str, Style]] = [(line, BOLD) for line in wrap(link, width)]
-    return [*lines, *((line, PLAIN) for line in qr_lines(link))]
+    return [*lines, *((line, PLAIN) for line in qr_lines(link, ascii=ascii))]
 
 
 def findings_lines(findings: Sequence[Finding], width: int) -> Lines:

@@ -326,7 +326,7 @@ class Scene:
             case "rules":
                 return rules_text(self.game.slug if self.game else "", width - 2)
             case "link":
-                return link_lines(self.link, width - 2)
+                return link_lines(self.link, width - 2, ascii=self.ascii)
             case "facts":
                 return findings_lines(self.facts, width - 2)
             case _:
