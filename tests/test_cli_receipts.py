@@ -104,17 +104,15 @@ def written_anew(replay: Replay, header: Header, change: Change, secret: bytes) 
 
 
 def other_last_move(replay: Replay) -> tuple[int, Change]:
-    """The entry of the last move, and what makes another legal one of it."""
-    *_, (entry, race) = (
-        (entry, race)
+    """The entry of the last move that could have been another, and what makes that of it."""
+    *_, (n, other) = (
+        (entry.n, other)
         for entry, race in zip(replay.entries, replay.races(), strict=False)
-        if isinstance(entry.event, Moved)
+        if isinstance(entry.event, Moved) and (run := race.seats[entry.event.seat - 1].run)
+        for other in (*run.game.moves(), *([RESTART] if run.may(RESTART, race.options) else []))
+        if other != entry.event.move
     )
-    assert isinstance(entry.event, Moved)
-    run = race.seats[entry.event.seat - 1].run
-    assert run
-    other = next(move for move in (*run.game.moves(), RESTART) if move != entry.event.move)
-    return entry.n, partial(_instead, entry.n, other)
+    return n, partial(_instead, n, other)
 
 
 def _instead(n: int, other: str, race: Race, event: Moved) -> Moved:

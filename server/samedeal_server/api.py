@@ -2,10 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
 from tempfile import TemporaryFile
-from typing import Annotated, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -51,7 +51,8 @@ ACCEPTED: dict[Form, tuple[str, ...]] = {
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 UPLOAD_S = 20
-MOST_VERIFIERS = 40
+MOST_VERIFICATIONS = 16
+"""How many replays may be on their way or wait until they are verified."""
 KEPT_WITHIN_S = 2
 """How long the replay of a race that has just ended is waited for."""
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -114,7 +115,7 @@ class Api:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
         self._hall, self._dailies, self._pars, self._settings, self._ready = hall, dailies, pars, settings, ready
         self._verifying, self._converting = asyncio.Lock(), asyncio.Lock()
-        self._verifiers = 0  # how many are at it or wait: at the end of a race all its racers want to know
+        self._verifications = 0  # those that wait too: at the end of a race all its racers want to know
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -260,25 +261,16 @@ class Api:
         query = request.query_params
         demand = _checked({name: query.getlist(name) for name in query}, Demand)
         known = {key.key for key in await self._hall.archive.keys()}
-        if self._verifiers >= MOST_VERIFIERS:
-            raise Refused("too-many", "Replays are being verified one at a time, and others wait already.")
-        self._verifiers += 1
+        if self._verifications >= MOST_VERIFICATIONS:
+            raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")
+        self._verifications += 1
         try:
-            return await self._verify(request, demand, known)
-        finally:
-            self._verifiers -= 1
-
-    async def _verify(self, request: Request, demand: Demand, known: Collection[str]) -> Response:
-        async with self._verifying:  # one at a time
             with TemporaryFile() as file:
-                try:
-                    async with asyncio.timeout(UPLOAD_S):
-                        async for chunk in _chunks(request, MOST_BYTES):
-                            file.write(chunk)
-                except TimeoutError:
-                    raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
-                file.flush()
-                found = await verified(file, demand.key)
+                await _upload(request, file)
+                async with self._verifying:
+                    found = await verified(file, demand.key)
+        finally:
+            self._verifications -= 1
         ok = all(fact.holds for fact in found.facts)
         return _json({"ok": ok, "key": found.key, "known_key": found.key in known, "facts": found.facts})
 
@@ -422,6 +414,17 @@ def _has(request: Request, tag: str) -> bool:
 
 async def _body(request: Request, most: int) -> bytes:
     return b"".join([chunk async for chunk in _chunks(request, most)])
+
+
+async def _upload(request: Request, file: IO[bytes]) -> None:
+    """Writes the body into a file. Raises Refused for one that is too large or too slow."""
+    try:
+        async with asyncio.timeout(UPLOAD_S):
+            async for chunk in _chunks(request, MOST_BYTES):
+                file.write(chunk)
+    except TimeoutError:
+        raise Refused("bad-request", f"The replay did not arrive within {UPLOAD_S} s.") from None
+    file.flush()
 
 
 async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
