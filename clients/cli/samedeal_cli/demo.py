@@ -26,6 +26,7 @@ from samedeal_cli.bot import Pause, RandomPlayer, play, thinking
 from samedeal_cli.connection import Connection
 from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.invite import qr_lines
+from samedeal_cli.mode import Mode, mode_option
 from samedeal_cli.parameters import SEED
 from samedeal_cli.screen import cells
 from samedeal_cli.serving import OPEN, PORT, Server, announced, check_installed, served
@@ -53,6 +54,7 @@ KEYS: Final = "   [Enter] seat  [w]  [q]"
 @click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to save a replay.")
 @click.option("--once", is_flag=True, help="Run one race of the bots, say how it ended, and stop.")
 @click.option("--lan", is_flag=True, help="Let others in the same network in.")
+@mode_option
 @click.pass_obj
 def demo(
     settings: Settings,
@@ -64,6 +66,7 @@ def demo(
     save: Path | None,
     once: bool,
     lan: bool,
+    mode: Mode | None,
 ) -> int:
     """Start a server and a race against bots, here and now.
 
@@ -77,7 +80,7 @@ def demo(
         raise Misused("--json goes with --once")
     if save and not save.parent.is_dir():
         raise Misused(f"{save.parent}: there is no such folder")
-    plan = Plan(game, bots, speed, seed, save)
+    plan = Plan(game, bots, speed, seed, save, mode)
     try:
         if once:
             return asyncio.run(_once(settings, plan, port))
@@ -102,6 +105,8 @@ class Plan:
     speed: float
     seed: str | None
     save: Path | None
+    mode: Mode | None = None
+    """How people play and look on from here."""
 
 
 @dataclass
@@ -356,7 +361,8 @@ class Show:
         heard = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             words = (sys.executable, "-m", "samedeal_cli.main", "--server", self._server.url, command, race.id)
-            process = await asyncio.create_subprocess_exec(*words)
+            mode = (f"--{self._plan.mode}",) if self._plan.mode else ()
+            process = await asyncio.create_subprocess_exec(*words, *mode)
             try:
                 await process.wait()
             except asyncio.CancelledError:

@@ -335,10 +335,8 @@ def par_of(data: bytes, seat: int | None) -> s.ParTold | None:
     if mine is None:
         return None
     shares = [round(100 * share) for share in (mine.worse, mine.equal, mine.better)]
-    return s.ParTold(
-        mine.squares,
-        f"better than {shares[0]} % of the computer's plays, level with {shares[1]} %, worse than {shares[2]} %",
-    )
+    text = "better than {} % of its plays, level with {} %, worse than {} %".format(*shares)
+    return s.ParTold(mine.squares, text)
 
 
 def again(header: Header) -> dict[str, object]:

@@ -332,8 +332,7 @@ def _race_keys(scene: Scene) -> Keys:
         back = [("Esc", "back")] if scene.seat is not None and not scene.done else []
         looking = ("Tab", "next table" if scene.boards else "next racer")
         return [*back, looking, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
-    hand = scene.hand
-    word = scene.board.moves and hand.word if scene.board else None
+    word = scene.word
     if scene.width < SIDED:
         keys = [("a-p", "where to" if scene.picks else "pick up"), ("A-P", "home"), ("Enter", "drop")]
         keys += [("Space", word)] if word else []

@@ -284,7 +284,14 @@ class Scene:
     @cached_property
     def hand(self) -> Hand:
         """The hand before the table as it is now; empty where nothing can be played, and while a move is pending."""
-        board = self.board if self.plays and self.pending is None else None
+        return self._hand(self.board if self.plays and self.pending is None else None)
+
+    @property
+    def word(self) -> str | None:
+        """What the stock does, or did before the move that is pending."""
+        return self._hand(self.board if self.plays else None).word
+
+    def _hand(self, board: Board | None) -> Hand:
         game = self.game
         return Hand(
             tuple(board.moves or ()) if board else (),
@@ -651,6 +658,8 @@ def _stands(scene: Scene, now: Now) -> Scene:
         after = replace(after, picks=(), pending=None, said=_answer(scene, old, board, after.me))
     if board and old and board.ply == old.ply and board.outcome != old.outcome:
         after = replace(after, pending=None, said=_stopped(board, after.me))
+    if after.over and not scene.over:
+        after = replace(after, pending=None, said=None)  # the page says it all
     return replace(after, picks=after.picks if after.plays else ())
 
 
