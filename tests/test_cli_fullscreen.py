@@ -177,6 +177,15 @@ async def test_a_race_that_is_not_there_ends_it_with_the_reason(live: Server) ->
     assert "not-found" in str(app.failure)
 
 
+def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
+    script = (
+        "import sys, samedeal_cli.main, samedeal_cli.play, samedeal_cli.curtain, samedeal_cli.pages\n"
+        "print({'textual', 'rich', 'websockets', 'asyncio', 'samedeal.verification'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 # The program in a terminal.
 
 
@@ -295,6 +304,23 @@ def test_who_is_killed_comes_back_to_the_same_table(
     terminal.until("your seat is kept")
     terminal.type("echo ended with $?")
     terminal.until("ended with 130")
+
+
+@tmux_only
+def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    terminal.type(f"{SAMEDEAL} join {race} --as ada --line")
+    terminal.until(r"ready\? \(y\)")
+    terminal.type("y")
+    terminal.until("stock 43")
+    terminal.type("draw")
+    terminal.until("ok 1: draw: ")
+    terminal.type("r3")
+    terminal.until("ok 2: r3: |no: ")
+    terminal.type("resign")
+    terminal.until(r"resign for good\? \(y\)")
+    terminal.type("y")
+    terminal.until("to check it: ")
 
 
 @tmux_only
