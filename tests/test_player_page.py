@@ -60,6 +60,16 @@ def test_every_table_is_shown_whole(slug: str, size: tuple[int, int]) -> None:
             assert place == "." or re.search(rf"\b{place}\b", text), place
 
 
+@pytest.mark.parametrize("slug", sorted(GAMES))
+@pytest.mark.parametrize("size", [(80, 24), (80, 40), (120, 40), (160, 50)])
+def test_no_table_runs_into_the_one_beside_it(slug: str, size: tuple[int, int]) -> None:
+    for keys in ("c0", "c4", "c9"):
+        lines = page(player(slug, keys), *size).text()
+        floor = next(row for row, line in enumerate(lines[2:], start=2) if line.startswith("──"))
+        middle = size[0] // 2 - 1
+        assert {line[middle] for line in lines[2:floor]} == {"│"}
+
+
 def test_a_small_page_is_one_line() -> None:
     lines = page(player("corners", "5"), 59, 19).text()
     assert lines[0].startswith("ada  ")

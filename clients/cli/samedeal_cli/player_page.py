@@ -20,6 +20,8 @@ LIST_FROM: Final = 80
 PANE: Final = 38
 """How wide the table of each racer is at least, where several are shown."""
 WIDE_LIST: Final = 36
+SHORT: Final = 16
+"""How much of a name is shown at most where everybody is on one line."""
 
 MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
     "home": ("•", "home"),
@@ -125,7 +127,7 @@ def _table(player: Player, canvas: Canvas, room: Spot) -> None:
     width = room.width - 2
     if room.width >= LIST_FROM:
         list_width = 21 if room.width < LIST_FROM + 20 else min(WIDE_LIST, room.width - 60)
-        width = room.width - list_width - 2
+        width = room.width - list_width - 3
         _list(player, canvas, Spot(room.row, room.width - list_width, list_width, room.height))
     draw_board(player, player.track, canvas, Spot(room.row, 1, width, room.height))
 
@@ -312,19 +314,24 @@ def _strips(player: Player, canvas: Canvas, row: int, rows: int) -> None:
 
 
 def _one_strip(player: Player, canvas: Canvas, row: int) -> None:
+    """As many racers as there is room for, with bars if there is room for these too; the one looked at among them."""
     tracks = player.recording.tracks
-    most = max(4, min(16, canvas.width // len(tracks) - 16))
+    names = [cells(called(player, track)) for track in tracks]
+    counts = [cells(best(track, player.n)) for track in tracks]
+    needed = sum(min(name, SHORT) + count + 4 for name, count in zip(names, counts, strict=True))
+    bar = 6 if needed + 7 * len(tracks) <= canvas.width else 0
+    most = SHORT if needed <= canvas.width else max(4, canvas.width // len(tracks) - max(counts) - 4)
     column = 1
-    order = [*range(player.watched, len(tracks)), *range(player.watched)] if len(tracks) > 4 else range(len(tracks))
+    order = [*range(player.watched, len(tracks)), *range(player.watched)] if most < SHORT else range(len(tracks))
     for index in order:
         track, watched = tracks[index], index == player.watched
-        name, count = f"{'▸' if watched else ' '}{called(player, track)}", f" {best(track, player.n)}"
-        if column + min(cells(name), most) + 8 + cells(count) > canvas.width:
+        if column + min(names[index], most) + 2 + bar + counts[index] > canvas.width:
             break
         start = column
-        column = canvas.write(row, column, name, _racer_style(watched), most=most) + 1
-        column = draw_bar(track, player.n, canvas, row, column, 6)
-        column = canvas.write(row, column, count) + 2
+        column = canvas.write(row, column, "▸" if watched else " ", BOLD)
+        column = canvas.write(row, column, called(player, track), _racer_style(watched), most=most) + 1
+        column = draw_bar(track, player.n, canvas, row, column, bar) + bool(bar)
+        column = canvas.write(row, column, best(track, player.n)) + 2
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
 
 

@@ -11,7 +11,9 @@ from samedeal_cli.svg import canvas_svg
 from samedeal_cli.transcript import day, printable
 from samedeal_cli.words import clock
 
-TABLE_WIDTH, TABLE_HEIGHT = 58, 18
+TABLE_WIDTH, TABLE_HEIGHT = 58, 16
+FANNED_HEIGHT: Final = 18
+"""How high a table is on which piles are fanned."""
 MOST_TABLES: Final = 4
 BAR: Final = 12
 
@@ -27,14 +29,15 @@ def poster(player: Player, tables: int = MOST_TABLES) -> Canvas:
     across = min(2, len(shown))
     width = across * (TABLE_WIDTH + 2) + 2 if across > 1 else TABLE_WIDTH + 22
     down = -(-len(shown) // across)
-    canvas = Canvas(width, 5 + len(tracks) + down * (TABLE_HEIGHT + 2))
+    high = FANNED_HEIGHT if player.recording.game.fanned else TABLE_HEIGHT
+    canvas = Canvas(width, 5 + len(tracks) + down * (high + 2))
     _head(player, canvas)
     for row, index in enumerate(ranking, start=3):
         _standing(player, canvas, row, index)
     top = 4 + len(tracks)
     for at, index in enumerate(shown):
-        row, column = top + at // across * (TABLE_HEIGHT + 2), 1 + at % across * (TABLE_WIDTH + 3)
-        _table(player, canvas, index, Spot(row, column, TABLE_WIDTH if across > 1 else width - 2, TABLE_HEIGHT + 1))
+        row, column = top + at // across * (high + 2), 1 + at % across * (TABLE_WIDTH + 3)
+        _table(player, canvas, index, Spot(row, column, TABLE_WIDTH if across > 1 else width - 2, high + 1))
     _foot(player, canvas)
     return canvas
 

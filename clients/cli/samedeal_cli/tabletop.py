@@ -149,6 +149,8 @@ class _Drawing:
             wide = self._starts(plan)[-1] + SIDE_WIDTH <= self._area.width + 1
             return bool(self._named) and not self._hanging and max(height, aside) <= self._area.height and wide
         widest = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
+        if plan.boxed and not self._hanging:
+            widest = max(widest, (SIDE_WIDTH - 3) * len(self._named))
         return height + self._under(plan.boxed) <= self._area.height and widest <= self._area.width + 1
 
     def _under(self, boxed: bool) -> int:
