@@ -20,6 +20,7 @@ from samedeal_cli.connection import PASSING, Connection
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.nonces import Nonces
 from samedeal_cli.parameters import NAME, RACE, Link
+from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, examples, state_dir
 from samedeal_cli.words import told_apart
 
@@ -295,7 +296,7 @@ def bot(settings: Settings, race: Link, command: str | None, name: str | None, s
     move such as l4c4, or resign. Everybody sees that the seat is a bot's. When the program ends, the seat resigns.
     When this command is stopped, the seat is kept: started again under the same name it comes back to it.
     """
-    standings = asyncio.run(_run(settings, race, command, name, speed))
+    standings = run(_run(settings, race, command, name, speed))
     if settings.json:
         click.echo(msgspec.json.encode({"race": race.race, "standings": standings}))
 

@@ -5,8 +5,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +28,7 @@ from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.invite import qr_lines
 from samedeal_cli.mode import Mode, mode_option
 from samedeal_cli.parameters import SEED
+from samedeal_cli.running import run
 from samedeal_cli.screen import cells
 from samedeal_cli.serving import OPEN, PORT, Server, announced, check_installed, served
 from samedeal_cli.settings import Settings, examples, program, state_dir
@@ -81,15 +82,11 @@ def demo(
     if save and not save.parent.is_dir():
         raise Misused(f"{save.parent}: there is no such folder")
     plan = Plan(game, bots, speed, seed, save, mode)
-    try:
-        if once:
-            return asyncio.run(_once(settings, plan, port))
-        with suppress(KeyboardInterrupt):  # the way to stop it
-            asyncio.run(_live(settings, plan, port, lan))
-        settings.say("stopped, and nothing of it is left")
-    except asyncio.CancelledError:
-        # SIGTERM: everything has been cleaned up. A demo ends no other way, so that is as it should be.
-        return 128 + signal.SIGTERM if once else 0
+    if once:
+        return run(_once(settings, plan, port))
+    with suppress(KeyboardInterrupt, SystemExit):  # a demo ends no other way, so that is as it should be
+        run(_live(settings, plan, port, lan))
+    settings.say("stopped, and nothing of it is left")
     return 0
 
 
@@ -225,33 +222,21 @@ def _save(replay: Replay, path: Path) -> None:
         raise Misused(f"{path}: {error.strerror}") from error
 
 
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """SIGTERM, and the terminal's going, cancel the task that runs, so that everything is cleaned up."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    signals = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
-    with suppress(NotImplementedError):  # not on Windows
-        for number in signals:
-            loop.add_signal_handler(number, task.cancel if task else loop.stop)
-    yield
-
-
 # One race, for checks.
 
 
 async def _once(settings: Settings, plan: Plan, port: int) -> int:
-    with _stoppable():
-        async with served(port) as server:
-            delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
-            race = await _opened(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
-            settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
-            names = NAMES[: plan.bots]
-            replay = await _played(server, race, names, pause=thinking(plan.speed), moves=ONCE_MOVES)
-            if plan.save:
-                _save(replay, plan.save)
-            for line in results(replay.standings):
-                settings.say(line)
-            settings.say(f"verified: {len(replay.entries)} entries")
+    async with served(port) as server:
+        delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
+        race = await _opened(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
+        settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
+        names = NAMES[: plan.bots]
+        replay = await _played(server, race, names, pause=thinking(plan.speed), moves=ONCE_MOVES)
+        if plan.save:
+            _save(replay, plan.save)
+        for line in results(replay.standings):
+            settings.say(line)
+        settings.say(f"verified: {len(replay.entries)} entries")
     if settings.json:
         document = {
             "race": race.id,
@@ -268,12 +253,11 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
 
 
 async def _live(settings: Settings, plan: Plan, port: int, lan: bool) -> None:
-    with _stoppable():
-        async with served(port, lan=lan) as server:
-            with announced(server):
-                if server.port != port:
-                    settings.say(f"port {port} is taken: this is on {server.port}")
-                await Show(settings, plan, server, lan=lan).run()
+    async with served(port, lan=lan) as server:
+        with announced(server):
+            if server.port != port:
+                settings.say(f"port {port} is taken: this is on {server.port}")
+            await Show(settings, plan, server, lan=lan).run()
 
 
 class Show:

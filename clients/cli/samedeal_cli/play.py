@@ -133,9 +133,9 @@ def play(
         settings.say(f"samedeal: {why}")
     if used == "tui":
         return _on_the_screen(settings, server, race, name, ready, watching, link)
-    import asyncio
+    from samedeal_cli.running import run
 
-    asyncio.run(_line_by_line(settings, server, race, name, ready, boards, watching))
+    run(_line_by_line(settings, server, race, name, ready, boards, watching))
     return 0
 
 
@@ -172,6 +172,7 @@ def _on_the_screen(
         from samedeal_cli.api import Api
         from samedeal_cli.entrance import connection
         from samedeal_cli.fullscreen import FullScreen
+        from samedeal_cli.running import run
 
         screen = FullScreen(
             scene,
@@ -180,7 +181,7 @@ def _on_the_screen(
             colored=settings.colored,
             ready=bool(ready),
         )
-        screen.run(mouse=settings.mouse)
+        run(screen.run_async(mouse=settings.mouse))
     return _part(settings, screen, name)
 
 

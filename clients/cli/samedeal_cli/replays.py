@@ -103,10 +103,11 @@ def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
     with curtain(page(player, size.columns, size.lines), shown):
+        from samedeal_cli.running import run
         from samedeal_cli.theatre import Theatre
 
         theatre = Theatre(replace(player, playing=playing), shown, lambda: verified(found))
-        theatre.run(mouse=settings.mouse)
+        run(theatre.run_async(mouse=settings.mouse))
     return INTERRUPTED if theatre.interrupted else 0
 
 
