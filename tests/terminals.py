@@ -44,7 +44,7 @@ def until(terminal: int, wanted: str) -> str:
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
         assert ready, text
         text += os.read(terminal, 65_536)
-    return text.decode()
+    return text.decode(errors="replace")  # it may end within a character
 
 
 def _own_terminal() -> None:

@@ -266,6 +266,7 @@ class Show:
     def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
         self._settings, self._plan, self._server, self._lan = settings, plan, server, lan
         self._interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.name == "posix"
+        self._redraws = not settings.screen_reader and os.environ.get("TERM") != "dumb"
         self._racing: BotRace | None = None
         self._offered: BotRace | None = None
         self._mine: BotRace | None = None
@@ -423,7 +424,7 @@ class Show:
         while True:
             await asyncio.sleep(0.5)
             race = self._racing
-            if race and race.stage == "running" and not self._away:
+            if self._redraws and race and race.stage == "running" and not self._away:
                 line = _live_line(race, shutil.get_terminal_size().columns - 1, plain=self._settings.plain)
                 click.echo(f"\r\x1b[K{line}", nl=False)
                 self._drawn = True
