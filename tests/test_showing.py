@@ -256,6 +256,14 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
     events((tmp_path / "race.cast").read_text().splitlines())
 
 
+def test_the_picture_in_the_readme_is_made_as_the_documents_say() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "cli.md").read_text()
+    made = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
+    assert made.stdout == (docs / "race.svg").read_text()
+    assert run("verify", docs / "race.json").exit_code == 0
+
+
 def test_export_shows_the_moment_and_the_racer_that_are_named(file: Path) -> None:
     whole = run("export", file, "--format", "svg").stdout
     one = run("export", file, "--format", "svg", "--seat", 2, "--at", "m3").stdout
