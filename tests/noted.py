@@ -42,7 +42,7 @@ class NotedServer(Server):
     def failures(self) -> list[str]:
         """What it logged, since this was last asked, as gone wrong in itself: a client's mistake is none of these."""
         news, self._read = self.log[self._read :], len(self.log)
-        return re.findall(r".*(?: ERROR | CRITICAL |Traceback|Error: |Warning: ).*", news)
+        return re.findall(r".*(?: ERROR | CRITICAL |\"(?:error|critical)\"|Traceback|Error: |Warning: ).*", news)
 
 
 class Answer(NamedTuple):

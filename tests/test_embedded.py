@@ -308,7 +308,7 @@ async def test_a_directory_that_others_use_is_refused_and_left_as_it_is(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["letters"]
 
 
-@pytest.mark.parametrize("files", [[], ["master.key"]])
+@pytest.mark.parametrize("files", [[], ["master.key"], ["master.key", "signing.key"]])
 async def test_a_new_directory_is_closed_to_others(files: list[str], tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     for name in files:

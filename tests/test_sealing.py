@@ -52,9 +52,12 @@ RACERS = ("ada", "bo", "cy")
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
-    """A server that logs all it can."""
+    """A server that logs and counts all it can."""
     log = tmp_path_factory.mktemp("sealing") / "log"
-    with NotedServer(store_url, log, connections_per_address="0", log_level="debug").start() as running:
+    server = NotedServer(
+        store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
+    )
+    with server.start() as running:
         yield running
 
 
@@ -63,7 +66,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
     """A server with a store of its own, on which it is noon."""
     folder = tmp_path_factory.mktemp("timed")
     for url in kept_store(folder / "store"):
-        with TimedServer(url, folder, connections_per_address="0", log_level="debug").start() as running:
+        with TimedServer(url, folder, connections_per_address="0", log_level="debug", metrics="on").start() as running:
             running.noon("2027-03-14")
             yield running
 
@@ -605,6 +608,7 @@ def everywhere(race: Scene) -> dict[str, list[str]]:
         "/api/v1/verify": [""],
         "/.well-known/samedeal": ["", f"?race={race.race}"],
         "/healthz": ["", f"?race={race.race}"],
+        "/metrics": ["", f"?race={race.race}", f"?name[]={race.race}"],
         "/readyz": [""],
         "/problems/{code}": ["internal", race.race],
         "/api/v1/replays/{race}/steps": [race.race, code],
@@ -632,7 +636,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             addresses = everywhere(running)
             known = {*addresses, *PAR_OF_DEALS, "/ws"}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
-            not_there = ["/metrics", "/openapi.json", "/debug", f"/api/v1/deals/{code}"]
+            not_there = ["/openapi.json", "/debug", f"/api/v1/deals/{code}"]
             not_there += [
                 f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par/0")
             ]
@@ -947,6 +951,12 @@ async def test_no_secret_is_in_the_servers_log(server: NotedServer) -> None:
             await line.ask("hello", token=race.tokens["bo"] + "x")
         await finish(race)
         log = server.log
-    assert "INFO" in log
+    lines = [json.loads(line) for line in log.splitlines()]
+    told = {line["message"].partition(": ")[2] for line in lines if line.get("race") == race.race}
+    assert told >= {"joined", "readied", "counting", "nonce", "dealt", "moved", "resigned", "closed"}
+    for line in lines:
+        if line.get("seat"):
+            assert re.fullmatch("[0-9a-f]{16}", line["connection"])
+            assert line["race"]
     assert found(log.encode(), race.forbidden()) == []
     assert server.failures() == []

@@ -41,6 +41,8 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_AWAY_SECONDS": "1.5",
         "SAMEDEAL_QUEUE_MESSAGES": "16",
         "SAMEDEAL_LOG_LEVEL": "debug",
+        "SAMEDEAL_LOG_FORMAT": "json",
+        "SAMEDEAL_METRICS": "on",
     }
     assert Settings.from_env(env) == Settings(
         host="0.0.0.0",
@@ -60,6 +62,8 @@ def test_every_setting_can_be_set() -> None:
         away_seconds=1.5,
         queue_messages=16,
         log_level="debug",
+        log_format="json",
+        metrics="on",
     )
     assert env.keys() == Settings().shown().keys()
 
@@ -186,6 +190,19 @@ def test_a_key_is_made_once_and_kept_private(name: str, tmp_path: Path) -> None:
     assert keys_of(settings) == keys
     assert getattr(keys_of(Settings(data_dir=tmp_path / "other")), name) != key
     assert keys.master != keys.signing
+
+
+def test_an_empty_directory_is_closed_to_others_before_a_key_is_in_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    keys_of(Settings(data_dir=tmp_path))
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
+def test_a_directory_that_holds_other_things_is_left_open(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "letters").touch()
+    keys_of(Settings(data_dir=tmp_path))
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
 def test_keys_in_the_settings_need_no_file(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import click
 import uvicorn
 
 from samedeal.errors import Refused
+from samedeal_server import log_lines
 from samedeal_server.app import create_app
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
@@ -34,11 +35,7 @@ def main(host: str | None, port: int | None) -> None:
         environment["SAMEDEAL_PORT"] = str(port)
     try:
         settings = Settings.from_env(environment)
-        logging.basicConfig(
-            level=settings.log_level.upper(),
-            format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-            stream=sys.stderr,
-        )
+        log_lines.begin(settings.log_level, settings.log_format)
         quiet_uvicorn()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(serve(settings, keys_of(settings)))

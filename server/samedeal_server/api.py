@@ -23,6 +23,7 @@ from samedeal.par import Par
 from samedeal.race import Stage
 from samedeal.replay import MOST_BYTES, Replay
 from samedeal.steps import steps
+from samedeal_server import metrics
 from samedeal_server.addresses import base_of
 from samedeal_server.archive import Search
 from samedeal_server.daily import Dailies, day_of
@@ -269,9 +270,13 @@ class Api:
                 await _upload(request, file)
                 async with self._verifying:
                     found = await verified(file, demand.key)
+        except Refused:
+            metrics.VERIFICATIONS.labels("refused").inc()
+            raise
         finally:
             self._verifications -= 1
         ok = all(fact.holds for fact in found.facts)
+        metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
         return _json({"ok": ok, "key": found.key, "known_key": found.key in known, "facts": found.facts})
 
     async def known(self, request: Request) -> Response:

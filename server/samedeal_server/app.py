@@ -1,5 +1,6 @@
 """The application: the parts put together, and where their refusals become answers."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,12 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import WebSocketRoute
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
 from samedeal.wire import SUBPROTOCOLS, Form
+from samedeal_server import metrics
 from samedeal_server.api import Api, problem_response
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
@@ -38,7 +40,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
     dailies = Dailies(archive, clock, hall.dealer, keys.master)
     guests, pars = Guests(store), Pars(store, hall, keys.signing)
-    connections = Counter[str]()
+    connections, sessions = Counter[str](), set[Session]()
 
     async def ready() -> None:
         await store.ask("PING")
@@ -60,17 +62,31 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         try:
             await socket.accept(subprotocol)
             form: Form = SUBPROTOCOLS[subprotocol] if subprotocol else "json"
-            await Session(socket, form, hall, guests, settings).run()
+            session = Session(socket, form, hall, guests, settings)
+            sessions.add(session)
+            try:
+                await session.run()
+            finally:
+                sessions.discard(session)
         finally:
             connections[address] -= 1
             if not connections[address]:
                 del connections[address]
         return None
 
+    async def measured(request: Request) -> Response:
+        if settings.metrics == "off":
+            raise Refused("not-found", "There is nothing at this address.")
+        return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
+
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await hall.start()
+        watching = asyncio.create_task(metrics.watch(hall.stages, lambda: sum(each.seated for each in sessions)))
+        if settings.metrics == "off":
+            watching.cancel()
         yield
+        watching.cancel()
         await pars.stop()
         await hall.stop()
         await store.close()
@@ -79,10 +95,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         routes=[
             *Api(hall, dailies, pars, settings, ready).routes(),
             *Page(hall, settings).routes(),
+            Route("/metrics", measured),
             WebSocketRoute("/ws", play),
         ],
         exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
-        middleware=[Middleware(OpenToPages)],
+        middleware=[Middleware(metrics.CountingConnections), Middleware(OpenToPages)],
         lifespan=lifespan,
     )
 

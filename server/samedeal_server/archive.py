@@ -14,6 +14,7 @@ from samedeal.log import Entry, Header
 from samedeal.race import Race, Standing
 from samedeal.replay import Replay, read
 from samedeal.signature import public_key
+from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
 DUE, LISTED, ENDED, KEYS = "races:due", "races:listed", "replays", "replays:keys"
@@ -132,7 +133,9 @@ class Archive:
         id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries), self._signing_key), "json")
         ended = Ended(id_, race.header.game, race.deal, race.at, race.standings(), race.reveals_at)
         for key, text in ((_replay(id_), replay), (_ended(id_), wire.encode(ended, "json"))):
-            await self._store.insist("SET", key, text, "NX", *self._expiry)  # another process may have another key
+            # Another process may have been quicker, and may have another key.
+            if await self._store.insist("SET", key, text, "NX", *self._expiry) and text is replay:
+                metrics.REPLAYS.inc()
         if race.header.seed is not None:
             await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
         if race.header.daily and race.stage == "over":

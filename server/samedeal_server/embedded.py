@@ -221,7 +221,7 @@ def _private_folder(folder: Path) -> None:
     if sys.platform != "win32" and found.st_uid not in (os.geteuid(), 0):
         raise StoreError(f"{folder} belongs to another user.")
     if found.st_mode & 0o077:
-        if {file.name for file in folder.iterdir()} - {"master.key"}:
+        if {file.name for file in folder.iterdir()} - {"master.key", "signing.key"}:
             raise StoreError(f"{folder} holds files and is open to other users: close it (chmod 700) or name another.")
         folder.chmod(0o700)
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from secrets import choice, randbelow, token_hex
 
@@ -13,11 +13,12 @@ from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.log import AnyEvent, Entry, Header, Left, Options
-from samedeal.race import Race
+from samedeal.race import Race, Stage
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.dealer import Dealer
 from samedeal_server.log import RaceLog
+from samedeal_server.log_lines import about
 from samedeal_server.room import Room
 from samedeal_server.words import ADJECTIVES, ANIMALS
 
@@ -111,6 +112,7 @@ class Hall:
             if await self._log.create(header, opened.digest):
                 break
         await self.archive.opened(header)
+        logger.info("a race of %s is open", game.slug, extra=about(race=race))
         if race not in self._rooms:  # whoever asked for the list may have been quicker
             self._rooms[race] = self._room(opened, [])
         return self._rooms[race]
@@ -134,6 +136,10 @@ class Hall:
         waiting = asyncio.get_running_loop().create_task(self._vacate(race, seat, taken))
         self._waiting.add(waiting)
         waiting.add_done_callback(self._waiting.discard)
+
+    def stages(self) -> Iterator[Stage]:
+        """The stage of every race that has a room here."""
+        return (room.race.stage for room in self._rooms.values())
 
     async def listed(self, limit: int) -> Sequence[Race]:
         """The newest live races that may be listed."""
@@ -234,7 +240,7 @@ class Hall:
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
-            logger.error("race %s is overdue and cannot be opened: %s", race, refused.text)
+            logger.error("it is overdue and cannot be opened: %s", refused.text, extra=about(race=race))
             if refused.code == "not-found":
                 await self.archive.forget(race)
             else:
@@ -242,7 +248,7 @@ class Hall:
 
     async def _drop(self, race: str) -> None:
         """Lets go of a race whose log goes on in a way that this version cannot read."""
-        logger.error("race %s: its log has an entry that cannot be read here", race)
+        logger.error("its log has an entry that cannot be read here", extra=about(race=race))
         if room := self._rooms.pop(race, None):
             await room.close()
 

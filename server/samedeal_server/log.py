@@ -1,6 +1,7 @@
 """The log in Redis: one stream a race, appended to only at its very end, and read back whole or from a number on."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ from msgspec import DecodeError, Struct, json
 
 from samedeal.errors import Refused
 from samedeal.log import AnyEvent, Entry, Header, entry_bytes, header_bytes
+from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
 T = TypeVar("T")
@@ -122,12 +124,14 @@ class RaceLog:
             words += (run.before, len(run.entries))
             for entry in run.entries:
                 words += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
+        began = time.perf_counter()
         try:
             replies = await self._append.insist(keys, words)
         except Exception as error:  # whatever it is, those who wait must hear of it
             for run in runs:
                 _settle(run, error)
             return
+        metrics.APPENDS.observe(time.perf_counter() - began)
         for run, (status, n) in zip(runs, replies, strict=True):
             _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
 

@@ -13,7 +13,7 @@ from samedeal.errors import Refused
 from samedeal.game import Game, Variant
 from samedeal.par import PLAYS, Compared, Par, compared
 from samedeal.replay import Replay
-from samedeal_server import computer
+from samedeal_server import computer, metrics
 from samedeal_server.hall import Hall
 from samedeal_server.store import Store
 
@@ -121,7 +121,12 @@ class Pars:
             async with self._turn:
                 if await self._store.ask("EXISTS", key):  # another process was quicker
                     return
-                found = await computer.par(game, seed, variant, tell)
+                try:
+                    found = await computer.par(game, seed, variant, tell)
+                except RuntimeError:
+                    metrics.PARS.labels(game.slug, "failed").inc()
+                    raise
+                metrics.PARS.labels(game.slug, "found").inc()
                 await self._store.insist("SET", key, wire.encode(found, "json"), "EX", KEPT_S)
         except Refused as refused:
             logger.warning("the par of %s: %s", key, refused.text)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from samedeal.errors import Refused
-from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry
+from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Joined, Taken
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.dealer import Dealer
 from samedeal_server.log import Behind, Lost, RaceLog
+from samedeal_server.log_lines import about
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +130,7 @@ class Room:
         try:
             self._advance(self.race.after_all(news), news)
         except Refused:
-            logger.exception("race %s: the log does not continue what is known of it", self.race.id)
+            logger.exception("the log does not continue what is known of it", extra=about(race=self.race.id))
             self._doubtful = True
         self.remind()
 
@@ -161,7 +162,7 @@ class Room:
                 await self._grant(wishes)
             except Exception as error:
                 if not isinstance(error, Refused):
-                    logger.exception("race %s: a failure of the server", self.race.id)
+                    logger.exception("a failure of the server", extra=about(race=self.race.id))
                 self._doubtful = True
                 self._deaf_until = self._clock.now()
                 for wish in wishes:
@@ -185,6 +186,7 @@ class Room:
                 break
         if made:
             self._advance(race, made)
+            self._tell(made)
         for wish, outcome in zip(wishes, outcomes, strict=True):
             wish.settle(outcome)
         await self._note_due()
@@ -207,7 +209,7 @@ class Room:
                 race = before[0]
                 del made[before[1] :]
                 if not isinstance(error, Refused):
-                    logger.exception("race %s: a failure of the server", race.id)
+                    logger.exception("a failure of the server", extra=about(race=race.id))
                 outcomes.append(error)
         while due := self._due(race, now):
             race, entry = race.extended(now, due)
@@ -222,6 +224,20 @@ class Room:
             self._entries += news
             for listener in tuple(self._listeners):
                 listener.heard(race, news)
+
+    def _tell(self, made: Sequence[Entry]) -> None:
+        """Logs what was written here, by kind alone. What a guest may repeat at will is for those who look for it."""
+        for entry in made:
+            level = logging.INFO if isinstance(entry.event, Dealt | Closed) else logging.DEBUG
+            if logger.isEnabledFor(level):
+                seat: int | None = getattr(entry.event, "seat", None)
+                told = about(race=self.race.id, seat=seat, connection=self._connection(seat))
+                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=told)
+
+    def _connection(self, seat: int | None) -> str | None:
+        """The connection that has a seat: the entry by which it was taken names it."""
+        taken = self._entries[self.race.seat(seat).taken - 1].event if seat else None
+        return taken.by if isinstance(taken, Joined | Taken) else None
 
     async def _reconcile(self) -> None:
         """Makes memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
@@ -256,13 +272,14 @@ class Room:
         if digest != before:
             await self._start_over()
             return
-        logger.error("race %s: the store lost what came after entry %d; it is written again", self.race.id, n)
+        told = about(race=self.race.id)
+        logger.error("the store lost what came after entry %d; it is written again", n, extra=told)
         if lost := self._entries[n:]:
             await self._log.append(self.race.id, before, lost)
 
     async def _start_over(self) -> None:
         """Another writer, who did not know this memory's tail, has continued the log: the log is the truth."""
-        logger.error("race %s: another writer has continued the log from an older point", self.race.id)
+        logger.error("another writer has continued the log from an older point", extra=about(race=self.race.id))
         entries = await self._log.read(self.race.id)
         untouched = Race.opened(self.race.header, self.race.secret)
         race = untouched.after_all(entries)
@@ -318,7 +335,7 @@ class Room:
         if search is None or not search.done():
             return None
         if error := search.exception():
-            logger.error("race %s: %s; it is tried again", race.id, error)
+            logger.error("%s; it is tried again", error, extra=about(race=race.id))
             self._search = (None, None)
             return None
         return search.result()

@@ -24,8 +24,10 @@ from samedeal.log import (
     Unreadied,
 )
 from samedeal.race import Race
+from samedeal_server import metrics
 from samedeal_server.guests import Guest, Guests
 from samedeal_server.hall import Hall
+from samedeal_server.log_lines import about
 from samedeal_server.room import Room
 from samedeal_server.settings import Settings
 from samedeal_server.well_known import PROGRAM
@@ -82,11 +84,21 @@ class Session:
         except WebSocketDisconnect:
             sender.cancel()
         except Exception:
-            logger.exception("a session failed")
+            logger.exception("a session failed", extra=self._about)
             self._close(Closing(INTERNAL, "internal error"))
         finally:
             self._leave_room()
             await asyncio.gather(sender, return_exceptions=True)
+
+    @property
+    def seated(self) -> bool:
+        """Whether this connection has a seat."""
+        return self._seat is not None
+
+    @property
+    def _about(self) -> dict[str, object]:
+        """What lines that this session logs are about."""
+        return about(race=self._room.race.id if self._room else None, seat=self._seat, connection=self._name)
 
     def heard(self, race: Race, entries: Sequence[Entry]) -> None:
         """Notes that there is news of the race; the sender looks up which when it can send."""
@@ -167,7 +179,7 @@ class Session:
             case m.Nonce(nonce=nonce):
                 return await self._submit(request, lambda race, seat: _nonce(race, seat, nonce))
             case m.Move(move=move, ply=ply):
-                return await self._submit(request, lambda race, seat: _move(race, seat, move, ply))
+                return await self._make(request, lambda race, seat: _move(race, seat, move, ply))
             case m.Resign():
                 return await self._submit(request, _resign)
             case m.Leave():
@@ -186,7 +198,7 @@ class Session:
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
         self._guest = guest
-        logger.debug("%s says hello with %r", guest.player, hello.client)
+        logger.debug("%s says hello with %r", guest.player, hello.client, extra=self._about)
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server=PROGRAM)
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
@@ -216,6 +228,16 @@ class Session:
             if self._seat is not None:
                 self._hall.await_return(self._room.race.id, self._seat, self._taken)
         self._room, self._seat, self._news = None, None, "none"
+
+    async def _make(self, request: m.Move, deed: Deed) -> m.View:
+        game = self._room.race.header.game if self._room else "none"
+        try:
+            view = await self._submit(request, deed)
+        except Refused as refused:
+            metrics.MOVES.labels(game, refused.code).inc()
+            raise
+        metrics.MOVES.labels(game, "accepted").inc()
+        return view
 
     async def _submit(self, request: m.Request, deed: Deed) -> m.View:
         room, number = self._room, self._seat
@@ -279,7 +301,7 @@ class Session:
         except (WebSocketDisconnect, RuntimeError):
             return  # the peer has gone: the reader hears of it too
         except Exception:
-            logger.exception("a session's sender failed")
+            logger.exception("a session's sender failed", extra=self._about)
             await self._socket.close(INTERNAL, "internal error")
 
     def _add_news(self) -> None:

@@ -101,6 +101,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "From which level on events are logged",
         "`debug`, `info`, `warning` or `error`",
     ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"], "Whether log lines are for people or for programs", "`text` or `json`"
+    ] = "text"
+    metrics: Annotated[
+        Literal["off", "on"], "Whether `/metrics` tells a monitoring system how the server does", "`on` or `off`"
+    ] = "off"
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
@@ -187,6 +193,9 @@ def _key(given: str | None, file: Path) -> bytes:
 def _make_key(file: Path) -> None:
     """Make the file with a new key, whole or not at all; if another process is quicker its file stays."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not any(file.parent.iterdir()):
+        with suppress(OSError):  # it may be another's, open to us
+            file.parent.chmod(0o700)  # now, as long as it is clear that nobody else has anything in it
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:

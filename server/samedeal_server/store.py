@@ -11,6 +11,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from samedeal.errors import Refused
+from samedeal_server import metrics
 
 OLDEST = (7, 0)
 PATIENCE_S = 1.5
@@ -36,6 +37,7 @@ class Store:
             socket_timeout=TIMEOUT_S,
             socket_connect_timeout=TIMEOUT_S,
             retry=Retry(NoBackoff(), 0),
+            redis_connect_func=_connected,
         )
         self._redis: Any = Redis(connection_pool=pool)  # its types are wider than its answers
 
@@ -44,6 +46,7 @@ class Store:
         try:
             return await self._redis.execute_command(*command)
         except (RedisError, OSError) as error:
+            metrics.STORE_ERRORS.inc()
             raise Refused("store-unavailable") from error
 
     async def insist(self, *command: Word) -> Any:
@@ -82,6 +85,11 @@ class Script:
         return await _insisted(lambda: self._script(keys, words))
 
 
+async def _connected(connection: Any) -> None:
+    await connection.on_connect()
+    metrics.STORE_CONNECTIONS.inc()
+
+
 async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
     loop = asyncio.get_running_loop()
     deadline, pause_s = loop.time() + PATIENCE_S, 0.01
@@ -89,6 +97,7 @@ async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return await command()
         except (RedisError, OSError) as error:
+            metrics.STORE_ERRORS.inc()
             if loop.time() + pause_s > deadline:
                 raise Refused("store-unavailable") from error
         await asyncio.sleep(pause_s)
