@@ -543,19 +543,20 @@ def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: NotedSer
 def test_replays_wait_for_one_another_but_not_too_many(server: NotedServer) -> None:
     body = in_form(finished("corners"), "ndjson")
     with ExitStack() as stack:
-        waiting = []
-        for _ in range(MOST_VERIFICATIONS):
+
+        def begun() -> HTTPConnection:
             slow = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=20)))
             slow.putrequest("POST", "/api/v1/verify")
             slow.putheader("Content-Length", str(len(body)))
             slow.endheaders(body[:100])
-            waiting.append(slow)
+            return slow
+
+        waiting = [begun() for _ in range(MOST_VERIFICATIONS)]
         while (answer := request(server, "POST", "/api/v1/verify", body)).status == 200:
-            pass  # not all of them have come in
+            waiting.append(begun())  # this request took the place of one, or not all have come in
         assert problem(answer, "too-many")
         for slow in waiting:
             slow.send(body[100:])
-        # One that came while others were still on their way took a place, and one of them was turned away.
         assert [slow.getresponse().status for slow in waiting].count(200) >= MOST_VERIFICATIONS - 1
     assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
 
