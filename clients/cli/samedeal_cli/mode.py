@@ -32,7 +32,7 @@ class Place(NamedTuple):
     """What the program is run in."""
 
     terminal: bool
-    """Whether both standard input and output are one."""
+    """Whether standard input, output and error all are one: the screen is drawn on the last."""
     term: str
     columns: int
     lines: int
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 def here() -> Place:
     """What this process is run in."""
     size = shutil.get_terminal_size()
-    terminal = os.name == "posix" and sys.stdin.isatty() and sys.stdout.isatty()
+    terminal = os.name == "posix" and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     return Place(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
 
 
@@ -63,7 +63,7 @@ def chosen(wish: Mode | None, settings: Settings, place: Place) -> tuple[Mode, s
 
 def _why_not(place: Place, *, wished: bool) -> str:
     if not place.terminal:
-        return "standard input and output are not both a terminal"
+        return "standard input, output and error are not all a terminal"
     if place.term in STUPID:
         return f"TERM={place.term or '(none)'} cannot move a cursor"
     if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not wished:
