@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Self
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
@@ -25,7 +24,7 @@ from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, R
 from samedeal.race import RESTART, UNDO, Race
 from samedeal.replay import Replay
 from samedeal.verification import verify
-from servers import Racer, Server
+from servers import Racer, Reachable, Server
 
 REPLACED, RESTARTING = 4009, 1012
 PAUSE_S = 0.02
@@ -78,7 +77,7 @@ class History:
 class Persistent(Racer):
     """A racer who reconnects after every loss and says again what was not answered, until it is."""
 
-    def __init__(self, name: str, race: str, servers: Sequence[Server], chance: Random) -> None:
+    def __init__(self, name: str, race: str, servers: Sequence[Reachable], chance: Random) -> None:
         """The first of the servers is the one to begin with."""
         super().__init__(name, chance.randbytes(32))
         self.race, self.servers, self.chance = race, list(servers), chance
@@ -240,62 +239,6 @@ async def started(server: Server, port: int = 0) -> Server:
 def store_pid(data_dir: Path) -> int:
     """The process of the store of a data directory."""
     return int((data_dir / "store.lock").read_text())
-
-
-class Line:
-    """A line to a store that can be cut, or go deaf on the way back."""
-
-    def __init__(self, store_url: str) -> None:
-        self._path = unquote(urlsplit(store_url).path)
-        self._wires: set[asyncio.StreamWriter] = set()
-        self.cut = False
-        self._deaf = False
-        self._lost = 0
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        host, port = self._server.sockets[0].getsockname()
-        self.url = f"redis://{host}:{port}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        self.hang_up()
-
-    def hang_up(self) -> None:
-        """Breaks every connection there is."""
-        for wire in self._wires:
-            wire.transport.abort()
-
-    async def lose_replies(self) -> None:
-        """Breaks every connection when an answer of the store has been lost."""
-        self._deaf, lost = True, self._lost
-        await true(lambda: self._lost > lost)
-        self.hang_up()
-        self._deaf = False
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.cut:
-            writer.transport.abort()
-            return
-        back, forth = await asyncio.open_unix_connection(self._path)
-        self._wires |= {writer, forth}
-        try:
-            await asyncio.gather(self._carry(reader, forth, False), self._carry(back, writer, True))
-        finally:
-            self._wires -= {writer, forth}
-            writer.transport.abort()
-            forth.transport.abort()
-
-    async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, replies: bool) -> None:
-        with contextlib.suppress(OSError):
-            while data := await source.read(65536):
-                if replies and self._deaf:
-                    self._lost += 1
-                else:
-                    target.write(data)
-                    await target.drain()
-        target.transport.abort()
 
 
 # The check.

@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -103,8 +103,17 @@ class Server:
                 await asyncio.sleep(0.02)
 
 
+class Reachable(Protocol):
+    """A server, or what stands before one."""
+
+    url: str
+
+
 class Racer:
     """One player's connection: asks, and keeps the newest view and everything it ever heard."""
+
+    ping_s, close_s = 20.0, 10.0
+    """How long a silent server is borne with, and a goodbye that is not answered."""
 
     def __init__(self, name: str, nonce: bytes | None = None) -> None:
         self.name = name
@@ -117,12 +126,20 @@ class Racer:
         self._socket: ClientConnection | None = None
         self._form: wire.Form = "msgpack"
 
-    async def connect(self, server: Server, form: wire.Form = "msgpack", **headers: str) -> Self:
+    async def connect(self, server: Reachable, form: wire.Form = "msgpack", **headers: str) -> Self:
         """Connects and says hello, with the token if there is one."""
         self._form = form
         protocol = next(Subprotocol(name) for name, its in wire.SUBPROTOCOLS.items() if its == form)
         url = server.url.replace("http", "ws") + "/ws"
-        self._socket = await connect(url, subprotocols=[protocol], compression=None, additional_headers=headers)
+        self._socket = await connect(
+            url,
+            subprotocols=[protocol],
+            compression=None,
+            additional_headers=headers,
+            ping_interval=self.ping_s,
+            ping_timeout=self.ping_s,
+            close_timeout=self.close_s,
+        )
         welcome = await self.ask(m.Hello, name=None if self.token else self.name, token=self.token)
         assert isinstance(welcome, m.Welcome), welcome
         self.player, self.token = welcome.player, welcome.token or self.token
@@ -187,6 +204,11 @@ class Racer:
     async def close(self) -> None:
         if self._socket:
             await self._socket.close()
+
+    def drop(self) -> None:
+        """Is gone without a word."""
+        if self._socket:
+            self._socket.transport.abort()
 
 
 @contextlib.asynccontextmanager

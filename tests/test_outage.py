@@ -15,8 +15,9 @@ import pytest
 from redis import Redis
 from websockets.exceptions import ConnectionClosed
 
-from campaign import Line, Persistent, acknowledged, counts, faults, running, seeded, started, store_pid, true
+from campaign import Persistent, acknowledged, counts, faults, running, seeded, started, store_pid, true
 from conftest import kept_store
+from proxy import Proxy
 from samedeal import messages as m
 from samedeal import seal
 from samedeal.log import Moved
@@ -102,12 +103,11 @@ async def serving(store_url: str, **settings: Any) -> AsyncIterator[Server]:
 @asynccontextmanager
 async def outage(kind: str, store: Store) -> AsyncIterator[tuple[Server, Callable[[bool], None]]]:
     """A server, and a switch for its store: frozen, or full, or at the end of a line that is cut."""
-    async with Line(store.url) as line, serving(line.url if kind == "cut" else store.url) as server:
+    async with Proxy(store.url) as line, serving(line.url if kind == "cut" else store.url) as server:
 
         def switch(on: bool) -> None:
             if kind == "cut":
-                line.cut = not on
-                line.hang_up()
+                line.mend() if on else line.cut()
             elif kind == "full":
                 store.redis.config_set("maxmemory", 0 if on else 1)
             else:
@@ -183,7 +183,7 @@ async def test_without_the_store_nobody_comes_in_and_everybody_is_told_why(kind:
 
 async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
     """The store has done what it was asked, and its answer never comes: once and again while five race."""
-    async with asyncio.timeout(60), Line(store.url) as line, serving(line.url) as server:
+    async with asyncio.timeout(60), Proxy(store.url) as line, serving(line.url) as server:
         race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
         chance = seeded()
@@ -191,7 +191,7 @@ async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
             for _ in range(10):
                 done = sum(len(player.history.acknowledged) for player in players)
                 await acknowledged(players, done + chance.randrange(1, 20))
-                await line.lose_replies()
+                await line.lose_answer()
         replay = await server.replay(race)
     assert faults(replay, [player.history for player in players]) == []
     assert [player.losses for player in players] == [[]] * 5

@@ -20,6 +20,9 @@ TIMEOUT_S = 1.0
 
 Word = str | bytes | int
 
+_AWAY = (RedisError, OSError, RuntimeError)
+"""What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""
+
 
 class UnfitStoreError(Exception):
     """The store answers, but it would not keep what it is given; the text says what to change."""
@@ -45,7 +48,7 @@ class Store:
         """The answer to a command, tried once. Raises Refused("store-unavailable") where none comes."""
         try:
             return await self._redis.execute_command(*command)
-        except (RedisError, OSError) as error:
+        except _AWAY as error:
             metrics.STORE_ERRORS.inc()
             raise Refused("store-unavailable") from error
 
@@ -96,7 +99,7 @@ async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
     while True:
         try:
             return await command()
-        except (RedisError, OSError) as error:
+        except _AWAY as error:
             metrics.STORE_ERRORS.inc()
             if loop.time() + pause_s > deadline:
                 raise Refused("store-unavailable") from error

@@ -1,0 +1,181 @@
+"""A line that can be mistreated: a proxy before a store or a server, which cuts, delays, stalls and loses on demand."""
+
+import asyncio
+import contextlib
+import socket
+import struct
+from dataclasses import dataclass
+from typing import Literal, Self
+from urllib.parse import unquote, urlsplit
+
+CHUNK = 65536
+
+
+@dataclass
+class _Trap:
+    """What happens to the next request with these bytes in it."""
+
+    mark: bytes
+    how: Literal["cut within", "lose answer"]
+    sprung: asyncio.Event
+
+
+class Proxy:
+    """Forwards connections to a target, `unix://…`, `redis://host:port` or `http://host:port`, as well as it is let.
+
+    Its own address is in `url`, with a scheme that fits the target.
+    """
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self._links: set[_Link] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._trap: _Trap | None = None
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self.closed = False
+        """Whether it takes no new connections: they are reset."""
+        self.delay_s = 0.0
+        """How long everything is kept back before it goes on."""
+        self.bytes_per_s = 0
+        """How much goes on in a second each way; 0 is no bound."""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        host, port = self._server.sockets[0].getsockname()
+        self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{host}:{port}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.mend()
+        self.reset()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # What can be done to it.
+
+    def cut(self) -> None:
+        """Resets every connection and every one to come."""
+        self.closed = True
+        self.reset()
+
+    def reset(self) -> None:
+        """Resets every connection there is: both ends hear it at once, and what was under way is lost."""
+        for link in tuple(self._links):
+            link.reset()
+
+    def half_close(self, *, answers: bool) -> None:
+        """Ends one direction of every connection, while the other goes on: the requests, or the answers."""
+        for link in tuple(self._links):
+            link.end(answers)
+
+    def stall(self) -> None:
+        """Takes connections and whatever is sent, and forwards nothing until it is mended."""
+        self._flowing.clear()
+
+    def mend(self) -> None:
+        """Undoes whatever lasts. What was stalled goes on."""
+        self.closed, self.delay_s, self.bytes_per_s = False, 0.0, 0
+        self._flowing.set()
+
+    async def cut_within(self, mark: bytes) -> None:
+        """Forwards half of the next request with these bytes in it, and resets its connection."""
+        await self._spring(_Trap(mark, "cut within", asyncio.Event()))
+
+    async def lose_answer(self, mark: bytes = b"") -> None:
+        """Forwards the next request with these bytes in it, drops the answer, and resets its connection."""
+        await self._spring(_Trap(mark, "lose answer", asyncio.Event()))
+
+    async def _spring(self, trap: _Trap) -> None:
+        self._trap = trap
+        try:
+            await trap.sprung.wait()
+        finally:
+            if self._trap is trap:
+                self._trap = None
+
+    # How it works.
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        link = _Link(writer)
+        try:
+            if self.closed:
+                return
+            link.forth, back = await self._reach()
+            self._links.add(link)
+            await asyncio.gather(
+                self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
+            )
+        except OSError:
+            return  # the target does not answer, or somebody has gone: the other hears of it
+        finally:
+            self._links.discard(link)
+            link.reset()
+
+    async def _reach(self) -> tuple[asyncio.StreamWriter, asyncio.StreamReader]:
+        parts = urlsplit(self.target)
+        if parts.scheme == "unix":
+            back, forth = await asyncio.open_unix_connection(unquote(parts.path))
+        else:
+            back, forth = await asyncio.open_connection(parts.hostname, parts.port)
+        return forth, back
+
+    async def _carry(
+        self, link: "_Link", source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool
+    ) -> None:
+        """Carries one direction to its end; the end is passed on."""
+        while data := await source.read(CHUNK):
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s)
+            if self.bytes_per_s:
+                await asyncio.sleep(len(data) / self.bytes_per_s)
+            await self._flowing.wait()
+            if answers and link.trap:
+                link.trap.sprung.set()
+                link.reset()
+                return
+            if not answers and (trap := self._trap) and trap.mark in data:
+                self._trap = None
+                if trap.how == "cut within":
+                    target.write(data[: len(data) // 2])
+                    await target.drain()
+                    trap.sprung.set()
+                    link.reset()
+                    return
+                link.trap = trap
+            if answers not in link.ended:
+                target.write(data)
+                await target.drain()
+        link.end(answers)
+
+
+class _Link:
+    """One connection and its continuation."""
+
+    def __init__(self, client: asyncio.StreamWriter) -> None:
+        self.client = client
+        self.forth: asyncio.StreamWriter | None = None
+        self.trap: _Trap | None = None
+        """The trap that a request on it has sprung and whose answer is to be lost."""
+        self.ended: set[bool] = set()
+        """The directions that have ended, answers and requests."""
+
+    def end(self, answers: bool) -> None:
+        """Tells the client that no more answers come, or the target that no more requests do."""
+        self.ended.add(answers)
+        writer = self.client if answers else self.forth
+        if writer and writer.can_write_eof():
+            with contextlib.suppress(OSError, RuntimeError):
+                writer.write_eof()
+
+    def reset(self) -> None:
+        for writer in (self.client, self.forth):
+            if writer and not writer.transport.is_closing():
+                wire = writer.get_extra_info("socket")
+                if wire.family == socket.AF_INET:
+                    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                writer.transport.abort()
