@@ -26,6 +26,7 @@ def test_every_setting_can_be_set() -> None:
     env = {
         "SAMEDEAL_HOST": "0.0.0.0",
         "SAMEDEAL_PORT": "80",
+        "SAMEDEAL_WORKERS": "4",
         "SAMEDEAL_REDIS_URL": "redis://store:6379",
         "SAMEDEAL_DATA_DIR": "/var/lib/samedeal",
         "SAMEDEAL_PUBLIC_URL": "https://race.example",
@@ -39,6 +40,7 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_HELLO_TIMEOUT_MS": "1000",
         "SAMEDEAL_PING_SECONDS": "0.5",
         "SAMEDEAL_AWAY_SECONDS": "1.5",
+        "SAMEDEAL_DRAIN_SECONDS": "2.5",
         "SAMEDEAL_QUEUE_MESSAGES": "16",
         "SAMEDEAL_LOG_LEVEL": "debug",
         "SAMEDEAL_LOG_FORMAT": "json",
@@ -47,6 +49,7 @@ def test_every_setting_can_be_set() -> None:
     assert Settings.from_env(env) == Settings(
         host="0.0.0.0",
         port=80,
+        workers=4,
         redis_url="redis://store:6379",
         data_dir=Path("/var/lib/samedeal"),
         public_url="https://race.example",
@@ -60,6 +63,7 @@ def test_every_setting_can_be_set() -> None:
         hello_timeout_ms=1000,
         ping_seconds=0.5,
         away_seconds=1.5,
+        drain_seconds=2.5,
         queue_messages=16,
         log_level="debug",
         log_format="json",

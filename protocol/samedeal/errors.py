@@ -9,6 +9,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "bad-request": (400, "The request is not understood"),
     "bad-token": (401, "The token is missing or unknown"),
     "deal-sealed": (403, "The deal is sealed while it may be raced"),
+    "draining": (503, "This server is about to stop; it will be back, or another one is there"),
     "foreign-page": (403, "Pages of other sites may not play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
     "internal": (500, "The server has failed"),

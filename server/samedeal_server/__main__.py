@@ -4,15 +4,17 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
+from functools import partial
+from types import FrameType
 
 import click
 import uvicorn
 
 from samedeal.errors import Refused
-from samedeal_server import log_lines
+from samedeal_server import log_lines, workers
+from samedeal_server.addresses import listening
 from samedeal_server.app import create_app
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
@@ -26,19 +28,24 @@ MOST_FRAME_BYTES = 65_536
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--host", help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 for any free one.")
-def main(host: str | None, port: int | None) -> None:
+@click.option("--workers", "count", type=click.IntRange(1), help="How many processes serve on the port.")
+@click.option("--worker", "number", type=int, hidden=True, help="Serve as this one of several workers.")
+def main(host: str | None, port: int | None, count: int | None, number: int | None) -> None:
     """Serve races. Everything else is set by environment variables (docs/operations.md)."""
     environment = dict(os.environ)
     if host is not None:
         environment["SAMEDEAL_HOST"] = host
     if port is not None:
         environment["SAMEDEAL_PORT"] = str(port)
+    if count is not None:
+        environment["SAMEDEAL_WORKERS"] = str(count)
     try:
         settings = Settings.from_env(environment)
-        log_lines.begin(settings.log_level, settings.log_format)
+        log_lines.begin(settings.log_level, settings.log_format, number)
         quiet_uvicorn()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(serve(settings, keys_of(settings)))
+            keys = keys_of(settings)  # made before there are workers
+            runner.run(serve(settings, keys) if number is None else _work(settings, keys))
     except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
         click.echo(f"samedeal: {error}", err=True)
         sys.exit(1)
@@ -72,10 +79,10 @@ def quiet_uvicorn() -> None:
 async def serve(settings: Settings, keys: Keys) -> None:
     """Serves until a signal comes. Raises what ``main`` tells where it cannot begin or go on."""
     if settings.redis_url:
-        await _serve(settings, settings.redis_url, keys)
+        await _serve_over(settings, settings.redis_url, keys)
         return
     async with EmbeddedStore(settings.data_dir) as store:
-        serving = asyncio.ensure_future(_serve(settings, store.url, keys))
+        serving = asyncio.ensure_future(_serve_over(settings, store.url, keys))
         failing = asyncio.ensure_future(store.wait())
         done, _ = await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)
         serving.cancel()
@@ -85,7 +92,27 @@ async def serve(settings: Settings, keys: Keys) -> None:
             ended.result()
 
 
-async def _serve(settings: Settings, redis_url: str, keys: Keys) -> None:
+async def _serve_over(settings: Settings, redis_url: str, keys: Keys) -> None:
+    await _check_store(settings, redis_url)
+    if settings.workers > 1:
+        await workers.serve(settings, redis_url, _say_where)
+    else:
+        await _serve(settings, redis_url, keys)
+
+
+async def _work(settings: Settings, keys: Keys) -> None:
+    """Serves as one of several workers, until told to stop or until the process that keeps them is gone."""
+    loop, stdin = asyncio.get_running_loop(), asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
+    left = asyncio.ensure_future(stdin.read())
+    left.add_done_callback(lambda left: None if left.cancelled() else os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        await _serve(settings, settings.redis_url or "", keys, shared=True)
+    finally:
+        left.cancel()
+
+
+async def _check_store(settings: Settings, redis_url: str) -> None:
     store = Store(redis_url)
     try:
         logger.info("store: %s", await store.checked())
@@ -94,8 +121,12 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys) -> None:
         raise UnfitStoreError(f"The store {shown} cannot be reached.") from refused
     finally:
         await store.close()
+
+
+async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool = False) -> None:
+    app = create_app(settings, redis_url, keys)
     config = uvicorn.Config(
-        create_app(settings, redis_url, keys),
+        app,
         host=settings.host,
         port=settings.port,
         ws="websockets-sansio",
@@ -110,19 +141,13 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys) -> None:
         lifespan="on",
         log_config=None,
     )
-    with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((settings.host, settings.port))
-            listening.listen()  # here, where a port that another server is about to take is an error and not a hang
-        except OSError as error:
-            raise SettingsError(f"Nothing can listen on {settings.host} port {settings.port}: {error}") from error
-        server = uvicorn.Server(config)
-        announcing = asyncio.ensure_future(_announce(server, listening))
+    with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
+        server = _Server(config, app.state.drain, settings.drain_seconds)
+        announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
         # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
         before = signal.signal(signal.SIGTERM, lambda *_: None)
         try:
-            await server.serve(sockets=[listening])
+            await server.serve(sockets=[opened])
         finally:
             signal.signal(signal.SIGTERM, before)
             announcing.cancel()
@@ -130,10 +155,33 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys) -> None:
         raise StoreError("The server did not start; the lines above say why.")
 
 
-async def _announce(server: uvicorn.Server, listening: socket.socket) -> None:
+class _Server(uvicorn.Server):
+    """One that is drained when it is told to stop: nobody new is let in, and after a while all are sent elsewhere."""
+
+    def __init__(self, config: uvicorn.Config, drain: Callable[[], None], drain_s: float) -> None:
+        super().__init__(config)
+        self._drain, self._drain_s = drain, drain_s
+        self._told = False
+        self._loop = asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Takes a signal; the second one ends the patience."""
+        first, self._told = not self._told, True
+        self._drain()
+        stop = partial(super().handle_exit, sig, frame)
+        if first and self._drain_s:
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
+        else:
+            stop()
+
+
+async def _announce(server: uvicorn.Server, port: int, host: str) -> None:
     while not server.started:  # noqa: ASYNC110 - uvicorn tells nobody
         await asyncio.sleep(0.01)
-    host, port = listening.getsockname()[:2]
+    _say_where(host, port)
+
+
+def _say_where(host: str, port: int) -> None:
     click.echo(f"samedeal serves at http://{f'[{host}]' if ':' in host else host}:{port}")
 
 

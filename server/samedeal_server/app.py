@@ -34,7 +34,7 @@ from samedeal_server.store import Store
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
-    """The server over the store at a URL, which is known to be fit."""
+    """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
     store = Store(redis_url)
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
@@ -43,6 +43,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     connections, sessions = Counter[str](), set[Session]()
 
     async def ready() -> None:
+        hall.check_open()
         await store.ask("PING")
 
     async def play(socket: WebSocket) -> None:
@@ -57,6 +58,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
             return await socket.send_denial_response(problem_response(refused))
         if connections[address] >= (settings.connections_per_address or float("inf")):
             refused = Refused("too-many", "Too many connections from this address.")
+            return await socket.send_denial_response(problem_response(refused))
+        try:
+            hall.check_open()
+        except Refused as refused:
             return await socket.send_denial_response(problem_response(refused))
         connections[address] += 1
         try:
@@ -91,7 +96,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await hall.stop()
         await store.close()
 
-    return Starlette(
+    app = Starlette(
         routes=[
             *Api(hall, dailies, pars, settings, ready).routes(),
             *Page(hall, settings).routes(),
@@ -102,6 +107,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         middleware=[Middleware(metrics.CountingConnections), Middleware(OpenToPages)],
         lifespan=lifespan,
     )
+    app.state.drain = hall.drain
+    return app
 
 
 class OpenToPages:

@@ -47,6 +47,16 @@ class Hall:
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._draining = False
+
+    def drain(self) -> None:
+        """Lets nobody new in from now on, because this server is about to stop. Those who are here play on."""
+        self._draining = True
+
+    def check_open(self) -> None:
+        """Raises Refused("draining") if nobody new is let in."""
+        if self._draining:
+            raise Refused("draining")
 
     async def start(self) -> None:
         """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
@@ -76,8 +86,9 @@ class Hall:
     ) -> Room:
         """A new race in its own room, with `daily` one on the game's deal of today.
 
-        Raises Refused for a variant or a seed that the game has not.
+        Raises Refused for a variant or a seed that the game has not, and when the server is about to stop.
         """
+        self.check_open()
         try:
             game.from_seed(seed or "", **variant)
         except ValueError as error:

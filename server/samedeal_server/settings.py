@@ -46,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "an address or a host name; `0.0.0.0` is every address of the machine",
     ] = "127.0.0.1"
     port: Annotated[Port, "The port to listen on", "a number from 0 (any free port) to 65535"] = 8640
+    workers: Annotated[Count, "Processes that serve on the port", "a number from 1"] = 1
     redis_url: Annotated[
         StoreUrl | None,
         "The store; if not set, the embedded one",
@@ -93,6 +94,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "How long one whose connection has ended keeps the seat before the countdown",
         "a number of seconds",
     ] = 30.0
+    drain_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=3600)],
+        "How long, when told to stop, `/readyz` says so and nobody new is let in, before all are sent elsewhere",
+        "a number of seconds, 0 for at once",
+    ] = 0.0
     queue_messages: Annotated[
         Count, "Messages that may wait for a slow reader before it is dropped", "a number from 1"
     ] = 256

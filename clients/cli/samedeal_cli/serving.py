@@ -45,6 +45,7 @@ TAKEN: Final = "address already in use"
 )
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
+@click.option("--workers", type=click.IntRange(1), help="How many processes serve on the port.  [default: 1]")
 @click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
 @click.option("--data-dir", type=click.Path(file_okay=False), help="Where the embedded store and the key are.")
 @click.option("--public-url", metavar="URL", help="The address at which others reach the server.")
@@ -54,6 +55,7 @@ def serve(
     settings: Settings,
     host: str | None,
     port: int | None,
+    workers: int | None,
     redis: str | None,
     data_dir: str | None,
     public_url: str | None,
@@ -75,7 +77,7 @@ def serve(
         show_way(settings, public_url)
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
-    command = _server_command(host, port)
+    command = _server_command(host, port, workers)
     if os.name == "posix":
         os.execve(command[0], command, environment)  # noqa: S606 (no shell is wanted)
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
@@ -101,8 +103,8 @@ def show_way(settings: Settings, link: str) -> None:
         settings.say(line)
 
 
-def _server_command(host: str | None, port: int | None) -> list[str]:
-    said = {"--host": host, "--port": port}
+def _server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:
+    said = {"--host": host, "--port": port, "--workers": workers}
     options = [str(word) for option, value in said.items() if value is not None for word in (option, value)]
     return [sys.executable, "-m", "samedeal_server", *options]
 
