@@ -51,8 +51,8 @@ async def browser() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def opened(browser: Browser, width: int = 390, height: int = 844, **context: Any) -> AsyncIterator[Watched]:
-    """A new window with a memory of its own."""
-    window = await browser.new_context(viewport={"width": width, "height": height}, **context)
+    """A new window with a memory of its own, that can be touched."""
+    window = await browser.new_context(viewport={"width": width, "height": height}, has_touch=True, **context)
     try:
         yield await tab(window)
     finally:
@@ -101,19 +101,85 @@ def taps(move: str) -> list[str]:
 
 async def made(page: Page, ply: int) -> None:
     """Waits until so many moves have been made; a group that others begin with too takes a word to make it."""
-    word = page.locator("button", has_text="Make this move")
-    if await word.is_visible():
-        await word.click()
-    await page.wait_for_selector(f'.table[data-ply="{ply}"]')
+    await page.evaluate(
+        """(ply) => new Promise((done, failed) => {
+            const word = [...document.querySelectorAll("button")].find((one) => one.textContent === "Make this move");
+            if (word && !word.hidden) word.click();
+            const table = document.querySelector(".table");
+            const look = () => Number(table.dataset.ply) >= ply && done();
+            new MutationObserver(look).observe(table, { attributes: true });
+            setTimeout(() => failed(new Error(`there was no move ${ply}`)), 20000);
+            look();
+        })""",
+        ply,
+    )
+
+
+async def tap(page: Page, place: str) -> None:
+    """A finger on a pile, without the waiting for things to stand still that a click of Playwright comes with."""
+    x, y = await page.evaluate(
+        """(place) => {
+            const pile = document.querySelector(`[data-place="${place}"]`);
+            pile.scrollIntoView({ block: "nearest" });
+            const { left, top } = pile.getBoundingClientRect();
+            return [left + 12, top + 12];
+        }""",
+        place,
+    )
+    await page.touchscreen.tap(x, y)
 
 
 async def tap_all(page: Page, moves: list[str], first: int = 0) -> None:
     """Makes moves by tapping; the last may be the end of the race, where there is no table any more."""
     for ply, move in enumerate(moves, start=first + 1):
         for place in taps(move):
-            await page.click(f'[data-place="{place}"]', position={"x": 12, "y": 12})
+            await tap(page, place)
         if ply - first < len(moves):
             await made(page, ply)
+
+
+async def neighbours(page: Page) -> dict[str, dict[str, str]]:
+    """Where each arrow key leads from each pile."""
+    found: dict[str, dict[str, str]] = await page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".pile")].map((pile) => [pile.dataset.place,
+            Object.fromEntries(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => {
+                pile.focus();
+                pile.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+                return [key, document.activeElement.dataset.place];
+            }))]))"""
+    )
+    return found
+
+
+def way(ways: dict[str, dict[str, str]], start: str, end: str) -> list[str]:
+    """The fewest arrow keys from one pile to another."""
+    reached: dict[str, list[str]] = {start: []}
+    for place in (order := [start]):
+        for key, following in ways[place].items():
+            if following not in reached:
+                reached[following] = [*reached[place], key]
+                order.append(following)
+    return reached[end]
+
+
+async def walk(page: Page, place: str, ways: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Moves the focus to a pile with the arrow keys, as one would who sees where it lies. Answers with where they lead.
+
+    Where piles have grown since that was found out, they may lead elsewhere.
+    """
+    for _ in range(5):
+        here: str | None = await page.evaluate("document.activeElement.dataset.place ?? null")
+        if here == place:
+            return ways
+        if here is None:
+            await page.focus(".pile[tabindex='0']")
+            continue
+        for key in way(ways, here, place):
+            await page.keyboard.press(key)
+        if await page.evaluate("document.activeElement.dataset.place") != place:
+            ways = await neighbours(page)
+            await page.focus(f'[data-place="{here}"]')
+    raise AssertionError(f"{place} cannot be reached by arrow keys")
 
 
 async def overflow(page: Page) -> int:

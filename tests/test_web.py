@@ -7,9 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from pages import BROWSER, WINS, browser, dealt, made, opened, overflow, seated, tab, tap_all, taps
+from pages import (
+    BROWSER,
+    WINS,
+    browser,
+    dealt,
+    made,
+    neighbours,
+    opened,
+    overflow,
+    seated,
+    tab,
+    tap,
+    tap_all,
+    taps,
+    walk,
+)
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from servers import Server, racers
@@ -17,9 +33,12 @@ from servers import Server, racers
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
     pytest.mark.xdist_group("browser"),
+    pytest.mark.asyncio(loop_scope="module"),
 ]
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 SIZES = ((320, 568), (390, 844), (768, 1024), (1440, 900))
+BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((one) => !one.hidden)"
+BOXES += ".map((one) => one.getBoundingClientRect().toJSON())"
 MOST_BYTES = 150_000
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 
@@ -30,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def chromium() -> AsyncIterator[Browser]:
     async with browser() as running:
         yield running
@@ -58,11 +77,11 @@ async def serious(page: Page) -> list[str]:
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_a_whole_race_is_won_by_tapping(slug: str, server: Server, chromium: Browser) -> None:
     race = solo(server, slug)
-    async with opened(chromium, has_touch=True) as watched:
+    async with opened(chromium) as watched:
         await seated(watched.page, server, race)
         await dealt(watched.page)
         await tap_all(watched.page, WINS[slug]["moves"])
-        await watched.page.wait_for_selector("text=/Won in .*: 1st of 1/")
+        await watched.page.wait_for_selector("text=/Won in /")
         await watched.page.wait_for_selector("text=Verified: every move")
         assert not watched.faults
         assert not watched.foreign(server)
@@ -70,52 +89,32 @@ async def test_a_whole_race_is_won_by_tapping(slug: str, server: Server, chromiu
     assert replay.standings[0].outcome == "won"
 
 
-async def test_a_whole_race_is_won_by_keyboard(server: Server, chromium: Browser) -> None:
-    race = solo(server, "corners")
+@pytest.mark.parametrize("slug", sorted(GAMES))
+async def test_a_whole_race_is_won_by_keyboard(slug: str, server: Server, chromium: Browser) -> None:
+    race = solo(server, slug)
     async with opened(chromium, 1024, 768) as watched:
         page = watched.page
         await page.goto(f"{server.url}/r/{race}")
+        await page.wait_for_selector("#name:focus")
         await page.keyboard.type("ada")
         await page.keyboard.press("Enter")
         await page.wait_for_selector("#ready")
         await page.focus("#ready")
         await page.keyboard.press("Enter")
         await dealt(page)
-        moves = WINS["corners"]["moves"]
+        moves, ways = WINS[slug]["moves"], await neighbours(page)
         for ply, move in enumerate(moves, start=1):
-            if move == "draw":
+            if move in ("draw", "deal", "redeal"):
                 await page.keyboard.press("d")
             else:
-                (place,) = taps(move)
-                await walk(page, place)
-                await page.keyboard.press("Enter")
+                for place in taps(move):
+                    ways = await walk(page, place, ways)
+                    await page.keyboard.press("Enter")
+                await page.keyboard.press("m")  # does nothing unless there are two ways to go on
             if ply < len(moves):
                 await made(page, ply)
-        await page.wait_for_selector("text=/Won in .*: 1st of 1/")
+        await page.wait_for_selector("text=/Won in /")
         assert not watched.faults
-
-
-async def walk(page: Page, place: str) -> None:
-    """Moves the focus to a pile with the arrow keys, as one would who sees where it lies."""
-    middle = (
-        "(pile) => { const b = pile.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; }"
-    )
-    target = await page.locator(f'[data-place="{place}"]').evaluate(middle)
-    been: list[str | None] = []
-    for _ in range(40):
-        here = page.locator(":focus")
-        if await here.get_attribute("data-place") == place:
-            return
-        x, y = await here.evaluate(middle)
-        dx, dy = target[0] - x, target[1] - y
-        ways = ["ArrowRight" if dx > 0 else "ArrowLeft", "ArrowDown" if dy > 0 else "ArrowUp"]
-        before = await here.get_attribute("data-place")
-        been.append(before)
-        for way in ways if (abs(dx) > abs(dy)) == been.count(before) % 2 else ways[::-1]:
-            await page.keyboard.press(way)
-            if await page.locator(":focus").get_attribute("data-place") != before:
-                break
-    raise AssertionError(f"{place} cannot be reached by arrow keys")
 
 
 # Tables.
@@ -136,6 +135,7 @@ async def test_a_card_is_dragged_and_one_dragged_amiss_goes_back(server: Server,
 
 
 async def drag(page: Page, source: str, target: str) -> None:
+    await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
     card = page.locator(f'[data-place="{source}"] .card').last
     start, end = await card.bounding_box(), await page.locator(f'[data-place="{target}"]').bounding_box()
     assert start
@@ -153,7 +153,8 @@ async def test_a_double_tap_sends_a_card_home(server: Server, chromium: Browser)
         await seated(watched.page, server, race)
         await dealt(watched.page)
         source, _ = taps(WINS["corner-stones"]["moves"][0])
-        await watched.page.dblclick(f'[data-place="{source}"]', position={"x": 12, "y": 12})
+        await tap(watched.page, source)
+        await tap(watched.page, source)
         await made(watched.page, 1)
 
 
@@ -177,7 +178,7 @@ async def test_undo_and_restart_and_a_refusal_in_words(server: Server, chromium:
         await made(page, 4)
         assert "attempt 2" in await page.inner_text(".rail")
         # What the page does not offer, the server refuses, and the page says why.
-        await page.click('[data-place="u1"]')
+        await tap(page, "u1")
         assert "cannot move" in await page.inner_text("#status")
 
 
@@ -231,6 +232,19 @@ async def test_a_server_that_was_away_comes_back_to_the_same_race(tmp_path: Path
             await made(watched.page, 1)
 
 
+async def test_a_device_that_wakes_has_another_line_at_once(server: Server, chromium: Browser) -> None:
+    race = solo(server, "corners")
+    async with opened(chromium) as watched:
+        page = watched.page
+        await seated(page, server, race)
+        await dealt(page)
+        async with page.expect_websocket():
+            await page.evaluate("window.dispatchEvent(new Event('online'))")
+        await tap_all(page, ["r2"])
+        await made(page, 1)
+        assert not watched.faults
+
+
 async def test_two_race_on_a_sealed_deal_and_rivals_are_seen_only_as_counts(server: Server, chromium: Browser) -> None:
     race = server.create("corners", start_delay_ms=1000)
     async with opened(chromium) as watched, racers(server, "bo") as (bo,):
@@ -240,7 +254,7 @@ async def test_two_race_on_a_sealed_deal_and_rivals_are_seen_only_as_counts(serv
         await dealt(page)
         assert "bo" in await page.inner_text(".rail")
         assert await page.locator(".table").count() == 1
-        await page.click("text=Resign")
+        await page.click("button:text-is('Resign')")
         await page.click("dialog >> text=Yes")
         await bo.ask(m.Resign)
         await page.wait_for_selector("text=/1st of 2/")
@@ -259,6 +273,22 @@ async def test_a_full_race_offers_to_look_on(server: Server, chromium: Browser) 
         await page.wait_for_selector("text=Tables are shown when the race is over")
         assert "bo" in await page.inner_text(".rail")
         assert not watched.faults
+
+
+async def test_a_guest_without_a_seat_looks_on_and_may_hide_how_far_the_others_are(
+    server: Server, chromium: Browser
+) -> None:
+    race = solo(server, "corners")
+    async with opened(chromium) as watched, racers(server, "bo") as (bo,):
+        page = watched.page
+        await seated(page, server, solo(server, "gallery"))
+        await bo.begin(race)
+        await page.goto(f"{server.url}/r/{race}")
+        await page.wait_for_selector("text=You look on")
+        assert await page.locator(".rail progress").is_visible()
+        await page.click(".likings summary")
+        await page.select_option("#liking-rivals", "false")
+        assert await page.locator(".rail progress").is_hidden()
 
 
 # Replays.
@@ -321,8 +351,8 @@ async def test_two_racers_are_compared_on_one_clock(server: Server, chromium: Br
 # Fit for everybody.
 
 
-async def pages_of(server: Server, chromium: Browser) -> list[str]:
-    """Every kind of page, with something on it."""
+async def pages_of(server: Server) -> dict[str, str]:
+    """Every kind of page, with something on it, and what is there when it stands."""
     race = solo(server, "corner-stones")
     async with racers(server, "bo") as (bo,):
         await bo.begin(race)
@@ -331,43 +361,56 @@ async def pages_of(server: Server, chromium: Browser) -> list[str]:
         await bo.ask(m.Resign)
     await server.replay(race)
     waiting = server.create("gallery")
-    return ["/", f"/r/{waiting}", f"/w/{waiting}", f"/r/{race}", f"/replay/{race}#m5", "/rules/gallery"]
+    return {
+        "/": "text=Deals of the day",
+        f"/r/{waiting}": "#name",
+        f"/w/{waiting}": "text=You look on",
+        f"/r/{race}": "text=Verified: every move",
+        f"/replay/{race}#m5": "text=Verified: every move",
+        "/rules/gallery": ".rules h1",
+        "/r/no-such-race-1": "text=There is no such race",
+    }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_nothing_serious_on_any_page(scheme: Any, server: Server, chromium: Browser) -> None:
-    for address in await pages_of(server, chromium):
-        async with opened(chromium, color_scheme=scheme) as watched:
+async def test_axe_finds_nothing_serious_on_any_page(server: Server, chromium: Browser) -> None:
+    async with opened(chromium) as watched:
+        for address, there in (await pages_of(server)).items():
+            await watched.page.goto("about:blank")  # the same page with another fragment is not loaded anew
             await watched.page.goto(server.url + address)
-            await watched.page.wait_for_selector("main > *:not(.wait)")
-            await watched.page.wait_for_timeout(600)
-            assert not await serious(watched.page), address
+            await watched.page.wait_for_selector(there)
+            await watched.page.click(".likings summary")
+            for scheme in ("light", "dark"):
+                await watched.page.select_option("#liking-theme", scheme)
+                assert not await serious(watched.page), (address, scheme)
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_axe_finds_nothing_serious_at_a_table(slug: str, server: Server, chromium: Browser) -> None:
-    for scheme in ("light", "dark"):
-        race = solo(server, slug)
-        async with opened(chromium, 320, 568, color_scheme=scheme) as watched:
-            await seated(watched.page, server, race)
-            await dealt(watched.page)
-            await tap_all(watched.page, WINS[slug]["moves"][:4])
-            await made(watched.page, 4)
-            await watched.page.click("summary")
-            assert not await serious(watched.page)
+    race = solo(server, slug)
+    async with opened(chromium, 320, 568) as watched:
+        page = watched.page
+        await seated(page, server, race)
+        await dealt(page)
+        await tap_all(page, WINS[slug]["moves"][:4])
+        await made(page, 4)
+        await page.click(".more summary")
+        for scheme in ("light", "dark"):
+            await page.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
+            assert not await serious(page), scheme
 
 
 async def test_nothing_overflows_and_nothing_comes_from_elsewhere(server: Server, chromium: Browser) -> None:
-    addresses = await pages_of(server, chromium)
-    for width, height in SIZES:
-        for address in addresses:
-            async with opened(chromium, width, height) as watched:
-                await watched.page.goto(server.url + address)
-                await watched.page.wait_for_selector("main > *:not(.wait)")
-                await watched.page.wait_for_timeout(400)
-                assert await overflow(watched.page) <= 0, (address, width)
-                assert not watched.faults, (address, width)
-                assert not watched.foreign(server)
+    async with opened(chromium) as watched:
+        page = watched.page
+        for address, there in (await pages_of(server)).items():
+            await page.goto("about:blank")
+            await page.goto(server.url + address)
+            await page.wait_for_selector(there)
+            for width, height in SIZES:
+                await page.set_viewport_size({"width": width, "height": height})
+                assert await overflow(page) <= 0, (address, width)
+        assert [fault for fault in watched.faults if "no-such-race" not in fault] == []
+        assert not watched.foreign(server)
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
@@ -380,13 +423,11 @@ async def test_every_table_fits_every_window_with_room_to_tap(slug: str, server:
         for width, height in (*SIZES, (844, 390)):
             await page.set_viewport_size({"width": width, "height": height})
             assert await overflow(page) <= 0, width
-            for pile in await page.locator(".pile").all():
-                box = await pile.bounding_box()
-                assert box
+            for box in await page.evaluate(BOXES):
                 assert box["width"] >= 24, (width, box)
                 assert box["height"] >= 24, (width, box)
-                assert box["x"] >= 0, (width, box)
-                assert box["x"] + box["width"] <= width, (width, box)
+                assert box["left"] >= 0, (width, box)
+                assert box["right"] <= width, (width, box)
 
 
 async def test_the_whole_page_is_small(server: Server, chromium: Browser) -> None:
@@ -406,7 +447,7 @@ async def test_what_happens_is_said(server: Server, chromium: Browser) -> None:
         await tap_all(page, ["r2"])
         await made(page, 1)
         await page.wait_for_selector("#status:text('to f')")
-        await page.click("summary")
+        await page.click(".more summary")
         await page.click("text=Say board")
         said = await page.inner_text("#status")
         assert "stock: " in said
@@ -418,6 +459,69 @@ async def test_what_happens_is_said(server: Server, chromium: Browser) -> None:
 
 async def test_a_race_that_is_not_there_is_told_so(server: Server, chromium: Browser) -> None:
     async with opened(chromium) as watched:
-        response = await watched.page.goto(f"{server.url}/r/no-such-race-1")
-        assert response
-        assert response.status == 404
+        for path in ("/r/no-such-race-1", "/replay/no-such-race-1", "/rules/no-such-game"):
+            response = await watched.page.goto(server.url + path)
+            assert response
+            assert response.status == 404
+            await watched.page.wait_for_selector("h1:text('Not here')")
+            assert await watched.page.locator("text=To the front page").count() == 1
+    status, body = server.get("/r/no-such-race-1")
+    assert status == 404
+    assert b'"code":"not-found"' in body
+
+
+async def test_a_deal_of_the_day_is_sealed_after_the_race_and_the_page_says_until_when(
+    server: Server, chromium: Browser
+) -> None:
+    async with opened(chromium) as watched:
+        page = watched.page
+        await page.goto(server.url)
+        await page.click('[aria-label="Play the deal of the day of Corners"]')
+        await page.fill("#name", "ada")
+        await page.click("text=Take a seat")
+        await page.click("#ready")
+        await dealt(page)
+        await page.click("button:text-is('Resign')")
+        await page.click("dialog >> text=Yes")
+        await page.wait_for_selector("text=Others may still play this deal of the day")
+        await page.wait_for_selector("text=/1. ada: \\d+ of 48, resigned/")
+        assert await page.locator("a:text-is('Replay')").is_hidden()
+        assert not watched.faults
+        await page.goto(page.url.replace("/r/", "/replay/"))
+        await page.wait_for_selector("h1:text('Still sealed')")
+
+
+async def test_a_pile_that_is_held_shows_all_its_cards(server: Server, chromium: Browser) -> None:
+    race = solo(server, "corner-stones")
+    async with opened(chromium, 320, 568) as watched:
+        page = watched.page
+        await seated(page, server, race)
+        await dealt(page)
+        box = await page.locator('[data-place="l1"]').bounding_box()
+        assert box
+        await page.mouse.move(box["x"] + 9, box["y"] + 9)
+        await page.mouse.down()
+        await page.wait_for_selector(".spread:visible")
+        cards = await page.eval_on_selector_all(".spread .card", "(all) => all.map((one) => one.dataset.card)")
+        await page.mouse.up()
+        await page.wait_for_selector(".spread", state="hidden")
+        assert await page.locator(".picked").count() == 0
+        lying = await page.eval_on_selector_all("[data-place=l1] .card", "(all) => all.map((one) => one.dataset.card)")
+        assert len(cards) == 8
+        assert cards == lying
+
+
+async def test_how_one_likes_the_page_is_kept(server: Server, chromium: Browser) -> None:
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    async with opened(chromium, color_scheme="light") as watched:
+        page = watched.page
+        await page.goto(server.url)
+        light = await page.evaluate(ground)
+        await page.click(".likings summary")
+        await page.select_option("#liking-theme", "dark")
+        dark = await page.evaluate(ground)
+        assert dark != light
+        await page.select_option("#liking-suits", "two")
+        await page.reload()
+        assert await page.evaluate(ground) == dark
+        assert await page.evaluate("document.documentElement.dataset.suits") == "two"

@@ -7,41 +7,38 @@ export class Problem extends Error {
   }
 }
 
-/** What a GET or a POST answers with, as JSON. Throws Problem with the server's reason, or its own where none answers. */
-export async function api(path, { body, signal } = {}) {
-  const { data } = await asked(path, { body, signal });
+/** What a GET, or with a body a POST, answers with as JSON. Throws Problem with the server's reason, or our own. */
+export async function api(path, { body } = {}) {
+  const { data } = await asked(path, { body });
   return data;
 }
 
 /** The same with the status, for answers that are not ready yet (202). */
-export async function asked(path, { body, signal } = {}) {
-  let response;
-  try {
-    response = await fetch(`/api/v1${path}`, {
-      method: body === undefined ? "GET" : "POST",
-      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
-      signal,
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new Problem(0, "unreachable", "The server cannot be reached.");
-  }
-  const text = await response.text();
-  let data = null;
-  try {
-    data = text ? JSON.parse(text) : null;
-  } catch {
-    throw new Problem(response.status, "", `The server answered with ${response.status} and no JSON.`);
-  }
+export async function asked(path, { body } = {}) {
+  const response = await reached(`/api/v1${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const data = await response.json().catch(() => null);
   if (!response.ok) throw new Problem(response.status, data?.code ?? "", data?.detail ?? `Status ${response.status}.`);
+  if (data === null) throw new Problem(response.status, "", `The server answered with ${response.status} and no JSON.`);
   return { status: response.status, data };
 }
 
-/** The bytes of a file of the server, as text. */
+/** A file of the server, as text. Throws Problem as the others do. */
 export async function text(path) {
-  const response = await fetch(path);
-  if (!response.ok) throw new Problem(response.status, "", `Status ${response.status}.`);
-  return response.text();
+  const response = await reached(path);
+  if (response.ok) return response.text();
+  const problem = await response.json().catch(() => null);
+  throw new Problem(response.status, problem?.code ?? "", problem?.detail ?? `Status ${response.status}.`);
+}
+
+async function reached(path, how = {}) {
+  try {
+    return await fetch(path, how);
+  } catch {
+    throw new Problem(0, "unreachable", "The server cannot be reached.");
+  }
 }
 
 let games = null;

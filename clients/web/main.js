@@ -1,34 +1,39 @@
 // The page's beginning: which address shows what.
 
 import { Problem } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, notice } from "./dom.js";
 import { HomePage } from "./home.js";
-import { applyLikings } from "./memory.js";
+import { likingsMenu } from "./likings.js";
 import { RacePage } from "./race.js";
 import { ReplayPage } from "./replay.js";
 import { RulesPage } from "./rules.js";
 
 const ROUTES = [
   [/^\/$/, () => new HomePage()],
-  [/^\/r\/([a-z0-9-]+)$/, (race) => new RacePage(race)],
-  [/^\/w\/([a-z0-9-]+)$/, (race) => new RacePage(race, { watch: true })],
-  [/^\/replay\/([a-z0-9-]+)$/, (race) => new ReplayPage(race)],
-  [/^\/rules\/([a-z-]+)$/, (game) => new RulesPage(game)],
+  [/^\/r\/([^/]+)$/, (race) => new RacePage(race)],
+  [/^\/w\/([^/]+)$/, (race) => new RacePage(race, { watch: true })],
+  [/^\/replay\/([^/]+)$/, (race) => new ReplayPage(race)],
+  [/^\/rules\/([^/]+)$/, (game) => new RulesPage(game)],
 ];
 
+const HEADS = {
+  "not-found": "Not here",
+  "replay-sealed": "Still sealed",
+  unreachable: "Out of reach",
+};
+
 async function open() {
-  applyLikings();
+  document.getElementById("top").append(likingsMenu());
   const main = document.getElementById("main");
-  for (const [pattern, page] of ROUTES) {
-    const found = pattern.exec(location.pathname);
-    if (!found) continue;
-    try {
-      await page(...found.slice(1)).open(main);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      fill(main, h("div", { class: "card-form" }, h("h1", {}, "Not here"), h("p", {}, error.message), h("a", { class: "button first", href: "/" }, "To the front page")));
-    }
-    return;
+  const found = ROUTES.map(([pattern, page]) => [pattern.exec(location.pathname), page]).find(([match]) => match);
+  try {
+    if (!found) throw new Problem(404, "not-found", "There is nothing at this address.");
+    await found[1](...found[0].slice(1)).open(main);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const again = error.status === 404 ? null : h("a", { class: "button", href: location.href }, "Try again");
+    const front = h("a", { class: "button first", href: "/" }, "To the front page");
+    fill(main, notice(HEADS[error.code] ?? "It did not work", error.message, again, front));
   }
 }
 

@@ -4,77 +4,80 @@ import { fill, h } from "./dom.js";
 import { likings } from "./memory.js";
 import { clock, namesOf, outcomeWord } from "./words.js";
 
-/** The standings as a list; the own one is marked. */
-export function rail(standings, mine, { chosen = [], choose = null } = {}) {
-  const names = namesOf(standings);
-  const hidden = !likings().rivals;
-  return h(
-    "ol",
-    { class: "rail" },
-    standings.map((one) => {
-      const own = one.seat === mine;
-      const name = names.get(one.seat);
-      const racing = !["waiting", "ready", "scratched"].includes(one.outcome);
-      const inner = [
-        h("span", { class: "place" }, racing ? `${one.place}.` : ""),
-        h("span", { class: "who" }, own ? `${name} (you)` : name, one.bot ? h("small", { class: "tag" }, "bot") : null),
-        h("span", { class: "state" }, state(one)),
-        racing && (own || !hidden)
-          ? [
-              h("progress", { max: one.goal, value: one.home, "aria-label": `${name}: ${one.home} of ${one.goal} home` }),
-              h("span", { class: "count" }, `${one.home}/${one.goal}`),
-            ]
-          : null,
-      ];
-      if (!own && hidden && racing) inner.splice(2, 1, h("span", { class: "state" }, one.done ? "stopped" : ""));
-      const classes = `${own ? "own " : ""}${one.done ? "done " : ""}${chosen.includes(one.seat) ? "chosen" : ""}`;
-      if (!choose) return h("li", { class: classes }, inner);
-      return h(
-        "li",
-        { class: classes },
-        h("button", { type: "button", "aria-pressed": chosen.includes(one.seat), onclick: () => choose(one.seat) }, inner),
-      );
-    }),
-  );
+/** The standings as a list whose elements stay while it changes, so that no tap and no focus is lost. */
+export class Rail {
+  /** With `choose(seat)` each racer is a button. */
+  constructor({ choose = null } = {}) {
+    this.choose = choose;
+    this.element = h("ol", { class: "rail" });
+    this.rows = new Map();
+  }
+
+  /** Shows these; `mine` is the own seat, `chosen` are the seats that are shown. Answers with the element. */
+  show(standings, { mine = null, chosen = [] } = {}) {
+    const names = namesOf(standings);
+    const focused = document.activeElement;
+    const items = standings.map((one) => {
+      if (!this.rows.has(one.seat)) this.rows.set(one.seat, this.row(one.seat));
+      const row = this.rows.get(one.seat);
+      this.update(row, one, names.get(one.seat), one.seat === mine, chosen.includes(one.seat));
+      return row.item;
+    });
+    if (items.length !== this.element.children.length || items.some((item, at) => item !== this.element.children[at])) {
+      fill(this.element, items);
+      if (this.element.contains(focused)) focused.focus();
+    }
+    return this.element;
+  }
+
+  row(seat) {
+    const parts = {
+      place: h("span", { class: "place" }),
+      who: h("span", { class: "who" }),
+      count: h("span", { class: "count" }),
+      bar: h("progress"),
+      state: h("span", { class: "state" }),
+    };
+    const press = this.choose
+      ? h("button", { type: "button", onclick: () => this.choose(seat) }, Object.values(parts))
+      : null;
+    return { ...parts, press, item: h("li", {}, press ?? Object.values(parts)) };
+  }
+
+  update(row, one, name, own, chosen) {
+    const racing = !["waiting", "ready", "scratched"].includes(one.outcome);
+    const told = own || likings().rivals;
+    const words = told || !racing ? state(one) : one.done ? "stopped" : "";
+    row.place.textContent = racing && told ? `${one.place}.` : "";
+    fill(row.who, own ? `${name} (you)` : name, one.bot ? h("small", { class: "tag" }, "bot") : null);
+    row.state.textContent = words;
+    row.bar.hidden = row.count.hidden = !racing || !told;
+    row.bar.max = one.goal;
+    row.bar.value = one.home;
+    row.bar.setAttribute("aria-label", `${name}: ${one.home} of ${one.goal} home`);
+    row.count.textContent = `${one.home}/${one.goal}`;
+    row.item.className = [own && "own", one.done && "done", chosen && "chosen"].filter(Boolean).join(" ");
+    row.press?.setAttribute("aria-pressed", chosen);
+  }
 }
 
+/** What there is to say beyond the count. */
 function state(one) {
-  const attempt = one.attempts > 1 ? `, attempt ${one.attempts}` : "";
-  if (one.outcome === "won") return `won in ${clock(one.ms)}${attempt}`;
-  return `${outcomeWord(one.outcome)}${attempt}`;
+  const said = { won: `won in ${clock(one.ms)}`, playing: "" }[one.outcome] ?? outcomeWord(one.outcome);
+  return [said, one.attempts > 1 && `attempt ${one.attempts}`].filter(Boolean).join(", ");
 }
 
 /** The first three, as on a podium. */
 export function podium(standings, mine) {
   const names = namesOf(standings);
-  return h(
-    "ol",
-    { class: "podium" },
-    standings
-      .filter((one) => one.place <= 3 && one.outcome !== "scratched")
-      .slice(0, 3)
-      .map((one) =>
-        h(
-          "li",
-          { class: `p${one.place}${one.seat === mine ? " own" : ""}` },
-          h("b", {}, names.get(one.seat), one.bot ? h("small", { class: "tag" }, "bot") : null),
-          h("span", {}, `${one.home} of ${one.goal}`),
-          h("span", {}, one.outcome === "won" ? `won in ${clock(one.ms)}` : outcomeWord(one.outcome)),
-        ),
-      ),
-  );
-}
-
-/** The computer's plays beside one's own, a square each. */
-export function strip(squares) {
-  const names = { worse: "worse than you", equal: "as good as you", better: "better than you", solved: "solved it" };
-  const counts = Object.keys(names).map((kind) => [kind, squares.filter((square) => square === kind).length]);
-  const told = counts.filter(([, n]) => n).map(([kind, n]) => `${n} ${names[kind]}`);
-  const element = h("figure", { class: "strip" });
-  fill(
-    element,
-    h("div", { role: "img", "aria-label": told.join(", ") }, squares.map((square) => h("span", { class: square }))),
-    h("figcaption", {}, counts.filter(([, n]) => n).map(([kind, n]) => [h("span", { class: kind }), ` ${n} ${names[kind]} `])),
-  );
-  return element;
+  const first = standings.filter((one) => one.place <= 3 && one.outcome !== "scratched").slice(0, 3);
+  const step = (one) =>
+    h(
+      "li",
+      { class: `p${one.place}${one.seat === mine ? " own" : ""}` },
+      h("b", {}, names.get(one.seat), one.bot ? h("small", { class: "tag" }, "bot") : null),
+      h("span", {}, `${one.home} of ${one.goal}`),
+      h("span", {}, one.outcome === "won" ? `won in ${clock(one.ms)}` : outcomeWord(one.outcome)),
+    );
+  return h("ol", { class: "podium", "aria-label": "The first" }, first.map(step));
 }

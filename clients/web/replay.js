@@ -1,11 +1,11 @@
 // The page of a finished race: its tables move by move, several on one clock, and whether it is true.
 
-import { api, gamesBySlug, Problem } from "./api.js";
-import { button, copy, facts, fill, h, say } from "./dom.js";
-import { factsList, parOf } from "./race.js";
-import { rail } from "./rail.js";
+import { api, gamesBySlug } from "./api.js";
+import { button, copy, facts, fill, h, notice, say } from "./dom.js";
+import { showPar, showProof } from "./proof.js";
+import { Rail } from "./rail.js";
 import { Table } from "./table.js";
-import { changeSentence, clock, namesOf } from "./words.js";
+import { changeSentence, clock, namesOf, outcomeWord } from "./words.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const THINK_MS = 2000;
@@ -26,7 +26,7 @@ export class ReplayPage {
     document.title = `Replay of ${this.race} · ${this.game.title} · Same Deal`;
     this.names = namesOf(steps.standings);
     if (!steps.racers.length) {
-      return fill(main, h("div", { class: "card-form" }, h("h1", {}, "Nobody raced"), h("p", {}, "This race was called off before the deal.")));
+      return fill(main, notice("Nobody raced", "This race was called off before the deal."));
     }
     this.runs = new Map(steps.racers.map((racer) => [racer.seat, positions(steps, racer)]));
     this.chosen = [steps.racers[0].seat];
@@ -39,8 +39,9 @@ export class ReplayPage {
     window.addEventListener("hashchange", () => this.follow());
     this.follow();
     this.opened = true; // from here on the address tells the move
-    this.verify();
-    this.par();
+    await showProof(this.checks, this.race);
+    const [best] = steps.racers;
+    await showPar(this.parSection, this.race, best.seat, this.names.get(best.seat));
     return undefined;
   }
 
@@ -60,14 +61,32 @@ export class ReplayPage {
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.time = h("output", { class: "clock" });
     this.now = h("p", { class: "note" });
-    this.side = h("nav", { class: "side", "aria-label": "Racers" });
+    this.rail = new Rail({ choose: (seat) => this.runs.has(seat) && this.choose(seat) });
+    const several =
+      this.runs.size > 1 ? h("p", { class: "hint" }, "Tap a racer to put the tables side by side.") : null;
+    this.side = h("nav", { class: "side", "aria-label": "Racers" }, several, this.rail.element);
     this.toggle = button("Play", () => this.toggled(), { class: "first", "aria-keyshortcuts": "Space" });
-    this.pace = h("select", { "aria-label": "Speed", onchange: () => (this.speed = Number(this.pace.value)) }, SPEEDS.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed}×`)));
-    this.skipping = h("input", { type: "checkbox", id: "skip", checked: true, onchange: () => (this.skip = this.skipping.checked) });
-    this.checks = h("section", { class: "checks", "aria-label": "Verification" }, h("p", {}, "Checking the race…"));
+    this.pace = h(
+      "select",
+      { "aria-label": "Speed", onchange: () => (this.speed = Number(this.pace.value)) },
+      SPEEDS.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed}×`)),
+    );
+    this.skipping = h("input", {
+      type: "checkbox",
+      id: "skip",
+      checked: true,
+      onchange: () => (this.skip = this.skipping.checked),
+    });
+    this.checks = h("section", { class: "checks", "aria-label": "Verification" });
     this.parSection = h("section", { class: "par", "aria-label": "What the computer makes of this deal" });
-    const step = (text, label, by) => holdable(button(text, () => {}, { "aria-label": label }), () => this.stepped(by));
-    const downloads = ["json", "msgpack", "ndjson"].map((form) => h("li", {}, h("a", { href: `/api/v1/replays/${this.race}.${form}`, download: `${this.race}.${form}` }, form)));
+    const step = (text, label, by) =>
+      holdable(
+        button(text, () => {}, { "aria-label": label }),
+        () => this.stepped(by),
+      );
+    const downloads = ["json", "msgpack", "ndjson"].map((form) =>
+      h("li", {}, h("a", { href: `/api/v1/replays/${this.race}.${form}`, download: `${this.race}.${form}` }, form)),
+    );
     fill(
       main,
       h(
@@ -75,19 +94,53 @@ export class ReplayPage {
         { class: "replay" },
         h("h1", { class: "sr" }, `Replay of ${this.race}`),
         this.tables,
-        this.side,
         h(
           "div",
           { class: "under" },
           h("div", { class: "track" }, this.slider, this.marks),
-          h("div", { class: "row" }, this.toggle, step("◀", "One move back", -1), step("▶", "One move on", 1), button("Next card home", () => this.jump(1)), this.time, this.pace, h("span", { class: "check" }, this.skipping, h("label", { for: "skip" }, "Skip thinking"))),
+          h(
+            "div",
+            { class: "row" },
+            this.toggle,
+            step("◀", "One move back", -1),
+            step("▶", "One move on", 1),
+            button("Next card home", () => this.jump(1)),
+            this.time,
+            this.pace,
+            h("span", { class: "check" }, this.skipping, h("label", { for: "skip" }, "Skip thinking")),
+          ),
           this.now,
-          h("details", { class: "more" }, h("summary", {}, "More"), h("div", { class: "row" }, button("Copy a link to this move", () => copy(this.link(), "the link is copied")), h("ul", { class: "downloads", "aria-label": "Download" }, downloads)), h("p", { class: "hint" }, "Keys: space plays, ← → step, ↑ ↓ next card home, [ ] marks, < > speed, 0 to 9 and Home, End seek.")),
+          h(
+            "details",
+            { class: "more" },
+            h("summary", {}, "More"),
+            h(
+              "div",
+              { class: "row" },
+              button("Copy a link to this move", () => copy(this.link(), "the link is copied")),
+              h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
+            ),
+            h(
+              "p",
+              { class: "hint" },
+              "Keys: space plays, ← → step, ↑ ↓ card home, [ ] marks, < > speed, 0 to 9, Home and End seek.",
+            ),
+          ),
         ),
+        this.side,
         h("div", { class: "columns" }, this.checks, this.parSection),
       ),
     );
-    this.tables.addEventListener("wheel", (event) => { if (event.shiftKey) { event.preventDefault(); this.stepped(event.deltaY > 0 ? 1 : -1); } }, { passive: false });
+    this.tables.addEventListener(
+      "wheel",
+      (event) => {
+        if (event.shiftKey) {
+          event.preventDefault();
+          this.stepped(event.deltaY > 0 ? 1 : -1);
+        }
+      },
+      { passive: false },
+    );
     this.choose(this.chosen[0], true);
   }
 
@@ -95,13 +148,32 @@ export class ReplayPage {
 
   choose(seat, only = false) {
     if (only) this.chosen = [seat];
-    else if (this.chosen.includes(seat)) this.chosen = this.chosen.length > 1 ? this.chosen.filter((one) => one !== seat) : this.chosen;
+    else if (this.chosen.includes(seat))
+      this.chosen = this.chosen.length > 1 ? this.chosen.filter((one) => one !== seat) : this.chosen;
     else this.chosen = [...this.chosen, seat].slice(-MOST_TABLES);
-    this.views = new Map(this.chosen.map((one) => [one, new Table(this.game, { label: `The table of ${this.names.get(one)}`, small: this.chosen.length > 1 })]));
-    fill(this.tables, this.chosen.map((one) => h("figure", {}, h("figcaption", {}, this.names.get(one), " ", h("span", { class: "count", "data-count": one })), this.views.get(one).element)));
+    this.views = new Map(
+      this.chosen.map((one) => [
+        one,
+        new Table(this.game, { label: `The table of ${this.names.get(one)}`, small: this.chosen.length > 1 }),
+      ]),
+    );
+    fill(
+      this.tables,
+      this.chosen.map((one) =>
+        h(
+          "figure",
+          {},
+          h("figcaption", {}, this.names.get(one), " ", h("span", { class: "count", "data-count": one })),
+          this.views.get(one).element,
+        ),
+      ),
+    );
     this.tables.dataset.count = this.chosen.length;
     const { marks, ms } = { marks: this.markers(), ms: Math.max(1, this.steps.ms) };
-    fill(this.marks, marks.map(({ at, kind, text }) => h("span", { class: kind, style: `left:${(100 * at) / ms}%`, title: text })));
+    fill(
+      this.marks,
+      marks.map(({ at, kind, text }) => h("span", { class: kind, style: `left:${(100 * at) / ms}%`, title: text })),
+    );
     this.seek(this.at);
   }
 
@@ -117,10 +189,13 @@ export class ReplayPage {
       run.forEach((position, index) => {
         if (!index) return;
         const before = run[index - 1];
-        if (position.ms - before.ms > LONG_MS) found.push({ at: before.ms, kind: "think", text: `a think of ${clock(position.ms - before.ms, false)}` });
-        if (position.attempt !== before.attempt) found.push({ at: position.ms, kind: "again", text: `attempt ${position.attempt}` });
+        if (position.ms - before.ms > LONG_MS)
+          found.push({ at: before.ms, kind: "think", text: `a think of ${clock(position.ms - before.ms, false)}` });
+        if (position.attempt !== before.attempt)
+          found.push({ at: position.ms, kind: "again", text: `attempt ${position.attempt}` });
         if (position.home > before.home) found.push({ at: position.ms, kind: "home", text: `${position.home} home` });
-        if (index === run.length - 1) found.push({ at: position.ms, kind: "last", text: `${this.names.get(seat)}: ${position.outcome}` });
+        if (index === run.length - 1)
+          found.push({ at: position.ms, kind: "last", text: `${this.names.get(seat)}: ${position.outcome}` });
       });
     }
     return found.sort((one, other) => one.at - other.at);
@@ -138,13 +213,17 @@ export class ReplayPage {
       if (view.position !== position) view.show(position.board, { animate: this.playing || aloud });
       view.position = position;
       const count = this.tables.querySelector(`[data-count="${seat}"]`);
-      count.textContent = `${position.home}/${this.game.goal}${position.outcome === "playing" ? "" : ` ${position.outcome}`}`;
+      const end = position.outcome === "playing" ? "" : ` ${outcomeWord(position.outcome)}`;
+      count.textContent = `${position.home}/${this.game.goal}${end}`;
     }
     const position = this.lead[this.index];
     this.slider.value = String(this.at);
     this.slider.setAttribute("aria-valuetext", `${clock(this.at, false)}, move ${this.index}`);
     this.time.textContent = `${clock(this.at)} of ${clock(this.steps.ms, false)}`;
-    const said = this.index ? `${this.names.get(this.chosen[0])}, move ${this.index} of ${this.lead.length - 1}: ${position.move}, ${position.said}` : "The deal";
+    const said = this.index
+      ? `${this.names.get(this.chosen[0])}, move ${this.index} of ${this.lead.length - 1}: ` +
+        `${position.move}, ${position.said}`
+      : "The deal";
     this.now.textContent = said;
     if (aloud) say(said);
     const standings = this.steps.standings.map((one) => {
@@ -153,8 +232,9 @@ export class ReplayPage {
       const there = run[indexAt(run, this.at)];
       return { ...one, home: there.peak, done: false, outcome: there.outcome, attempts: there.attempt, ms: there.ms };
     });
-    fill(this.side, h("p", { class: "hint" }, "Tap a racer to put the tables side by side."), rail(standings, null, { chosen: this.chosen, choose: (seat) => this.runs.has(seat) && this.choose(seat) }));
-    if (!this.playing && this.opened) history.replaceState(null, "", this.index ? `#m${this.index}` : location.pathname);
+    this.rail.show(standings, { chosen: this.chosen });
+    if (!this.playing && this.opened)
+      history.replaceState(null, "", this.index ? `#m${this.index}` : location.pathname);
   }
 
   stepped(by) {
@@ -215,7 +295,8 @@ export class ReplayPage {
   }
 
   typed(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA|SUMMARY)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA|SUMMARY)$/.test(event.target.tagName))
+      return;
     if (event.key === " " && event.target.tagName === "BUTTON") return;
     const keys = {
       " ": () => this.toggled(),
@@ -243,34 +324,24 @@ export class ReplayPage {
     this.pace.value = String(this.speed);
     say(`speed ${this.speed}`);
   }
-
-  // What can be proved, and what the computer makes of it.
-
-  async verify() {
-    try {
-      const response = await fetch(`/api/v1/replays/${this.race}.json`);
-      fill(this.checks, h("h2", {}, "Is it true?"), factsList(await api("/verify", { body: await response.text() })));
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      fill(this.checks, h("p", {}, error.message));
-    }
-  }
-
-  async par() {
-    try {
-      const par = await api(`/races/${this.race}/par`);
-      if (par.plays) fill(this.parSection, parOf(par, this.steps.standings[0], this.game));
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-    }
-  }
 }
 
 /** Every position of one racer, with what led to it. */
 function positions(steps, racer) {
   let table = steps.table;
   let peak = 0;
-  const found = [{ ms: 0, move: "", said: "", home: 0, peak: 0, attempt: 1, outcome: "playing", board: { table, notes: steps.notes, home: 0 } }];
+  const found = [
+    {
+      ms: 0,
+      move: "",
+      said: "",
+      home: 0,
+      peak: 0,
+      attempt: 1,
+      outcome: "playing",
+      board: { table, notes: steps.notes, home: 0 },
+    },
+  ];
   for (const step of racer.steps) {
     const before = table;
     table = { ...table, ...step.changed };
@@ -295,7 +366,10 @@ function indexAt(run, ms) {
 /** A button that goes on as long as it is held. */
 function holdable(element, act) {
   let timer = 0;
-  const end = () => { clearTimeout(timer); clearInterval(timer); };
+  const end = () => {
+    clearTimeout(timer);
+    clearInterval(timer);
+  };
   element.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     act();
@@ -305,4 +379,3 @@ function holdable(element, act) {
   element.addEventListener("click", (event) => event.detail === 0 && act());
   return element;
 }
-

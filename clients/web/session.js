@@ -8,6 +8,8 @@ const CLIENT = "samedeal-web/1";
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const ANSWER_MS = 15_000;
 const NONCE_AGAIN_MS = 300;
+const SILENT_MS = 5000; // over a line that lives an answer takes less
+const ASLEEP_MS = 10_000;
 const PASSING = new Set(["store-unavailable", "too-many"]);
 
 /** Why a connection ended for good, by the close code; any other is tried again. */
@@ -37,6 +39,9 @@ export class Session {
     this.number = 0;
     this.tries = 0;
     this.nonceSent = null;
+    this.woken = (event) => this.wake(event);
+    document.addEventListener("visibilitychange", this.woken);
+    window.addEventListener("online", this.woken);
     this.open();
   }
 
@@ -62,13 +67,6 @@ export class Session {
     return this.ask({ t: "leave" });
   }
 
-  /** Take a seat after having looked on. */
-  async sit(name) {
-    this.watch = false;
-    if (!guest() || name !== guest().name) this.name = name;
-    this.reopen();
-  }
-
   /** Take the seat back from a newer window. */
   takeBack() {
     this.reopen();
@@ -91,6 +89,9 @@ export class Session {
   close() {
     this.ended = true;
     clearTimeout(this.retry);
+    clearTimeout(this.silence);
+    document.removeEventListener("visibilitychange", this.woken);
+    window.removeEventListener("online", this.woken);
     this.socket?.close();
   }
 
@@ -99,7 +100,27 @@ export class Session {
       const id = this.nextId();
       this.unanswered.set(id, { request: { ...request, id }, resolve, reject, resent: false });
       this.send({ ...request, id });
+      this.listen();
     });
+  }
+
+  /** Where no answer comes, the line may be dead though nobody has told us: another one is tried. */
+  listen() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.in && this.unanswered.size && this.reopen(), SILENT_MS);
+  }
+
+  /** After sleep, or with a network again, nobody waits for the next try, nor trusts a line from before. */
+  wake({ type }) {
+    if (document.visibilityState === "hidden") {
+      this.asleepAt = Date.now();
+      return;
+    }
+    const slept = Date.now() - (this.asleepAt ?? Date.now()) > ASLEEP_MS;
+    this.asleepAt = null;
+    if (this.line === "lost" || this.line === "connecting" || (this.line === "up" && (slept || type === "online"))) {
+      this.reopen();
+    }
   }
 
   // The way in.
@@ -203,6 +224,7 @@ export class Session {
         waiting.resent = true;
         this.send(waiting.request);
       }
+      this.listen();
     }
     this.openNonce();
     this.answer(view.re, (waiting) => waiting.resolve(view));
@@ -231,7 +253,8 @@ export class Session {
     }
     return this.answer(problem.re, (waiting) => {
       const done = waiting.resent && waiting.request.t !== "move" && ["untimely", "not-playing"].includes(problem.code);
-      if (done) waiting.resolve(this.view); // it had been done before the answer was lost
+      if (done)
+        waiting.resolve(this.view); // it had been done before the answer was lost
       else waiting.reject(refused);
     });
   }

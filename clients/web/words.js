@@ -20,6 +20,9 @@ export function pileSentence(place, pile) {
   return `${place}: ${spoken(pile.at(-1))}${pile.length > 1 ? `, ${pile.length} cards` : ""}`;
 }
 
+/** A whole pile, the top card last. */
+export const wholePile = (place, pile) => `${place}: ${pile.map(spoken).join(", ") || "empty"}`;
+
 /** What a move did to a table: which cards came to lie where. */
 export function changeSentence(before, after) {
   const parts = [];
@@ -47,18 +50,15 @@ export function clock(ms, tenths = true) {
   return `${ms < 0 ? "-" : ""}${text}${tenths ? `.${all % 10}` : ""}`;
 }
 
-/** The names of racers by seat, those that several have with the number of the seat. */
-export function namesOf(standings) {
-  const times = Map.groupBy ? Map.groupBy(standings, (one) => one.name) : grouped(standings);
-  return new Map(
-    standings.map((one) => [one.seat, times.get(one.name).length > 1 ? `${one.name} #${one.seat}` : one.name]),
-  );
+/** A moment as one would write it on a note. */
+export function moment(ms) {
+  return new Date(ms).toLocaleString([], { weekday: "long", hour: "numeric", minute: "2-digit" });
 }
 
-function grouped(standings) {
-  const found = new Map();
-  for (const one of standings) found.set(one.name, [...(found.get(one.name) ?? []), one]);
-  return found;
+/** The names of racers by seat, those that several have with the number of the seat. */
+export function namesOf(standings) {
+  const shared = (one) => standings.some((other) => other.name === one.name && other.seat !== one.seat);
+  return new Map(standings.map((one) => [one.seat, shared(one) ? `${one.name} #${one.seat}` : one.name]));
 }
 
 const OUTCOMES = {

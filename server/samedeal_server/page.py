@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from samedeal.errors import Refused
 from samedeal_server.addresses import base_of
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.settings import Settings
@@ -56,8 +57,11 @@ class Page:
         return PlainTextResponse(f"{TITLE}: {text}\n\nsamedeal --server {self._base(request)} new corners --join\n")
 
     async def race(self, request: Request) -> Response:
-        """A race's invitation: for browsers the page, for everybody else how to join by hand."""
-        race = (await self._hall.room(request.path_params["race"])).race
+        """A race's invitation: for browsers the page, which also tells what is wrong; else how to join by hand."""
+        try:
+            race = (await self._hall.room(request.path_params["race"])).race
+        except Refused as refused:
+            return self._refused(request, refused)
         told = f"{race.game.title}: race {race.id} is {race.stage}"
         told += f", {len(race.roster)} of {race.options.max_racers} seats are taken."
         if _is_browser(request):
@@ -66,12 +70,20 @@ class Page:
         return PlainTextResponse(f"{told}\n\nTake a seat:  samedeal join {link}\nLook on:      samedeal watch {link}\n")
 
     async def rules(self, request: Request) -> Response:
-        game = checked_game(request.path_params["game"])
+        try:
+            game = checked_game(request.path_params["game"])
+        except Refused as refused:
+            return self._refused(request, refused)
         if _is_browser(request):
             return self._page(f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced.")
         return PlainTextResponse(f"samedeal rules {game.slug}\n")
 
-    def _page(self, title: str, description: str) -> Response:
+    def _refused(self, request: Request, refused: Refused) -> Response:
+        if not _is_browser(request):
+            raise refused
+        return self._page(TITLE, refused.text, refused.status)
+
+    def _page(self, title: str, description: str, status: int = 200) -> Response:
         shell = self._shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         shell = shell.replace(
             f'property="og:title" content="{TITLE}"', f'property="og:title" content="{escape(title)}"'
@@ -79,7 +91,7 @@ class Page:
         for name in ('name="description"', 'property="og:description"'):
             before, _, rest = shell.partition(f'{name} content="')
             shell = f'{before}{name} content="{escape(description)}"{rest.partition(chr(34))[2]}'
-        return HTMLResponse(shell, headers=HEADERS | {"Vary": "Accept"})
+        return HTMLResponse(shell, status, headers=HEADERS | {"Vary": "Accept"})
 
     def _base(self, request: Request) -> str:
         return base_of(request, self._settings)

@@ -1,9 +1,11 @@
-"""The rules on the page are those of docs/rules.md.
+"""What can be said of the page's files without a browser: they can be parsed, and its rules are those of docs/rules.md.
 
-``python tests/test_web_rules.py`` writes them anew.
+``python tests/test_web_files.py`` writes them anew.
 """
 
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -32,6 +34,13 @@ def page(title: str) -> str:
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_the_page_tells_the_rules_of_the_document(slug: str) -> None:
     assert (FOLDER / f"{slug}.html").read_text(encoding="utf-8") == page(GAMES[slug].title)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("module", sorted(FOLDER.parent.glob("*.js")), ids=lambda path: path.name)
+def test_every_module_can_be_parsed(module: Path) -> None:
+    command = ["node", "--input-type=module", "--check"]
+    subprocess.run(command, input=module.read_text(encoding="utf-8"), text=True, check=True)
 
 
 if __name__ == "__main__":
