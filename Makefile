@@ -1,5 +1,6 @@
 # make demo    play at once                               make demo ARGS="--once --speed 50 --json"
 # make test    all tests                                   make test ARGS="-k deal"
+# make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make clean   remove everything that was made
 #
@@ -7,15 +8,20 @@
 
 PYTHON ?= python3
 ARGS ?=
+FUZZ_INPUTS ?= 1000000
+FUZZ_SEED ?= 1
 BIN := .venv/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test fuzz lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+fuzz: .venv/has-server,tui,fast,dev
+	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/pytest -s --timeout 0 tests/test_fuzz.py
 
 lint: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format --check

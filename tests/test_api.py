@@ -24,7 +24,7 @@ from samedeal.log import Seed
 from samedeal.replay import MOST_BYTES, Replay, ReplayLines, read
 from samedeal.signature import public_key
 from samedeal.verification import verify
-from samedeal_server.api import MOST_VERIFICATIONS
+from samedeal_server.api import MOST_VERIFICATIONS_OF_ONE
 from samedeal_server.app import create_app
 from samedeal_server.hall import Hall
 from samedeal_server.settings import Keys, Settings
@@ -239,7 +239,7 @@ def _chunks(length: int) -> bytes:
     return f"{length:x}\r\n".encode() + b" " * length + b"\r\n0\r\n\r\n"
 
 
-@pytest.mark.parametrize("text", ["1", "x" * 128, "Zoë", "a.b c", "\u202e", "%00", "王", '"', "\\", "{}", "😀" * 128])
+@pytest.mark.parametrize("text", ["1", "x" * 128, "Zoë", "a.b c", "%00", "王", '"', "\\", "{}", "😀" * 128])
 async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: NotedServer, text: str) -> None:
     assert msgspec.convert(text, Seed) == text
     race, _ = await raced(server, seed=text)
@@ -551,14 +551,25 @@ def test_replays_wait_for_one_another_but_not_too_many(server: NotedServer) -> N
             slow.endheaders(body[:100])
             return slow
 
-        waiting = [begun() for _ in range(MOST_VERIFICATIONS)]
+        waiting = [begun() for _ in range(MOST_VERIFICATIONS_OF_ONE)]
         while (answer := request(server, "POST", "/api/v1/verify", body)).status == 200:
             waiting.append(begun())  # this request took the place of one, or not all have come in
         assert problem(answer, "too-many")
         for slow in waiting:
             slow.send(body[100:])
-        assert [slow.getresponse().status for slow in waiting].count(200) >= MOST_VERIFICATIONS - 1
+        assert [slow.getresponse().status for slow in waiting].count(200) >= MOST_VERIFICATIONS_OF_ONE - 1
     assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
+
+
+def test_nobody_waits_for_a_replay_that_comes_slowly(server: NotedServer) -> None:
+    body = in_form(finished("corners"), "ndjson")
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=20)) as slow:
+        slow.putrequest("POST", "/api/v1/verify")
+        slow.putheader("Content-Length", str(len(body)))
+        slow.endheaders(body[:100])
+        assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
+        slow.send(body[100:])
+        assert slow.getresponse().status == 200
 
 
 # Everything else.

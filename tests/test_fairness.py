@@ -22,7 +22,7 @@ from samedeal.seal import commitment, daily_commitment, nonce_commitment, root
 from samedeal.signature import public_key
 from samedeal.verification import verify
 
-PAGE = Path(__file__).parents[1] / "docs" / "fairness.md"
+DOCS = Path(__file__).parents[1] / "docs"
 OTHER_SECRET = bytes(range(100, 132))
 
 
@@ -266,8 +266,9 @@ def test_every_race_with_a_new_nonce_has_another_deal() -> None:
 # The page.
 
 
-def test_every_test_that_the_page_names_is_there() -> None:
-    named = set(re.findall(r"\btest_\w+\b(?!\.py)", PAGE.read_text(encoding="utf-8")))
+@pytest.mark.parametrize("page", ["fairness.md", "security.md"])
+def test_every_test_that_the_page_names_is_there(page: str) -> None:
+    named = set(re.findall(r"\btest_\w+\b(?!\.py)", (DOCS / page).read_text(encoding="utf-8")))
     files = Path(__file__).parent.glob("test_*.py")
     there = {
         name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)

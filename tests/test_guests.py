@@ -89,3 +89,25 @@ async def test_a_store_that_is_away_is_not_an_unknown_token(redis_url: str) -> N
         await wire.up()
         assert await guests.known(token) == guest
         await store.close()
+
+
+async def test_a_guest_who_stays_away_is_forgotten(store: Store, redis: Redis) -> None:
+    """The store counts the days from the last time that the token was shown."""
+    guests = Guests(store, days=2)
+    guest, token = await guests.welcome("Ada")
+    (key,) = redis.keys()
+    assert redis.ttl(key) == 2 * 86_400
+    redis.expire(key, 60)
+    assert await guests.known(token) == guest
+    assert redis.ttl(key) == 2 * 86_400
+    redis.pexpire(key, 0)
+    with pytest.raises(Refused) as refused:
+        await guests.known(token)
+    assert refused.value.code == "bad-token"
+
+
+async def test_a_guest_may_be_remembered_for_ever(store: Store, redis: Redis) -> None:
+    guest, token = await Guests(store, days=1).welcome("Ada")
+    assert await Guests(store, days=0).known(token) == guest
+    (key,) = redis.keys()
+    assert redis.ttl(key) == -1

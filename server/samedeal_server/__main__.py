@@ -17,12 +17,11 @@ from samedeal_server import log_lines, workers
 from samedeal_server.addresses import listening
 from samedeal_server.app import create_app
 from samedeal_server.embedded import EmbeddedStore, StoreError
+from samedeal_server.guard import GuardedConfig, watch
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store import Store, UnfitStoreError
 
 logger = logging.getLogger("samedeal_server")
-MOST_FRAME_BYTES = 65_536
-"""Longer messages end the connection with 1009 before they are read; shorter ones that are too long are answered."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,9 +63,13 @@ CLIENTS_FAULTS = frozenset(
         "ASGI callable returned without completing handshake.",
         # The connection is closed with 1007.
         "Invalid UTF-8 sequence received from client.",
+        # It is answered with 400.
+        "Invalid HTTP request received.",
+        # It is answered as any other request.
+        "Unsupported upgrade request.",
     }
 )
-"""What uvicorn logs as errors, one with a traceback, though the server does as it should."""
+"""What uvicorn logs, one with a traceback, though the server does as it should: a client could fill the disk."""
 
 
 def quiet_uvicorn() -> None:
@@ -125,25 +128,11 @@ async def _check_store(settings: Settings, redis_url: str) -> None:
 
 async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool = False) -> None:
     app = create_app(settings, redis_url, keys)
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        ws="websockets-sansio",
-        ws_max_size=MOST_FRAME_BYTES,
-        ws_per_message_deflate=False,
-        ws_ping_interval=settings.ping_seconds,
-        ws_ping_timeout=settings.ping_seconds,
-        timeout_graceful_shutdown=10,
-        server_header=False,
-        proxy_headers=False,
-        access_log=False,
-        lifespan="on",
-        log_config=None,
-    )
+    config = GuardedConfig(app, settings)
     with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
         server = _Server(config, app.state.drain, settings.drain_seconds)
         announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
+        watching = asyncio.ensure_future(watch(server, config))
         # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
         before = signal.signal(signal.SIGTERM, lambda *_: None)
         try:
@@ -151,6 +140,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
         finally:
             signal.signal(signal.SIGTERM, before)
             announcing.cancel()
+            watching.cancel()
     if not server.started:
         raise StoreError("The server did not start; the lines above say why.")
 

@@ -1,6 +1,7 @@
-"""Addresses: how others reach this server, and where it listens."""
+"""Addresses: how others reach this server, where it listens, and where they come from."""
 
 import socket
+from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
 
@@ -32,3 +33,14 @@ def listening(host: str, port: int, *, shared: bool = False, listen: bool = True
         opened.close()
         raise SettingsError(f"Nothing can listen on {host} port {port}: {error}") from error
     return opened
+
+
+def network(address: str) -> str:
+    """What is counted as one address: IPv4's own, and of IPv6 the half that its owner cannot choose."""
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(known, IPv6Address):
+        return str(known)
+    return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
 from tempfile import TemporaryFile
@@ -24,7 +25,8 @@ from samedeal.race import Stage
 from samedeal.replay import MOST_BYTES, Replay
 from samedeal.steps import steps
 from samedeal_server import metrics
-from samedeal_server.addresses import base_of
+from samedeal_server.addresses import base_of, network
+from samedeal_server.allowances import Allowances
 from samedeal_server.archive import Search
 from samedeal_server.daily import Dailies, day_of
 from samedeal_server.hall import Hall, checked_game
@@ -52,8 +54,8 @@ ACCEPTED: dict[Form, tuple[str, ...]] = {
 QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 MOST_CREATED_BYTES = 16_384
 UPLOAD_S = 20
-MOST_VERIFICATIONS = 16
-"""How many replays may be on their way or wait until they are verified."""
+MOST_VERIFICATIONS, MOST_VERIFICATIONS_OF_ONE = 16, 8
+"""How many replays may be on their way or wait until they are verified, and how many of them from one address."""
 KEPT_WITHIN_S = 2
 """How long the replay of a race that has just ended is waited for."""
 NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -112,11 +114,15 @@ class Demand(Struct, frozen=True, forbid_unknown_fields=True):
 class Api:
     """The routes, over a hall."""
 
-    def __init__(self, hall: Hall, dailies: Dailies, pars: Pars, settings: Settings, ready: Any) -> None:
+    def __init__(
+        self, hall: Hall, dailies: Dailies, pars: Pars, allowances: Allowances, settings: Settings, ready: Any
+    ) -> None:
         """`ready` is a coroutine function that raises Refused while the server cannot do its work."""
         self._hall, self._dailies, self._pars, self._settings, self._ready = hall, dailies, pars, settings, ready
+        self._allowances = allowances
         self._verifying, self._converting = asyncio.Lock(), asyncio.Lock()
-        self._verifications = 0  # those that wait too: at the end of a race all its racers want to know
+        # By their addresses; those that wait too: at the end of a race all its racers want to know.
+        self._verifications = Counter[str]()
 
     def routes(self) -> list[BaseRoute]:
         v1 = "/api/v1"
@@ -151,15 +157,25 @@ class Api:
         return await (self.create if request.method == "POST" else self.races)(request)
 
     async def create(self, request: Request) -> Response:
-        opening = _converted(await _body(request, MOST_CREATED_BYTES), Opening)
+        try:
+            async with asyncio.timeout(self._settings.hello_timeout_ms / 1000):
+                body = await _body(request, MOST_CREATED_BYTES)
+        except TimeoutError:
+            raise Refused("bad-request", "The request did not arrive in time.") from None
+        opening = _converted(body, Opening)
         game = checked_game(opening.game)
         usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
         options = _checked({"options": {**usual, **opening.options}}, Chosen).options
         if opening.seed is not None and options.filter != "any":
             raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
+        if opening.seed is not None and not opening.seed.isprintable():
+            raise Refused("bad-request", "A seed has only characters that can be seen.")
         if opening.daily:
             _check_daily(opening)
         variant = _variant(game, opening.variant)
+        self._allowances.races.take(request.client.host if request.client else "")
+        if await self._hall.archive.live() >= self._settings.open_races:
+            raise Refused("too-many", "There are as many open races as the server takes; try again later.")
         room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily)
         header = room.race.header
         created = _json({"race": header.race, "link": self._link(request, header.race), "header": header}, status=201)
@@ -262,9 +278,11 @@ class Api:
         query = request.query_params
         demand = _checked({name: query.getlist(name) for name in query}, Demand)
         known = {key.key for key in await self._hall.archive.keys()}
-        if self._verifications >= MOST_VERIFICATIONS:
+        address = network(request.client.host) if request.client and self._settings.connections_per_address else ""
+        most = MOST_VERIFICATIONS_OF_ONE if address else MOST_VERIFICATIONS
+        if self._verifications.total() >= MOST_VERIFICATIONS or self._verifications[address] >= most:
             raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")
-        self._verifications += 1
+        self._verifications[address] += 1
         try:
             with TemporaryFile() as file:
                 await _upload(request, file)
@@ -274,7 +292,8 @@ class Api:
             metrics.VERIFICATIONS.labels("refused").inc()
             raise
         finally:
-            self._verifications -= 1
+            self._verifications[address] -= 1
+            self._verifications += Counter()  # without addresses that have none
         ok = all(fact.holds for fact in found.facts)
         metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
         return _json({"ok": ok, "key": found.key, "known_key": found.key in known, "facts": found.facts})

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +19,8 @@ from starlette.websockets import WebSocket
 from samedeal.errors import Refused
 from samedeal.wire import SUBPROTOCOLS, Form
 from samedeal_server import metrics
+from samedeal_server.addresses import network
+from samedeal_server.allowances import Allowances
 from samedeal_server.api import Api, problem_response
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
@@ -32,6 +34,9 @@ from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import Store
 
+MOST_ENTERING = 24
+"""How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
+
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
@@ -39,7 +44,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
     dailies = Dailies(archive, clock, hall.dealer, keys.master)
-    guests, pars = Guests(store), Pars(store, hall, keys.signing)
+    guests, pars = Guests(store, settings.guest_days), Pars(store, hall, keys.signing)
+    allowances, turns = Allowances(settings), asyncio.Semaphore(MOST_ENTERING)
     connections, sessions = Counter[str](), set[Session]()
 
     async def ready() -> None:
@@ -47,7 +53,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await store.ask("PING")
 
     async def play(socket: WebSocket) -> None:
-        origin, address = socket.headers.get("origin"), socket.client.host if socket.client else ""
+        origin, address = socket.headers.get("origin"), network(socket.client.host) if socket.client else ""
         offered: list[str] = socket.scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         if origin is not None and not _same_origin(origin, socket, settings):
@@ -67,7 +73,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         try:
             await socket.accept(subprotocol)
             form: Form = SUBPROTOCOLS[subprotocol] if subprotocol else "json"
-            session = Session(socket, form, hall, guests, settings)
+            session = Session(socket, form, hall, guests, allowances, turns, settings)
             sessions.add(session)
             try:
                 await session.run()
@@ -98,12 +104,17 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
 
     app = Starlette(
         routes=[
-            *Api(hall, dailies, pars, settings, ready).routes(),
+            *Api(hall, dailies, pars, allowances, settings, ready).routes(),
             *Page(hall, settings).routes(),
             Route("/metrics", measured),
             WebSocketRoute("/ws", play),
         ],
-        exception_handlers={Refused: _refused, HTTPException: _http_exception, Exception: _failed},
+        exception_handlers={
+            Refused: _refused,
+            HTTPException: _http_exception,
+            ClientDisconnect: _gone,
+            Exception: _failed,
+        },
         middleware=[Middleware(metrics.CountingConnections), Middleware(OpenToPages)],
         lifespan=lifespan,
     )
@@ -147,6 +158,10 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     response = problem_response(Refused("wrong-method" if status == 405 else "bad-request"))
     response.headers.update(headers or {})
     return response
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return problem_response(Refused("bad-request"))  # nobody hears it: it only is no failure of the server
 
 
 async def _failed(request: Request, error: Exception) -> Response:

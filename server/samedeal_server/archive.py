@@ -118,6 +118,10 @@ class Archive:
         """Notes when something must happen in a race though nobody may be there."""
         await self._store.insist("ZADD", DUE, at, race)
 
+    async def live(self) -> int:
+        """How many races are not over."""
+        return int(await self._store.ask("ZCARD", DUE))
+
     async def overdue(self, now: int, limit: int = 100) -> list[str]:
         """Races in which something should have happened by now, the oldest first."""
         return _texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from secrets import token_hex
 from typing import Literal
@@ -23,8 +24,10 @@ from samedeal.log import (
     Taken,
     Unreadied,
 )
+from samedeal.names import normalised
 from samedeal.race import Race
 from samedeal_server import metrics
+from samedeal_server.allowances import Allowances
 from samedeal_server.guests import Guest, Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log_lines import about
@@ -54,10 +57,21 @@ class Closing(Exception):
 class Session:
     """Reads requests one after another, and has one task that does all the sending."""
 
-    def __init__(self, socket: WebSocket, form: wire.Form, hall: Hall, guests: Guests, settings: Settings) -> None:
+    def __init__(
+        self,
+        socket: WebSocket,
+        form: wire.Form,
+        hall: Hall,
+        guests: Guests,
+        allowances: Allowances,
+        turns: asyncio.Semaphore,
+        settings: Settings,
+    ) -> None:
+        """`turns` are shared by all sessions: so many at once say hello, or enter a race."""
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
         self._bearer = bearer if scheme.lower() == "bearer" else None
         self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
+        self._turns, self._allowances, self._address = turns, allowances, socket.client.host if socket.client else ""
         self._name = token_hex(8)
         self._guest: Guest | None = None
         self._room: Room | None = None
@@ -66,7 +80,8 @@ class Session:
         self._legal = True
         self._answering = False  # whether an answer is under way: news wait for it, and a view takes their place
         self._away = False  # whether it is the store that keeps this guest waiting
-        self._outbox: list[bytes] = []
+        self._outbox = deque[bytes]()
+        self._outbox_bytes = 0
         self._news: Literal["none", "progress", "view"] = "none"
         self._progress_from = 0.0
         self._closing: Closing | None = None
@@ -138,7 +153,14 @@ class Session:
                 raise Malformed("it came as text, and JSON is spoken in the subprotocol samedeal.v1.json")
             request = wire.decode_to_server(data, self._form)
             self._answering = True
-            answer = await self._answer(request)
+            if isinstance(request, m.Hello | m.Join | m.Watch):
+                async with self._turns:
+                    await asyncio.sleep(
+                        0
+                    )  # so that those who play come in between, however large the crowd at the door
+                    answer = await self._answer(request)
+            else:
+                answer = await self._answer(request)
         except Malformed as malformed:
             self._say(m.Problem.of(Refused("malformed", f"This is no message in {self._form}: {malformed}.")))
             raise Closing(PROTOCOL, "malformed") from malformed
@@ -192,8 +214,17 @@ class Session:
         self._away = True
         known_by = hello.token or (self._bearer if hello.name is None else None)
         if known_by is not None:
-            guest = await self._guests.known(known_by)
+            self._allowances.wrong_tokens.take(self._address)  # before it is looked up, or many could be at once
+            try:
+                guest = await self._guests.known(known_by)
+            except Refused as refused:
+                if refused.code != "bad-token":
+                    self._allowances.wrong_tokens.give_back(self._address)
+                raise
+            self._allowances.wrong_tokens.give_back(self._address)
         elif hello.name is not None:
+            normalised(hello.name)
+            self._allowances.guests.take(self._address)
             guest, token = await self._guests.welcome(hello.name)
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
@@ -264,12 +295,19 @@ class Session:
     # Sending.
 
     def _say(self, message: m.FromServer) -> None:
-        if len(self._outbox) >= self._settings.queue_messages:
+        """Has an answer sent. News never wait in line with answers, so none need be dropped: see _add_news."""
+        data = wire.encode(message, self._form)
+        full = self._outbox_bytes + len(data) > self._settings.queue_bytes
+        if self._outbox and (full or len(self._outbox) >= self._settings.queue_messages):
             raise Closing(TOO_SLOW, "too slow")
         if isinstance(message, m.View):
             self._news = "none"
-        self._outbox.append(wire.encode(message, self._form))
+        self._enqueue(data)
         self._wake.set()
+
+    def _enqueue(self, data: bytes) -> None:
+        self._outbox.append(data)
+        self._outbox_bytes += len(data)
 
     def _close(self, closing: Closing) -> None:
         self._closing = self._closing or closing
@@ -291,12 +329,14 @@ class Session:
                 self._wake.clear()
                 if not self._answering:
                     self._add_news()
-                outbox, self._outbox = self._outbox, []
-                for data in outbox:
+                while self._outbox:
+                    data = self._outbox[0]
                     if self._form == "json":
                         await self._socket.send_text(data.decode())
                     else:
                         await self._socket.send_bytes(data)
+                    self._outbox.popleft()
+                    self._outbox_bytes -= len(data)
             await self._socket.close(self._closing.code, self._closing.reason)
         except (WebSocketDisconnect, RuntimeError):
             return  # the peer has gone: the reader hears of it too
@@ -317,7 +357,7 @@ class Session:
         if self._news == "progress":
             self._progress_from = loop.time() + PROGRESS_EVERY_S
         self._news = "none"
-        self._outbox.append(wire.encode(message, self._form))
+        self._enqueue(wire.encode(message, self._form))
 
 
 def _replaced() -> Closing:

@@ -26,6 +26,7 @@ OF_CLIENTS: Final = frozenset(
 """Names that are not for the server, and no mistake."""
 
 Count = Annotated[int, Meta(ge=1)]
+Number = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
 StoreUrl = Annotated[str, Meta(pattern=r"^(rediss?://[^/]|unix:///)\S*$(?!\n)")]
@@ -71,6 +72,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "64 hexadecimal digits",
     ] = None
     replay_days: Annotated[Count | None, "How long replays are kept; if not set, for ever", "a number of days"] = None
+    guest_days: Annotated[
+        Number, "How long a guest who does not come is remembered; 0 is for ever", "a number of days from 0"
+    ] = 180
     message_bytes: Annotated[
         Annotated[int, Meta(ge=256, le=2**20)], "The longest message taken", "a number of bytes from 256 to 1048576"
     ] = 4096
@@ -80,13 +84,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "a number above 0",
     ] = 20.0
     burst: Annotated[Count, "Messages that one connection may send at once", "a number from 1"] = 60
+    connections: Annotated[Count, "Connections in all; no more than there can be open files", "a number from 1"] = (
+        10_000
+    )
     connections_per_address: Annotated[
-        Annotated[int, Meta(ge=0)],
-        "Connections from one address; 0, for a server behind a proxy, is any number",
+        Number,
+        "WebSockets from one address; 0, for a server behind a proxy, is any number and lifts every limit for one",
         "a number from 0",
     ] = 50
+    http_connections_per_address: Annotated[
+        Number, "Connections from one address that are no WebSockets; 0 is any number", "a number from 0"
+    ] = 200
+    guests_per_minute: Annotated[
+        Number, "New guests from one address in a minute; 0 is any number", "a number from 0"
+    ] = 60
+    races_per_minute: Annotated[
+        Number, "Races opened from one address in a minute; 0 is any number", "a number from 0"
+    ] = 60
+    wrong_tokens_per_minute: Annotated[
+        Number, "Unknown tokens from one address in a minute; 0 is any number", "a number from 0"
+    ] = 30
+    open_races: Annotated[Count, "Races that may be open in all, waiting or running", "a number from 1"] = 10_000
+    fragments_per_message: Annotated[Count, "Fragments that a message may come in", "a number from 1"] = 128
+    control_frames: Annotated[
+        Count, "Pings and pongs that one connection may send in ten seconds", "a number from 1"
+    ] = 20
+    header_bytes: Annotated[
+        Annotated[int, Meta(ge=1024, le=2**20)],
+        "The longest head of an HTTP request",
+        "a number of bytes from 1024 to 1048576",
+    ] = 16_384
+    headers: Annotated[Count, "Headers that an HTTP request may have", "a number from 1"] = 100
     hello_timeout_ms: Annotated[
-        Count, "How long the handshake and the first message may take", "a number of milliseconds from 1"
+        Count,
+        "How long an HTTP request, the handshake and the first message may take",
+        "a number of milliseconds from 1",
     ] = 5000
     ping_seconds: Annotated[Seconds, "The silence after which a ping is sent", "a number of seconds"] = 20.0
     away_seconds: Annotated[
@@ -102,6 +134,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     queue_messages: Annotated[
         Count, "Messages that may wait for a slow reader before it is dropped", "a number from 1"
     ] = 256
+    queue_bytes: Annotated[
+        Count, "Bytes of messages that may wait for a slow reader before it is dropped", "a number from 1"
+    ] = 262_144
+    unread_seconds: Annotated[
+        Seconds, "How long one who reads nothing of what is sent is waited for", "a number of seconds"
+    ] = 5.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         "From which level on events are logged",

@@ -62,6 +62,7 @@ PASSING: Final = ("store-unavailable", "too-many")
 
 # The close codes after which nobody need try again, with what they mean.
 FINAL: Final = {
+    1008: Failure("the server found that this program sends too many pings"),
     1009: Failure("the server found a message too large"),
     4001: Failure("the server did not understand this program"),
     4009: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
