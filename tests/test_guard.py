@@ -299,7 +299,9 @@ async def test_a_thousand_who_do_not_read_cost_little_and_are_all_dropped_while_
                 began = time.monotonic()
                 async with asyncio.timeout(30):
                     legal = ada.board.moves
-                    assert isinstance(await ada.move(legal[0] if legal else "restart"), m.View)
+                    move, ply = legal[0] if legal else "restart", ada.board.ply
+                    while not isinstance(await ada.ask(m.Move, move=move, ply=ply), m.View):
+                        pass  # on a busy machine the answer may come too late, and a client asks again
                 longest_s = max(longest_s, time.monotonic() - began)
                 moves, peak = moves + 1, max(peak, memory(server))
                 await asyncio.sleep(0.03)
