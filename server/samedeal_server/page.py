@@ -67,7 +67,10 @@ class Page:
         if _is_browser(request):
             return self._page(f"{race.game.title} · {race.id} · {TITLE}", told)
         link = f"{self._base(request)}/r/{race.id}"
-        return PlainTextResponse(f"{told}\n\nTake a seat:  samedeal join {link}\nLook on:      samedeal watch {link}\n")
+        ways = ("Look at it:   samedeal replay", "Check it:     samedeal verify")
+        if not race.closed:
+            ways = ("Take a seat:  samedeal join", "Look on:      samedeal watch")
+        return PlainTextResponse("\n".join([told, "", *(f"{way} {link}" for way in ways), ""]))
 
     async def rules(self, request: Request) -> Response:
         try:

@@ -1,5 +1,8 @@
 """Addresses of servers, as people write them."""
 
+import socket
+from contextlib import suppress
+from functools import cache
 from urllib.parse import urlsplit
 
 from samedeal_cli.failure import Misused
@@ -24,3 +27,23 @@ def server_address(text: str) -> str:
 def is_local(server: str) -> bool:
     """Whether a server is on this machine, so that no proxy lies between."""
     return urlsplit(server).hostname in LOOPBACK
+
+
+def settled(server: str) -> str:
+    """One address for each server: one on this machine has many, such as that which others in the network know."""
+    parts = urlsplit(server)
+    if parts.hostname not in LOOPBACK and parts.hostname not in own_addresses():
+        return server
+    return f"{parts.scheme}://{LOOPBACK[0]}" + (f":{parts.port}" if parts.port else "")
+
+
+@cache
+def own_addresses() -> tuple[str, ...]:
+    """The addresses of this machine as far as they are easily found, the one that others will know first."""
+    found: list[str] = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("198.51.100.1", 9))  # somewhere far away; sends nothing
+        found.append(str(probe.getsockname()[0]))
+    with suppress(OSError):
+        found += socket.gethostbyname_ex(socket.gethostname())[2]
+    return tuple(found)

@@ -304,6 +304,8 @@ def bot(settings: Settings, race: Link, command: str | None, name: str | None, s
 async def _run(
     settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None
 ) -> tuple[Standing, ...]:
+    if command is not None and not command.strip():
+        raise Misused("--exec names no program")
     program = await Program.started(command) if command else None
     pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
     try:

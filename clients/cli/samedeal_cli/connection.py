@@ -40,7 +40,7 @@ from samedeal.race import Standing
 from samedeal.receipts import DigestKept, NonceKept, Receipts
 from samedeal.seal import nonce_commitment
 from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
-from samedeal_cli.addresses import is_local
+from samedeal_cli.addresses import is_local, settled
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.nonces import Nonces
@@ -497,7 +497,7 @@ class Connection:
     @property
     def _place(self) -> str:
         """What the nonce belongs to."""
-        return f"{self.server}|{self.race}|{self.welcome.player}"
+        return f"{settled(self.server)}|{self.race}|{self.welcome.player}"
 
 
 def _refusal(problem: Problem) -> Declined:

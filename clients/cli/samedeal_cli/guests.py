@@ -15,6 +15,7 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal.messages import Welcome
 from samedeal.names import LONGEST, normalised
+from samedeal_cli.addresses import settled
 from samedeal_cli.settings import state_dir
 
 
@@ -85,7 +86,7 @@ def forget(guest: Guest) -> None:
 
 
 def _file(server: str, name: str) -> Path:
-    return state_dir() / "guests" / f"{sha256(f'{server} {name}'.encode()).hexdigest()[:24]}.json"
+    return state_dir() / "guests" / f"{sha256(f'{settled(server)} {name}'.encode()).hexdigest()[:24]}.json"
 
 
 def _read(path: Path) -> Guest | None:

@@ -1,9 +1,9 @@
 """Inviting: a link as a QR code in lines of text, and the address by which others in the network find this machine."""
 
-import socket
-from contextlib import suppress
 from itertools import zip_longest
 from typing import Final
+
+from samedeal_cli.addresses import own_addresses
 
 QUIET: Final = 2
 """How many light modules are round the code; two are enough beside a dark screen."""
@@ -32,19 +32,4 @@ def qr_lines(link: str, *, ascii: bool = False, color: bool = False) -> list[str
 
 def lan_address() -> str | None:
     """The address that others in the network know this machine by; None if it is in none."""
-    found = [_way_out(), *_own()]
-    return next((address for address in found if address and not address.startswith("127.")), None)
-
-
-def _way_out() -> str | None:
-    """The address from which this machine would send to somewhere far away."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("198.51.100.1", 9))  # sends nothing
-        return str(probe.getsockname()[0])
-    return None
-
-
-def _own() -> list[str]:
-    with suppress(OSError):
-        return socket.gethostbyname_ex(socket.gethostname())[2]
-    return []
+    return next((address for address in own_addresses() if not address.startswith("127.")), None)
