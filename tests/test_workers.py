@@ -11,6 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from campaign import RESTARTING, Persistent, acknowledged, faults, running, seeded, started, store_pid, true
 from noted import NotedServer
 from samedeal.catalogue import GAMES
@@ -63,8 +65,11 @@ async def spread(server: Workers, players: list[Persistent]) -> None:
         await players[0].resume()
 
 
-async def test_a_worker_killed_in_the_middle_of_a_race_loses_nothing_and_is_replaced(
-    redis_url: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("how", "told"), [(signal.SIGKILL, "was killed by signal 9"), (signal.SIGTERM, "ended with status 0")]
+)
+async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_replaced(
+    how: signal.Signals, told: str, redis_url: str, tmp_path: Path
 ) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
@@ -77,13 +82,13 @@ async def test_a_worker_killed_in_the_middle_of_a_race_loses_nothing_and_is_repl
             killed = server.pid(1)
             async with running(players, MOVES):
                 await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
-                os.kill(killed, signal.SIGKILL)
+                os.kill(killed, how)
             replay = await server.replay(race)
             assert faults(replay, [player.history for player in players]) == []
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
             await true(lambda: server.pid(1) != killed)
             said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
-            assert "worker 1 was killed by signal 9; it is started again" in said
+            assert f"worker 1 {told}; it is started again" in said
             await true(lambda: value(server, "samedeal_connections") == 0)  # the dead one counts no more
             assert value(server, "samedeal_replays_kept_total") == 1
 
@@ -123,7 +128,7 @@ async def test_workers_end_with_the_one_that_keeps_them_even_if_that_is_killed(r
             pass  # and the port is free
 
 
-def test_a_port_that_is_taken_and_a_worker_that_cannot_begin_are_told(redis_url: str) -> None:
+def test_a_port_that_is_taken_and_a_number_that_is_none_are_told(redis_url: str) -> None:
     with Server(redis_url) as server:
         for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected is a number")):
             ended = subprocess.run(
