@@ -101,11 +101,10 @@ def test_a_flood_of_control_frames_from_one_who_does_not_read_is_ended(server: N
 
 
 async def test_answers_to_pings_of_the_server_are_not_counted(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", ping_seconds="0.02").start() as server:
+    with NotedServer(store_url, tmp_path / "log", ping_seconds="1", control_frames="1").start() as server:
         async with await Line.open(server, name="ada") as line:
-            await asyncio.sleep(1.5)  # some sixty pings
+            await asyncio.sleep(3.5)  # three pings, each answered
             assert isinstance(await line.ask("ping"), m.Pong)
-            assert line.socket.latency >= 0
 
 
 def test_nothing_is_compressed(server: NotedServer) -> None:
@@ -277,7 +276,7 @@ async def test_a_thousand_who_do_not_read_cost_little_and_are_all_dropped_while_
         await ada.ask(m.Ready)
         await ada.until(lambda view: view.stage == "running")
         before, peak, moves, longest_s = memory(server), 0, 0, 0.0
-        asked = said(HELLO) + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * 24
+        asked = said(HELLO) + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * 18
         with ExitStack() as stack:
 
             def come() -> tuple[list[Hostile], float]:

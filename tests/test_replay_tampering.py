@@ -464,10 +464,10 @@ def test_json_that_means_two_things_or_none_is_refused(old: bytes, new: bytes) -
     refusal(data.replace(old, new, 1))
 
 
-@pytest.mark.parametrize("digits", [30, 3_000, 5_000])
+@pytest.mark.parametrize("digits", [15, 30, 3_000, 5_000])
 def test_a_huge_number_is_a_wrong_number_or_none(digits: int) -> None:
     data = wire.encode(race_of("corners"), "json").replace(b"[1,", b"[" + b"9" * digits + b",", 1)
-    if digits < 4_000:
+    if digits == 15:
         assert failures(read(data))["numbers"] == 1
     else:
         refusal(data)

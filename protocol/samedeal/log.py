@@ -11,6 +11,8 @@ Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """32 bytes as lower-case hexadecimal."""
 Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """A duration, or a time since 1970-01-01 UTC, in milliseconds."""
+Whole = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
+"""A whole number that every reader of JSON keeps as it is."""
 Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
 """A time since 1970-01-01 UTC, in milliseconds, up to the end of the year 9999."""
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
@@ -185,7 +187,7 @@ AnyEvent = Joined | Left | Readied | Unreadied | Counting | Nonce | Dealt | Move
 class Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A numbered event with its time and the digest of the log up to and with it."""
 
-    n: Annotated[int, Meta(ge=1)]
+    n: Annotated[int, Meta(ge=1, le=2**53 - 1)]
     at: Time
     """The time on the race's one clock; it never decreases."""
     event: AnyEvent

@@ -27,6 +27,7 @@ from samedeal.log import (
     Resigned,
     Taken,
     Unreadied,
+    Whole,
     entry_bytes,
     header_bytes,
 )
@@ -50,8 +51,8 @@ Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 class Standing(Struct, frozen=True, kw_only=True):
     """How one racer stands. It shows no card, so everybody may see it at any time."""
 
-    place: int
-    seat: int
+    place: Whole
+    seat: Whole
     name: str
     bot: bool
     outcome: str
@@ -59,13 +60,13 @@ class Standing(Struct, frozen=True, kw_only=True):
     racer whose nonce did not come."""
     done: bool
     """Whether the racer has stopped for good."""
-    home: int
+    home: Whole
     """The most cards home in any attempt so far, of the game's goal."""
-    goal: int
+    goal: Whole
     progress: float
     """The same as a share, 0 to 1; 1 for a winner and only then."""
-    attempts: int
-    ms: int
+    attempts: Whole
+    ms: Whole
     """The time from the start to the win, or to the moment when `home` was first reached."""
 
 

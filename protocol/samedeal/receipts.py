@@ -34,7 +34,7 @@ class NonceKept(Struct, frozen=True, array_like=True, tag="nonce", forbid_unknow
 class DigestKept(Struct, frozen=True, array_like=True, tag="digest", forbid_unknown_fields=True):
     """The digest of the log up to and with entry n; before the first entry n is 0."""
 
-    n: Annotated[int, Meta(ge=0)]
+    n: Annotated[int, Meta(ge=0, le=2**53 - 1)]
     digest: Hex32
 
 
