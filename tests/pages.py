@@ -115,25 +115,24 @@ async def made(page: Page, ply: int) -> None:
     )
 
 
-async def tap(page: Page, place: str) -> None:
-    """A finger on a pile, without the waiting for things to stand still that a click of Playwright comes with."""
-    x, y = await page.evaluate(
-        """(place) => {
+async def tap(page: Page, *places: str) -> None:
+    """A finger on piles, without the waiting for things to stand still that a click of Playwright comes with."""
+    middles = await page.evaluate(
+        """(places) => places.map((place) => {
             const pile = document.querySelector(`[data-place="${place}"]`);
             pile.scrollIntoView({ block: "nearest" });
-            const { left, top } = pile.getBoundingClientRect();
-            return [left + 12, top + 12];
-        }""",
-        place,
+            return pile;
+        }).map((pile) => pile.getBoundingClientRect()).map(({ left, top }) => [left + 12, top + 12])""",
+        places,
     )
-    await page.touchscreen.tap(x, y)
+    for x, y in middles:
+        await page.touchscreen.tap(x, y)
 
 
 async def tap_all(page: Page, moves: list[str], first: int = 0) -> None:
     """Makes moves by tapping; the last may be the end of the race, where there is no table any more."""
     for ply, move in enumerate(moves, start=first + 1):
-        for place in taps(move):
-            await tap(page, place)
+        await tap(page, *taps(move))
         if ply - first < len(moves):
             await made(page, ply)
 

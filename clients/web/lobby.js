@@ -116,6 +116,7 @@ export class LobbyPage {
 
   async left() {
     await this.page.session.leave();
+    this.page.session.close();
     this.page.wasIn = false;
     location.href = "/";
   }

@@ -85,7 +85,7 @@ export class PlayPage {
   update(view) {
     const { session, game } = this.page;
     const boards = view.boards ?? {};
-    if (!this.racing && this.seat === null) this.seat = Number(Object.keys(boards)[0] ?? NaN);
+    if (!this.racing && !boards[this.seat]) this.seat = Object.keys(boards).map(Number)[0] ?? null;
     const board = boards[this.seat] ?? view.board;
     this.number.hidden = view.stage !== "countdown";
     if (view.stage === "running" && board && board !== this.board) this.show(board, view);
@@ -141,7 +141,8 @@ export class PlayPage {
     const facts = [`home ${board.home} of ${goal}`, ...notes].join(" · ");
     if (board.outcome === "playing") return facts;
     const ways = [board.undo && "undo", board.restart && "restart"].filter(Boolean).join(" or ");
-    const stopped = mine?.done ? " You have stopped; the others race on." : "";
+    const look = view.boards ? " Tap a racer to see the table." : "";
+    const stopped = mine?.done ? ` You have stopped; the others race on.${look}` : "";
     const what = `${outcomeWord(board.outcome)}${ways ? `: ${ways}` : ""}.${stopped}`;
     return [`${facts} · `, h("strong", { class: `end-${board.outcome}` }, what)];
   }

@@ -145,6 +145,7 @@ export class RacePage {
       if (!before) say(`${name} is here`);
       else if (one.outcome === "ready" && before.outcome !== "ready") say(`${name} is ready`);
       else if (one.outcome === "won" && before.outcome !== "won") say(`${name} has won in ${clock(one.ms)}`);
+      else if (one.outcome === "scratched" && !before.done) say(`${name} is scratched: the nonce did not come`);
       else if (one.done && !before.done) say(`${name} has stopped, ${one.home} of ${one.goal} home`);
     }
     const [was, now] = [this.known?.get(view.seat), this.session.mine];

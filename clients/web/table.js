@@ -186,7 +186,7 @@ export class Table {
       pile.classList.toggle("picked", picked.includes(place));
       if (this.play) pile.setAttribute("aria-pressed", picked.includes(place));
     }
-    if (this.play && !this.order.some((place) => this.piles.get(place).tabIndex === 0)) this.focusable(this.order[0]);
+    if (this.play && !this.reached) this.focusable(this.order[0]);
     this.element.dispatchEvent(new CustomEvent("picked", { detail: this.hand, bubbles: true }));
   }
 
@@ -200,8 +200,11 @@ export class Table {
     return this.order.map((place) => this.piles.get(place).getAttribute("aria-label")).join("; ");
   }
 
+  /** One pile at a time is reached by Tab, the others from there by arrows. */
   focusable(place) {
-    for (const [one, pile] of this.piles) pile.tabIndex = one === place ? 0 : -1;
+    if (this.reached) this.piles.get(this.reached).tabIndex = -1;
+    this.reached = place;
+    this.piles.get(place).tabIndex = 0;
   }
 
   // Taps, drags and keys.

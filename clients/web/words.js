@@ -71,7 +71,7 @@ const OUTCOMES = {
   over: "finished",
   resigned: "resigned",
   timeout: "out of time",
-  scratched: "scratched: the nonce did not come",
+  scratched: "scratched",
 };
 
 export const outcomeWord = (outcome) => OUTCOMES[outcome] ?? outcome;

@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -47,7 +48,7 @@ class Page:
             Route("/w/{race}", self.race),
             Route("/replay/{race}", self.race),
             Route("/rules/{game}", self.rules),
-            Mount("/page", _Files(directory=folder())),
+            Mount("/page", GZipMiddleware(_Files(directory=folder()))),
         ]
 
     async def front(self, request: Request) -> Response:
