@@ -227,6 +227,14 @@ async def test_who_cannot_be_let_in_is_sent_away_for_later(store: Store) -> None
         assert closed.value.rcvd.code == 1013
 
 
+async def test_a_server_starts_though_the_line_to_its_store_breaks_meanwhile(store: Store) -> None:
+    async with asyncio.timeout(60), Proxy(store.url) as line:
+        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # the store has been found fit by then
+        async with serving(line.url) as server:
+            assert (await asyncio.to_thread(server.get, "/readyz"))[0] == 200
+        await breaking
+
+
 async def test_a_store_that_forgot_the_scripts_is_taught_them_again(store: Store) -> None:
     async with asyncio.timeout(60), serving(store.url) as server:
         players = await begun(server, "ada", "bo")

@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
 SWEPT_EVERY_S = 2
 UNREADABLE_AGAIN_MS = 60_000
+STARTING_TRIES = 5
+"""How often a store that was there a moment ago is tried when the server starts; each takes up to two seconds."""
 
 
 class Hall:
@@ -59,9 +61,16 @@ class Hall:
             raise Refused("draining")
 
     async def start(self) -> None:
-        """Begins to follow the logs and to look after what is due. Raises Refused if the store is away."""
-        await self.clock.measure()
-        await self.archive.publish_key(self.clock.now())
+        """Begins to follow the logs and to look after what is due. Raises Refused if the store stays away."""
+        for tries_left in reversed(range(STARTING_TRIES)):
+            try:
+                await self.clock.measure()
+                await self.archive.publish_key(self.clock.now())
+                break
+            except Refused:
+                if not tries_left:
+                    raise
+                await asyncio.sleep(SWEPT_EVERY_S / 10)
         duties = (self._follow, self._sweep, self._tell_time)
         self._tasks = [asyncio.get_running_loop().create_task(duty()) for duty in duties]
 
