@@ -1,6 +1,7 @@
 # make demo    play at once                               make demo ARGS="--once --speed 50 --json"
 # make test    all tests                                   make test ARGS="-k deal"
 # make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
+# make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make clean   remove everything that was made
 #
@@ -12,13 +13,16 @@ FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
 BIN := .venv/bin
 
-.PHONY: demo test fuzz lint format clean
+.PHONY: demo test torture fuzz lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+torture: .venv/has-server,tui,fast,dev
+	$(BIN)/python tests/torture.py $(ARGS)
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/pytest -s --timeout 0 tests/test_fuzz.py

@@ -48,8 +48,9 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        self.mend()
-        self.reset()
+        self.cut()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # What can be done to it.
@@ -103,15 +104,15 @@ class Proxy:
         task.add_done_callback(self._tasks.discard)
         link = _Link(writer)
         try:
+            link.forth, back = await self._reach()
             if self.closed:
                 return
-            link.forth, back = await self._reach()
             self._links.add(link)
             await asyncio.gather(
                 self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
             )
-        except OSError:
-            return  # the target does not answer, or somebody has gone: the other hears of it
+        except (OSError, asyncio.CancelledError):
+            return  # the target does not answer, or somebody has gone, the proxy perhaps: the others hear of it
         finally:
             self._links.discard(link)
             link.reset()

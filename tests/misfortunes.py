@@ -1,0 +1,399 @@
+"""What can befall a service of two servers and a store in the middle of a race. Each misfortune ends by itself."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from websockets.exceptions import ConnectionClosed
+
+from campaign import Persistent, started
+from proxy import Proxy
+from rough_store import Valkey
+from samedeal import messages as m
+from samedeal import receipts
+from samedeal.race import MOST_MOVES
+from servers import Server
+
+APPEND = b"}:log"
+"""What stands in every request that appends to a log, and in those that read one."""
+
+
+class Survivor(Persistent):
+    """A racer who gets through anything, plays until told to stop, and keeps receipts."""
+
+    ping_s, close_s = 1.5, 0.5
+
+    def __init__(self, name: str, race: str, doors: list[Proxy], chance: Random) -> None:
+        super().__init__(name, race, doors, chance)
+        self.receipts: list[receipts.Kept] = []
+        self.overtaken = 0
+        """How often a connection was replaced by one of this racer's own that came late."""
+        self.refusals: list[str] = []
+        """Moves that were not taken, though they were legal."""
+        self.done = False
+        """Whether there is nothing left to be played."""
+
+    @property
+    def answered_at(self) -> list[float]:
+        """The times of all acknowledgements, in order."""
+        return [attempt.answered_at for attempt in self.history.acknowledged if attempt.answered_at]
+
+    async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
+        if kind is m.Nonce and self.view and self.view.seat:
+            self.receipts.append(receipts.NonceKept(self.view.seat, fields["nonce"]))
+        while True:
+            answer = await super().ask(kind, **fields)
+            if not (isinstance(answer, m.Problem) and answer.code == "replaced"):
+                return answer
+            self.overtaken += 1
+            await self.resume()
+
+    async def hear(self) -> m.FromServer:
+        message = await super().hear()
+        if isinstance(message, m.View):
+            if message.header:
+                self.receipts.append(receipts.HeaderKept(message.header))
+            self.receipts.append(receipts.DigestKept(message.n, message.h))
+        return message
+
+    async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
+        """Comes back also where the server thinks that a newer connection has the seat: there is no other."""
+        if closed and closed.rcvd and closed.rcvd.code == 4009:
+            self.overtaken += 1
+            closed = None
+        return await super().resume(closed)
+
+    async def race_until(self, enough: asyncio.Event) -> None:
+        """The whole race, which goes on until it is enough."""
+        await self.begin(self.race)
+        while not enough.is_set() and not self.done:
+            move = self.choice()
+            if move is None or len(self.history.tries) == MOST_MOVES:
+                self.done = True
+            elif refused := (await self.attempt(move)).refused:
+                self.refusals.append(f"{move}: {refused}")
+            await asyncio.sleep(self.chance.random() * 0.03)
+        await enough.wait()
+        await self.stop()
+
+
+@dataclass
+class Service:
+    """Servers with the proxies before and behind them, over a store, and the racers of one race."""
+
+    store: Valkey
+    servers: list[Server]
+    lines: list[Proxy]
+    """From each server to the store."""
+    doors: list[Proxy]
+    """From racers to each server."""
+    players: list[Survivor]
+    spare: Valkey | None = None
+    """A replica of the store, at the end of `copying`."""
+    copying: Proxy | None = None
+
+
+Befall = Callable[[Service, Random], Coroutine[Any, Any, None]]
+MISFORTUNES: dict[str, Befall] = {}
+"""By name; what stands before the first hyphen is whom it befalls: of two at once it must not be the same."""
+
+
+def misfortune(befall: Befall) -> Befall:
+    MISFORTUNES[befall.__name__.replace("_", "-")] = befall
+    return befall
+
+
+def of(name: str) -> str:
+    """Whom a misfortune befalls."""
+    return name.partition("-")[0]
+
+
+async def while_away(chance: Random) -> None:
+    """Mostly shorter than the server's patience, at times longer."""
+    await asyncio.sleep(chance.uniform(1.5, 3.5) if chance.random() < 0.25 else chance.uniform(0.02, 0.8))
+
+
+async def happened(event: Awaitable[None]) -> None:
+    """Waits for something that happens with the next move, if there is one soon."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(3):
+            await event
+
+
+# The servers.
+
+
+async def restarted(server: Server) -> None:
+    """Starts it where it was. It does not start while it cannot reach the store; then it is tried again."""
+    while True:
+        with contextlib.suppress(AssertionError):
+            await started(server, server.port)
+            return
+        await asyncio.sleep(0.1)
+
+
+@misfortune
+async def server_killed(service: Service, chance: Random) -> None:
+    server = chance.choice(service.servers)
+    server.kill()
+    await while_away(chance)
+    await restarted(server)
+
+
+@misfortune
+async def server_ended(service: Service, chance: Random) -> None:
+    """As for an upgrade."""
+    server = chance.choice(service.servers)
+    await asyncio.to_thread(server.kill, signal.SIGTERM)
+    await restarted(server)
+
+
+@misfortune
+async def server_frozen(service: Service, chance: Random) -> None:
+    """Its racers go over to the other one when it takes too long, and then it wakes up."""
+    process = chance.choice(service.servers).process
+    assert process
+    process.send_signal(signal.SIGSTOP)
+    try:
+        await asyncio.sleep(chance.choice((0.1, 0.5, 1.5, 4.0)))
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
+# The store.
+
+
+@misfortune
+async def store_killed(service: Service, chance: Random) -> None:
+    await service.store.kill()
+    await while_away(chance)
+    await service.store.start()
+
+
+@misfortune
+async def store_killed_with_a_slow_disk(service: Service, chance: Random) -> None:
+    service.store.turn(flush_ms=chance.choice((20, 200, 900)))
+    await while_away(chance)
+    await service.store.kill()
+    service.store.turn()
+    await service.store.start()
+
+
+@misfortune
+async def store_killed_while_it_rewrites_its_log(service: Service, chance: Random) -> None:
+    await service.store.ask("BGREWRITEAOF")
+    await asyncio.sleep(chance.uniform(0, 0.02))
+    await service.store.kill()
+    await service.store.start()
+
+
+@misfortune
+async def store_frozen(service: Service, chance: Random) -> None:
+    service.store.send(signal.SIGSTOP)
+    try:
+        await while_away(chance)
+    finally:
+        service.store.send(signal.SIGCONT)
+
+
+@misfortune
+async def store_asleep(service: Service, chance: Random) -> None:
+    """It answers in the end: what was asked meanwhile is done, though nobody waits for it any more."""
+    await service.store.ask("DEBUG", "SLEEP", chance.choice((0.1, 0.5, 1.2, 2.5)))
+
+
+@misfortune
+async def store_with_a_slow_disk(service: Service, chance: Random) -> None:
+    service.store.turn(flush_ms=chance.choice((5, 50, 300, 1200)))
+    await while_away(chance)
+    service.store.turn()
+
+
+@misfortune
+async def store_full(service: Service, chance: Random) -> None:
+    await service.store.ask("CONFIG", "SET", "maxmemory", 1)
+    await while_away(chance)
+    await service.store.ask("CONFIG", "SET", "maxmemory", 0)
+
+
+@misfortune
+async def store_read_only(service: Service, chance: Random) -> None:
+    await service.store.ask("REPLICAOF", "127.0.0.1", 1)
+    await while_away(chance)
+    await service.store.ask("REPLICAOF", "NO", "ONE")
+
+
+@misfortune
+async def store_without_replicas(service: Service, chance: Random) -> None:
+    await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 3)
+    await while_away(chance)
+    await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 0)
+
+
+@misfortune
+async def store_without_scripts(service: Service, chance: Random) -> None:
+    await service.store.ask("SCRIPT", "FLUSH")
+
+
+@misfortune
+async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
+    """Every server measures it at least every 5 s."""
+    service.store.turn(ahead_ms=chance.choice((-60_000, -5_000, -300, 300, 5_000, 60_000)))
+    await asyncio.sleep(chance.choice((0.1, 6.0)))
+    service.store.turn()
+
+
+# The lines between them.
+
+
+@misfortune
+async def line_cut(service: Service, chance: Random) -> None:
+    line = chance.choice(service.lines)
+    line.cut()
+    await while_away(chance)
+    line.mend()
+
+
+@misfortune
+async def line_cut_within_a_request(service: Service, chance: Random) -> None:
+    for _ in range(chance.randint(1, 5)):
+        await happened(chance.choice(service.lines).cut_within(APPEND))
+
+
+@misfortune
+async def line_lost_answers(service: Service, chance: Random) -> None:
+    """The append is done, and the server does not hear of it."""
+    for _ in range(chance.randint(1, 5)):
+        await happened(chance.choice(service.lines).lose_answer(APPEND))
+
+
+@misfortune
+async def line_stalled(service: Service, chance: Random) -> None:
+    line = chance.choice(service.lines)
+    line.stall()
+    await while_away(chance)
+    line.mend()
+
+
+@misfortune
+async def line_slow(service: Service, chance: Random) -> None:
+    line = chance.choice(service.lines)
+    line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
+    await while_away(chance)
+    line.mend()
+
+
+# The racers' connections.
+
+
+@misfortune
+async def door_shut(service: Service, chance: Random) -> None:
+    door = chance.choice(service.doors)
+    door.cut()
+    await while_away(chance)
+    door.mend()
+
+
+@misfortune
+async def door_reset(service: Service, chance: Random) -> None:
+    for door in service.doors:
+        door.reset()
+
+
+@misfortune
+async def door_half_closed(service: Service, chance: Random) -> None:
+    chance.choice(service.doors).half_close(answers=chance.random() < 0.5)
+
+
+@misfortune
+async def door_stalled(service: Service, chance: Random) -> None:
+    door = chance.choice(service.doors)
+    door.stall()
+    await asyncio.sleep(chance.choice((0.1, 0.5, 1.5, 4.0)))
+    door.mend()
+
+
+@misfortune
+async def door_slow(service: Service, chance: Random) -> None:
+    door = chance.choice(service.doors)
+    door.delay_s, door.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
+    await while_away(chance)
+    door.mend()
+
+
+@misfortune
+async def racers_go_over(service: Service, chance: Random) -> None:
+    """Without a word, in the middle of a move."""
+    for _ in range(chance.randint(1, 2 * len(service.players))):
+        player = chance.choice(service.players)
+        player.servers.reverse()
+        player.drop()
+        await asyncio.sleep(chance.uniform(0, 0.05))
+
+
+# All of them.
+
+
+@misfortune
+async def everything_killed(service: Service, chance: Random) -> None:
+    """All processes at once, at times over a disk that has yet to write: nobody's memory helps."""
+    service.store.turn(flush_ms=chance.choice((50, 1500)))
+    await asyncio.sleep(chance.uniform(0.3, 1.8))
+    for server in service.servers:
+        assert server.process
+        server.process.send_signal(signal.SIGKILL)
+    await service.store.kill()
+    service.store.turn()
+    for server in service.servers:
+        server.kill()
+    await service.store.start()
+    await asyncio.gather(*(restarted(server) for server in service.servers))
+
+
+async def copied(service: Service) -> None:
+    """Returns when the replica has all that the store has."""
+    assert service.spare
+    while True:
+        about = await asyncio.to_thread(service.spare.redis.info, "replication")
+        if about.get("master_link_status") == "up":
+            its = await asyncio.to_thread(service.store.redis.info, "replication")
+            if its["master_repl_offset"] - about["slave_repl_offset"] < 10_000:
+                return
+        await asyncio.sleep(0.02)
+
+
+async def replicated(service: Service) -> None:
+    """Makes the spare a replica of the store."""
+    assert service.spare
+    assert service.copying
+    service.copying.target = service.store.url
+    service.copying.mend()
+    host, _, port = service.copying.url.removeprefix("redis://").partition(":")
+    await service.spare.ask("REPLICAOF", host, int(port))
+    await copied(service)
+
+
+async def replica_promoted_without_the_tail(service: Service, chance: Random) -> None:
+    """The store dies when its replica has not had the last moves, and the replica takes its place.
+
+    What is missing is in the servers' memory alone. Only for a service with a replica and one server: of two, one that
+    never heard of the tail might write first.
+    """
+    assert service.spare
+    assert service.copying
+    service.copying.stall()
+    await asyncio.sleep(chance.uniform(0.05, 1))
+    await service.store.kill()
+    service.copying.cut()
+    await service.spare.ask("REPLICAOF", "NO", "ONE")
+    service.store, service.spare = service.spare, service.store
+    for line in service.lines:
+        line.target = service.store.url
+        line.reset()
+    service.spare.forget()
+    await service.spare.start()
+    await replicated(service)
