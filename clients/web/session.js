@@ -154,7 +154,7 @@ export class Session {
   }
 
   greet() {
-    const known = this.name ? null : guest();
+    const known = this.name ? null : (guest() ?? this.passing);
     this.helloId = this.nextId();
     const who = known ? { token: known.token } : { name: this.name ?? "guest" };
     this.send({ t: "hello", id: this.helloId, client: CLIENT, ...who }, true);
@@ -204,7 +204,9 @@ export class Session {
 
   welcomed(message) {
     this.me = { player: message.player, name: message.name };
-    if (message.token) keepGuest({ ...this.me, token: message.token });
+    // Who only looks on has chosen no name yet, and is asked for one with the first seat.
+    if (message.token && this.watch) this.passing = { ...this.me, token: message.token };
+    else if (message.token) keepGuest({ ...this.me, token: message.token });
     this.name = null;
     this.enter();
   }
