@@ -315,6 +315,18 @@ async def test_tables_of_an_open_race_can_be_looked_on_at(server: Server, chromi
         assert not watched.faults
 
 
+async def test_who_has_only_looked_on_is_asked_for_a_name_with_the_first_seat(
+    server: Server, chromium: Browser
+) -> None:
+    watched_race, race = server.create("corners"), server.create("corners")
+    async with opened(chromium) as watched:
+        await watched.page.goto(f"{server.url}/w/{watched_race}")
+        await watched.page.wait_for_selector(".dot.up")
+        await watched.page.goto(f"{server.url}/r/{race}")
+        await watched.page.wait_for_selector("#name")
+        assert await watched.page.input_value("#name") == ""
+
+
 # Replays.
 
 
