@@ -329,20 +329,22 @@ def campaign(args: argparse.Namespace) -> int:
     until = time.monotonic() + 60 * args.minutes
     outcomes: list[Outcome] = []
     print(f"{'run':>8}  {'acknowledged':>11}  {'waited':>8}  {'outcome':<8}  what befell it", flush=True)
-    while args.run is None or not outcomes:
-        name = args.run or f"{args.seed}.{len(outcomes)}"
-        outcome, log = tortured(name, args.steps, args.planted)
-        outcomes.append(outcome)
-        print(told(outcome), flush=True)
-        if outcome.violations:
-            print("\n".join(log.splitlines()[-40:]))
-            print(*(f"    {violation}" for violation in outcome.violations[:20]), sep="\n")
-            print(f"    again: {repeated(name, args.steps, args.planted)}", flush=True)
-            if not args.keep_going:
+    try:
+        while args.run is None or not outcomes:
+            name = args.run or f"{args.seed}.{len(outcomes)}"
+            outcome, log = tortured(name, args.steps, args.planted)
+            outcomes.append(outcome)
+            print(told(outcome), flush=True)
+            if outcome.violations:
+                print("\n".join(log.splitlines()[-40:]))
+                print(*(f"    {violation}" for violation in outcome.violations[:20]), sep="\n")
+                print(f"    again: {repeated(name, args.steps, args.planted)}", flush=True)
+                if not args.keep_going:
+                    break
+            if len(outcomes) >= args.runs if args.runs else time.monotonic() > until:
                 break
-        if len(outcomes) >= args.runs if args.runs else time.monotonic() > until:
-            break
-    print(table(outcomes))
+    finally:  # also when somebody has had enough
+        print(table(outcomes), flush=True)
     return int(any(outcome.violations for outcome in outcomes))
 
 
