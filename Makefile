@@ -3,6 +3,7 @@
 # make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 # make lint    formatting, lint and types                  make format   put the formatting right
+# make bench   what it carries, against a plain echo       make bench ARGS="moves --quick --games corners"
 # make clean   remove everything that was made
 #
 # Needs Python 3.11 or newer with venv and pip, and nothing else.
@@ -13,7 +14,7 @@ FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
 BIN := .venv/bin
 
-.PHONY: demo test torture fuzz lint format clean
+.PHONY: demo test torture fuzz bench lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
@@ -26,6 +27,9 @@ torture: .venv/has-server,tui,fast,dev
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/pytest -s --timeout 0 tests/test_fuzz.py
+
+bench: .venv/has-server,fast,bench
+	$(BIN)/python -m bench $(ARGS)
 
 lint: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format --check

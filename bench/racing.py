@@ -1,0 +1,44 @@
+"""Racing: lines that sit in races of the server and have a recorded game before them."""
+
+import asyncio
+from collections.abc import Sequence
+
+from bench.load import Line, opened
+from bench.recorded import book, frames
+from bench.services import Server
+
+RACERS = 5
+"""How many are in a race, unless fewer race in all."""
+LIMIT_MS = 3_600_000
+
+
+async def guests(server: Server, count: int) -> list[Line]:
+    """Connections that have said hello."""
+    lines = await opened(server.address, count)
+    await asyncio.gather(*(line.ask("hello", name=f"racer {number}") for number, line in enumerate(lines)))
+    return lines
+
+
+async def begin(
+    server: Server, lines: Sequence[Line], game: str, *, racers: int = RACERS, legal: bool = True
+) -> list[str]:
+    """Seats the lines in new races of a game, so many in each, and waits until all have been dealt to.
+
+    Answers with the races. All else than the time limit and the countdown is as it is for everybody.
+    """
+    racers = min(racers, len(lines))
+    options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}
+    groups = [lines[at : at + racers] for at in range(0, len(lines), racers)]
+    races = [server.ask("/api/v1/races", {**book(game).opening, "options": options})["race"] for _ in groups]
+    await asyncio.gather(*(_start(group, race, legal) for group, race in zip(groups, races, strict=True)))
+    for way, line in enumerate(lines):
+        line.frames, line.at = frames(game, way), 0
+    return races
+
+
+async def _start(lines: Sequence[Line], race: str, legal: bool) -> None:
+    for line in lines:
+        line.view = {}
+    await asyncio.gather(*(line.ask("join", race=race, bot=True, legal=legal) for line in lines))
+    await asyncio.gather(*(line.ask("ready") for line in lines))
+    await asyncio.gather(*(line.until_stage("running") for line in lines))

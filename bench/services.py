@@ -1,0 +1,129 @@
+"""Services: the processes under load, each started on a core of its own and ended again."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, Self, cast
+
+from bench.machine import LOAD_CORE, SERVER_CORE, pin
+
+LIFTED = {
+    **dict.fromkeys(("SAMEDEAL_RATE", "SAMEDEAL_BURST", "SAMEDEAL_OPEN_RACES"), "1000000"),
+    **dict.fromkeys(("SAMEDEAL_CONNECTIONS",), "20000"),
+    **dict.fromkeys(("SAMEDEAL_CONNECTIONS_PER_ADDRESS",), "0"),
+    **dict.fromkeys(("SAMEDEAL_HELLO_TIMEOUT_MS",), "60000"),
+}
+"""The bounds for one connection and for one address, which all load comes from, are lifted; all else is as shipped."""
+
+
+class Service:
+    """A process that says where it is in a line, and ends when it is told to."""
+
+    def __init__(self, command: Sequence[str], cores: Sequence[int], folder: Path, **env: str) -> None:
+        """`folder` is for its log."""
+        bare = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+        with (folder / "errors.log").open("ab") as errors:
+            self._process = subprocess.Popen(
+                command,
+                env=bare | env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                preexec_fn=lambda: pin(0, *cores),
+            )
+        line = cast(IO[bytes], self._process.stdout).readline().decode().split()
+        if not line:
+            raise RuntimeError(f"{command[1:3]} did not start:\n{(folder / 'errors.log').read_text()[-2000:]}")
+        self.said = line[-1]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def pids(self) -> list[int]:
+        """The process and all that come from it."""
+        found, waiting = [self.pid], [self.pid]
+        while waiting:
+            pid = waiting.pop()
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                below = [int(child) for child in (task / "children").read_text().split()]
+                found += below
+                waiting += below
+        return found
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ends it and waits until it has."""
+        self._process.send_signal(how)
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.wait(60)
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self.end()
+
+
+class Store(Service):
+    """The embedded store by itself, with its `appendfsync always`, so that it need not share the server's core."""
+
+    def __init__(self, folder: Path, cores: Sequence[int] = (LOAD_CORE,)) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__([sys.executable, "-m", "samedeal_server.embedded", str(folder / "store")], cores, folder)
+        self.url = self.said
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """It ends when its input does."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        self._process.wait(60)
+        if self._process.stdout:
+            self._process.stdout.close()
+
+
+class Server(Service):
+    """A server of ours over a store."""
+
+    def __init__(
+        self, store: Store, folder: Path, cores: Sequence[int] = (SERVER_CORE,), *, port: int = 0, **settings: str
+    ) -> None:
+        """Settings as in SAMEDEAL_…, lower case."""
+        env = LIFTED | {"SAMEDEAL_MASTER_KEY": "5a" * 32, "SAMEDEAL_SIGNING_KEY": "3c" * 32, "REDIS_URL": store.url}
+        env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}
+        super().__init__([sys.executable, "-m", "samedeal_server", "--port", str(port)], cores, folder, **env)
+        self.address = self.said.removeprefix("http://")
+        self._http: http.client.HTTPConnection | None = None
+
+    def ask(self, path: str, body: object = None) -> Any:
+        """The JSON that a request is answered with: GET, or POST where there is a body."""
+        self._http = self._http or http.client.HTTPConnection(self.address, timeout=30)
+        self._http.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
+        response = self._http.getresponse()
+        answer = response.read()
+        if response.status >= 300:
+            raise RuntimeError(f"{path}: {response.status} {answer.decode()}")
+        return json.loads(answer)
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        if self._http:
+            self._http.close()
+        super().end(how)
+
+
+class Echo(Service):
+    """The plain echo that all is held against."""
+
+    def __init__(self, folder: Path, cores: Sequence[int] = (SERVER_CORE,)) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__([sys.executable, "-m", "bench.echo"], cores, folder)
+        self.address = self.said
