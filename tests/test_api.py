@@ -24,7 +24,7 @@ from samedeal.log import Seed
 from samedeal.replay import MOST_BYTES, Replay, ReplayLines, read
 from samedeal.signature import public_key
 from samedeal.verification import verify
-from samedeal_server.api import MOST_VERIFICATIONS_OF_ONE
+from samedeal_server.api.verification import MOST_VERIFICATIONS_OF_ONE
 from samedeal_server.app import create_app
 from samedeal_server.hall import Hall
 from samedeal_server.settings import Keys, Settings

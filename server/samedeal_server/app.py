@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -21,14 +21,22 @@ from samedeal.wire import SUBPROTOCOLS, Form
 from samedeal_server import metrics
 from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
-from samedeal_server.api import Api, problem_response
+from samedeal_server.api.answers import problem_response
+from samedeal_server.api.daily import DailyDeals
+from samedeal_server.api.endpoint import endpoints, routes
+from samedeal_server.api.games import Games
+from samedeal_server.api.par import ParOfDeals
+from samedeal_server.api.races import Races
+from samedeal_server.api.replays import Replays
+from samedeal_server.api.service import Service
+from samedeal_server.api.verification import Verifications
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.daily import Dailies
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
-from samedeal_server.page import Page
+from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
 from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
@@ -85,11 +93,6 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
                 del connections[address]
         return None
 
-    async def measured(request: Request) -> Response:
-        if settings.metrics == "off":
-            raise Refused("not-found", "There is nothing at this address.")
-        return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
-
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await hall.start()
@@ -102,13 +105,19 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await hall.stop()
         await store.close()
 
+    resources = (
+        Games(),
+        Races(hall, allowances, settings),
+        Replays(hall),
+        ParOfDeals(pars),
+        DailyDeals(dailies),
+        Verifications(archive, settings),
+        Service(hall, settings, ready),
+        Page(hall, settings),
+    )
+    declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     app = Starlette(
-        routes=[
-            *Api(hall, dailies, pars, allowances, settings, ready).routes(),
-            *Page(hall, settings).routes(),
-            Route("/metrics", measured),
-            WebSocketRoute("/ws", play),
-        ],
+        routes=[*routes(declared), files_of_page(), WebSocketRoute("/ws", play)],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,

@@ -8,12 +8,14 @@ from typing import Final
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from samedeal.errors import Refused
 from samedeal_server.addresses import base_of
+from samedeal_server.api.answers import PAGE, TEXT
+from samedeal_server.api.endpoint import Answer, at
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.settings import Settings
 
@@ -34,29 +36,28 @@ def folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "clients" / "web"
 
 
+SHELL: Final = Answer(media=(PAGE, TEXT), told="Browsers get the page, all others a text.")
+RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
+
+
 class Page:
-    """The routes, over a hall."""
+    """The endpoints that people open, over a hall."""
 
     def __init__(self, hall: Hall, settings: Settings) -> None:
         self._hall, self._settings = hall, settings
         self._shell = (folder() / "index.html").read_text(encoding="utf-8")
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/", self.front),
-            Route("/r/{race}", self.race),
-            Route("/w/{race}", self.race),
-            Route("/replay/{race}", self.race),
-            Route("/rules/{game}", self.rules),
-            Mount("/page", GZipMiddleware(_Files(directory=folder()))),
-        ]
-
+    @at("GET", "/", SHELL)
     async def front(self, request: Request) -> Response:
+        """The front page."""
         text = "Race your friends at patience on the same shuffled deck, and prove afterwards who won."
         if _is_browser(request):
             return self._page(TITLE, text)
         return PlainTextResponse(f"{TITLE}: {text}\n\nsamedeal --server {self._base(request)} new corners --join\n")
 
+    @at("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
+    @at("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
+    @at("GET", "/replay/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
     async def race(self, request: Request) -> Response:
         """A race's invitation: for browsers the page, which also tells what is wrong; else how to join by hand."""
         try:
@@ -73,7 +74,9 @@ class Page:
             ways = ("Take a seat:  samedeal join", "Look on:      samedeal watch")
         return PlainTextResponse("\n".join([told, "", *(f"{way} {link}" for way in ways), ""]))
 
+    @at("GET", "/rules/{game}", SHELL, refuses=("not-found",), pages=True)
     async def rules(self, request: Request) -> Response:
+        """The rules of a game."""
         try:
             game = checked_game(request.path_params["game"])
         except Refused as refused:
@@ -108,6 +111,11 @@ class _Files(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         return response
+
+
+def files_of_page() -> Mount:
+    """The files that the page is made of."""
+    return Mount("/page", GZipMiddleware(_Files(directory=folder())))
 
 
 def _is_browser(request: Request) -> bool:

@@ -1,0 +1,36 @@
+"""Daily deals over HTTP."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from samedeal.catalogue import GAMES
+from samedeal_server.api.endpoint import V1, at
+from samedeal_server.daily import Dailies, Daily, day_of
+from samedeal_server.hall import checked_game
+
+
+class Today(Struct, frozen=True):
+    """Today's deal of every game."""
+
+    daily: Sequence[Daily]
+
+
+class DailyDeals:
+    """The endpoints about daily deals."""
+
+    def __init__(self, dailies: Dailies) -> None:
+        self._dailies = dailies
+
+    @at("GET", f"{V1}/daily", refuses=("store-unavailable",))
+    async def today(self, request: Request) -> Today:
+        """Today's deal of every game."""
+        today = self._dailies.today
+        return Today([await self._dailies.of(game, today) for game in GAMES.values()])
+
+    @at("GET", f"{V1}/daily/{{date}}/{{game}}", refuses=("not-found", "store-unavailable"))
+    async def one(self, request: Request) -> Daily:
+        """The deal of a game on a date, up to a year ahead, and its results."""
+        game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
+        return await self._dailies.of(game, day)

@@ -1,0 +1,189 @@
+"""Par over HTTP: what the computer makes of a deal, and each of its plays as a replay."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct, defstruct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from samedeal import strip
+from samedeal.catalogue import GAMES
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.log import SeatNumber, Seed
+from samedeal.par import Compared, Counted, Par
+from samedeal.replay import Replay
+from samedeal_server.api.answers import MEDIA, json_response, liked
+from samedeal_server.api.endpoint import V1, Answer, at
+from samedeal_server.api.questions import checked
+from samedeal_server.api.races import chosen_variant
+from samedeal_server.api.replays import FORMS, named, written
+from samedeal_server.hall import checked_game
+from samedeal_server.pars import Doing, Pars
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class DealPar(Struct, frozen=True, kw_only=True):
+    """What came out when the computer played a deal."""
+
+    game: str
+    deal: str
+    """The deal code."""
+    variant: Mapping[str, str | bool]
+    bot: str
+    """Which bot played."""
+    plays: int
+    """How often."""
+    goal: int
+    """How many cards there are to bring home, or to be left with."""
+    counted: Counted
+    """What a result counts: cards home, or cards left."""
+    homes: Sequence[int]
+    """The cards home of each play, play 0 first; a play that was won counts as `goal`."""
+    results: Sequence[int]
+    minimum: int
+    median: float
+    mean: float
+    maximum: int
+    solved: int
+    """How many plays were won."""
+
+
+class RacePar(DealPar, frozen=True, kw_only=True):
+    """What came out when the computer played the deal of a race, and how its racers compare."""
+
+    race: str
+    racers: Sequence[Compared]
+
+
+class Strips(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which racers a par is to have."""
+
+    seat: SeatNumber | None = None
+    """One racer's; all without it."""
+
+
+class _Dealt(Struct, frozen=True):
+    """The seed in a deal code."""
+
+    seed: Seed
+
+
+def _choices() -> type[Struct]:
+    """The games' own options as they stand in an address; each belongs to a game, which has it once."""
+    texts = {
+        option: (game, tuple(f"{choice}".lower() for choice in choices))
+        for game in GAMES.values()
+        for option, choices in game.options.items()
+    }
+    return defstruct(
+        "Variant",
+        [
+            (option, Annotated[Literal[choices] | None, Meta(description=f"Of {game.title}.")], None)
+            for option, (game, choices) in texts.items()
+        ],
+        namespace={"__doc__": "The variant of a game that is asked about."},
+        forbid_unknown_fields=True,
+    )
+
+
+VARIANT: Final = _choices()
+UNDER_WAY: Final = Answer(
+    202, Doing, told="The computer plays: ask again.", headers={"Retry-After": "In how many seconds."}
+)
+STRIP: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
+
+
+class ParOfDeals:
+    """The endpoints about par."""
+
+    def __init__(self, pars: Pars) -> None:
+        self._pars = pars
+
+    @at(
+        "GET",
+        f"{V1}/races/{{race}}/par",
+        Answer(kind=RacePar, media=(MEDIA["json"], MEDIA["svg"]), headers={"Vary": "The form depends on Accept."}),
+        UNDER_WAY,
+        refuses=("not-found", "not-acceptable", "deal-sealed", "unsupported-version", "store-unavailable"),
+    )
+    async def of_race(self, request: Request, query: Strips) -> Response:
+        """After a race, and once a daily deal is revealed, what the computer makes of its deal, with the racers."""
+        return await self._of_race(request, query, liked(request, STRIP) == "svg")
+
+    @at(
+        "GET",
+        f"{V1}/races/{{race}}/par.svg",
+        Answer(media=(MEDIA["svg"],), headers={"Vary": "The form at the other address depends on Accept."}),
+        UNDER_WAY,
+        refuses=("not-found", "deal-sealed", "unsupported-version", "store-unavailable"),
+    )
+    async def of_race_as_picture(self, request: Request, query: Strips) -> Response:
+        """The same as a picture."""
+        return await self._of_race(request, query, True)
+
+    @at(
+        "GET",
+        f"{V1}/deals/{{deal:path}}/par",
+        Answer(kind=DealPar),
+        UNDER_WAY,
+        query=VARIANT,
+        refuses=("not-found", "deal-sealed", "store-unavailable"),
+    )
+    async def of_deal(self, request: Request) -> Response:
+        """What the computer makes of a deal; to ask is to begin."""
+        found = await self._pars.of_deal(*_deal(request))
+        return _doing(found) if isinstance(found, Doing) else json_response(DealPar(**_told(found)))
+
+    @at(
+        "GET",
+        f"{V1}/deals/{{deal:path}}/par/{{play}}",
+        Answer(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
+        query=VARIANT,
+        refuses=("not-found", "not-acceptable", "deal-sealed", "store-unavailable"),
+    )
+    async def play(self, request: Request) -> Response:
+        """A play of the computer as a replay, in the form of its suffix or by Accept; nothing of it took place."""
+        number, form = named(request, "play")
+        if not _NUMBER.fullmatch(number):
+            raise Refused("not-found", "The plays of the computer are numbered from 0 on.")
+        play = await self._pars.play(*_deal(request), int(number))
+        return Response(written(play, form), media_type=MEDIA[form], headers={"Vary": "Accept"})
+
+    async def _of_race(self, request: Request, query: Strips, picture: bool) -> Response:
+        race = request.path_params["race"]
+        found = await self._pars.of_race(race)
+        if isinstance(found, Doing):
+            return _doing(found)
+        par, racers = found
+        racers = tuple(racer for racer in racers if query.seat in (None, racer.seat))
+        if query.seat is not None and not racers:
+            raise Refused("not-found", f"Nobody played from seat {query.seat}.")
+        if picture:
+            return Response(strip.svg(par, racers), media_type=MEDIA["svg"], headers={"Vary": "Accept"})
+        return json_response(RacePar(race=race, racers=racers, **_told(par)), headers={"Vary": "Accept"})
+
+
+def _told(par: Par) -> dict[str, Any]:
+    """The fields of DealPar."""
+    told = {name: getattr(par, name) for name in DealPar.__struct_fields__ if name != "goal"}
+    return told | {"goal": GAMES[par.game].goal}
+
+
+def _doing(doing: Doing) -> Response:
+    return json_response(doing, 202, {"Retry-After": "1"})
+
+
+def _deal(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
+    """The deal that an address names, in the variant that its query asks for. Raises Refused for what there is not."""
+    slug, _, seed = request.path_params["deal"].partition(":")
+    game, variant = checked_game(slug), dict[str, str | bool]()
+    for option, text in request.query_params.multi_items():
+        choices = {f"{choice}".lower(): choice for choice in game.options.get(option, ())}
+        if choices and (text not in choices or option in variant):
+            raise Refused("bad-request", f"Say {option} once, as {' or '.join(choices)}.")
+        variant[option] = choices.get(text, text)
+    return game, checked({"seed": seed}, _Dealt).seed, chosen_variant(game, variant)

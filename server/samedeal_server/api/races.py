@@ -1,0 +1,172 @@
+"""Races over HTTP: opening one, finding those that are on, and looking at one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from samedeal import sight
+from samedeal.errors import Refused
+from samedeal.friendly import usual_filter
+from samedeal.game import Game
+from samedeal.log import Header, Options, Seed
+from samedeal.messages import View
+from samedeal.race import Race, Stage
+from samedeal_server.addresses import base_of
+from samedeal_server.allowances import Allowances
+from samedeal_server.api.answers import json_response
+from samedeal_server.api.endpoint import V1, Answer, Body, at
+from samedeal_server.api.questions import body, checked
+from samedeal_server.hall import Hall, checked_game
+from samedeal_server.settings import Settings
+
+MOST_OPENING_BYTES: Final = 16_384
+CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
+"""The options that leave the results of a daily deal comparable."""
+
+
+class Opening(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a race is to be."""
+
+    game: str
+    """The slug of a game."""
+    seed: Seed | None = None
+    """Makes it an open deal; without it the deal is sealed, or daily."""
+    daily: bool = False
+    """Makes it the deal of today: then only the options `max_racers`, `start_delay_ms` and `unlisted` may be given, and
+    no variant."""
+    variant: dict[str, str | bool] = {}
+    """The game's own options that are not to have their defaults."""
+    options: dict[str, int | bool | str] = {}
+    """Those of Options that are not to have their defaults; `limit_ms` has the game's."""
+
+
+class Opened(Struct, frozen=True):
+    """A new race."""
+
+    race: str
+    """Its name."""
+    link: str
+    """Where people open it."""
+    header: Header
+
+
+class Listing(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a list of races is narrowed to."""
+
+    stage: Stage | None = None
+    game: str | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class Listed(Struct, frozen=True):
+    """A race in a list."""
+
+    race: str
+    game: str
+    stage: Stage
+    racers: int
+    """How many have a seat."""
+    max_racers: int
+    opened_at: int
+    sealed: bool
+    """Whether the deal follows from the racers' nonces too."""
+    daily: bool
+    """Whether it is the game's deal of the day on which the race was opened."""
+
+    @classmethod
+    def of(cls, race: Race) -> "Listed":
+        return cls(
+            race=race.id,
+            game=race.header.game,
+            stage=race.stage,
+            racers=len(race.roster),
+            max_racers=race.options.max_racers,
+            opened_at=race.header.opened_at,
+            sealed=race.header.sealed,
+            daily=race.header.daily,
+        )
+
+
+class RaceList(Struct, frozen=True):
+    """Races, the newest first."""
+
+    races: Sequence[Listed]
+
+
+class _Chosen(Struct, frozen=True):
+    """The options of an Opening, checked where they are known to be whole."""
+
+    options: Options
+
+
+class Races:
+    """The endpoints about races that are on."""
+
+    def __init__(self, hall: Hall, allowances: Allowances, settings: Settings) -> None:
+        self._hall, self._allowances, self._settings = hall, allowances, settings
+
+    @at("GET", f"{V1}/races", refuses=("store-unavailable",))
+    async def all(self, request: Request, query: Listing) -> RaceList:
+        """The races that are not unlisted, the newest first."""
+        races = [
+            Listed.of(race)
+            for race in await self._hall.listed(100)
+            if query.stage in (None, race.stage) and query.game in (None, race.header.game)
+        ]
+        return RaceList(races[: query.limit])
+
+    @at(
+        "POST",
+        f"{V1}/races",
+        Answer(201, Opened, headers={"Location": "The address of the race for programs."}),
+        body=Body(Opening),
+        refuses=("not-found", "draining", "store-unavailable"),
+    )
+    async def open(self, request: Request) -> Response:
+        """Opens a race."""
+        opening = await body(request, Opening, MOST_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
+        game = checked_game(opening.game)
+        usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
+        options = checked({"options": {**usual, **opening.options}}, _Chosen).options
+        if opening.seed is not None and options.filter != "any":
+            raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
+        if opening.seed is not None and not opening.seed.isprintable():
+            raise Refused("bad-request", "A seed has only characters that can be seen.")
+        if opening.daily:
+            _check_daily(opening)
+        variant = chosen_variant(game, opening.variant)
+        self._allowances.races.take(request.client.host if request.client else "")
+        if await self._hall.archive.live() >= self._settings.open_races:
+            raise Refused("too-many", "There are as many open races as the server takes; try again later.")
+        room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily)
+        header = room.race.header
+        link = f"{base_of(request, self._settings)}/r/{header.race}"
+        return json_response(Opened(header.race, link, header), 201, {"Location": f"{V1}/races/{header.race}"})
+
+    @at("GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "store-unavailable"))
+    async def one(self, request: Request) -> View:
+        """A race as somebody sees it who looks on, with its header."""
+        room = await self._hall.room(request.path_params["race"])
+        return sight.view(room.race, None, self._hall.clock.now(), header=True)
+
+
+def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
+    """The choices of a variant that are not the defaults. Raises Refused("bad-request") for what the game has not."""
+    for option in variant:
+        if option not in game.options:
+            raise Refused("bad-request", f"{game.title} has no option {option!r}.")
+    return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
+
+
+def _check_daily(opening: Opening) -> None:
+    """Raises Refused("bad-request") where a race on a daily deal is not to be like all others on it."""
+    if opening.seed is not None:
+        raise Refused("bad-request", "A daily deal is the same for all: it takes no seed.")
+    if opening.variant:
+        raise Refused("bad-request", "A daily deal is played in the usual variant: it takes no other.")
+    if others := sorted(opening.options.keys() - CHOSEN_FOR_DAILY):
+        chosen, fixed = ", ".join(sorted(CHOSEN_FOR_DAILY)), ", ".join(others)
+        raise Refused("bad-request", f"A daily deal is raced alike by all: it takes {chosen}, and not {fixed}.")
