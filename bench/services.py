@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Self, cast
@@ -19,6 +20,9 @@ LIFTED = {
     **dict.fromkeys(("SAMEDEAL_HELLO_TIMEOUT_MS",), "60000"),
 }
 """The bounds for one connection and for one address, which all load comes from, are lifted; all else is as shipped."""
+
+KEPT_S = 1.0
+"""A connection over which nothing has been asked for longer may have been closed by the server."""
 
 
 class Service:
@@ -103,10 +107,13 @@ class Server(Service):
         super().__init__([sys.executable, "-m", "samedeal_server", "--port", str(port)], cores, folder, **env)
         self.address = self.said.removeprefix("http://")
         self._http: http.client.HTTPConnection | None = None
+        self._asked_at = 0.0
 
     def ask(self, path: str, body: object = None) -> Any:
         """The JSON that a request is answered with: GET, or POST where there is a body."""
-        self._http = self._http or http.client.HTTPConnection(self.address, timeout=30)
+        if self._http is None or time.monotonic() - self._asked_at > KEPT_S:
+            self._http = http.client.HTTPConnection(self.address, timeout=30)
+        self._asked_at = time.monotonic()
         self._http.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
         response = self._http.getresponse()
         answer = response.read()
