@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from samedeal.cards import Card, Pile
+from samedeal.cards import Pile, rank_of
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.table import Table
@@ -21,7 +21,8 @@ def position(game: type[G], text: str) -> G:
     for line in text.strip().splitlines():
         place, cards = line.split(":")
         assert place.strip() in piles, place
-        piles[place.strip()] = tuple(map(Card, cards.split()))
+        assert all(map(rank_of, cards.split()))
+        piles[place.strip()] = tuple(cards.split())
     return game(Table(piles))
 
 

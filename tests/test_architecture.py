@@ -85,7 +85,7 @@ def test_all_modules_are_looked_at() -> None:
     assert {top(name) for name in SOURCES} == set(PACKAGES)
     for name in ("samedeal.games.gallery", "samedeal_server.room", "samedeal_cli.main", "samedeal"):
         assert name in SOURCES
-    assert set(imports("samedeal.race")) >= {"samedeal.catalogue", "samedeal.log", "msgspec", "dataclasses"}
+    assert set(imports("samedeal.race")) >= {"samedeal.catalogue", "samedeal.log", "msgspec", "operator"}
     assert "samedeal.wire" in set(imports("samedeal.replay"))
 
 

@@ -121,7 +121,7 @@ def dealt(moves: tuple[str, ...] = ()) -> m.Board:
         home=game.home,
         attempt=1,
         ply=len(moves),
-        moves=list(game.moves()),
+        moves=game.moves(),
     )
 
 

@@ -95,7 +95,7 @@ def test_colour_is_never_the_only_sign_and_changes_no_width() -> None:
 
 
 def test_what_does_not_fit_on_a_fan_is_counted() -> None:
-    board = Board(table={"c1": ["AS"] * 30, "l1": []}, outcome="playing", home=0, attempt=1, ply=0)
+    board = Board(table={"c1": ("AS",) * 30, "l1": ()}, outcome="playing", home=0, attempt=1, ply=0)
     top, below, _ = board_lines("c1 .\n. l1", {"c1", "l1"}, board, width=30)
     assert top.startswith("c1 +")
     assert int(top.split()[1]) + top.count("A♠") == 30

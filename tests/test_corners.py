@@ -1,10 +1,9 @@
 """The rules of Corners, by position."""
 
-from dataclasses import replace
-
 import pytest
 
 from positions import position, refusal
+from samedeal.frozen import replace
 from samedeal.games.corners import Corners
 
 BASES = "f1: 2S\nf2: 2H\nf3: TC\nf4: AD\n"

@@ -1,10 +1,10 @@
 """The rules of Gallery, by position."""
 
-from dataclasses import replace
-
 import pytest
 
 from positions import position, refusal
+from samedeal.cards import rank_of
+from samedeal.frozen import replace
 from samedeal.games.gallery import ROWS, SPOTS, TABLEAU, Gallery
 
 JACKS = ["JS", "JS", "JH", "JH", "JC", "JC", "JD", "JD"]
@@ -168,10 +168,10 @@ def test_twenty_four_pictures_are_a_won_game() -> None:
 
 
 def test_a_deal_needs_an_ace_or_a_base_in_its_row_among_the_spots() -> None:
-    dead = [card for card in Gallery.pack() if card.rank > 4]
-    live = [card for card in Gallery.pack() if card.rank <= 4]
+    dead = [card for card in Gallery.pack() if rank_of(card) > 4]
+    live = [card for card in Gallery.pack() if rank_of(card) <= 4]
     assert not Gallery.playable((*dead, *live))
-    two, three, ace = (next(card for card in live if card.rank == rank) for rank in (2, 3, 1))
+    two, three, ace = (next(card for card in live if rank_of(card) == rank) for rank in (2, 3, 1))
     assert Gallery.playable((two, *dead))
     assert not Gallery.playable((three, *dead))
     assert Gallery.playable((*dead[:23], ace, *dead[23:]))

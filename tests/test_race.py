@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
@@ -22,6 +21,7 @@ from racing import at_random, closed, counting, joined, opened, run_of, running
 from samedeal import replay
 from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove, Refused
+from samedeal.frozen import Trail, replace
 from samedeal.game import Game
 from samedeal.games.gallery import Gallery
 from samedeal.log import (
@@ -479,7 +479,7 @@ def test_who_has_resigned_does_nothing_more() -> None:
 
 def test_a_racer_makes_only_so_many_moves() -> None:
     log = running()
-    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=("draw",) * (MOST_MOVES - 1)))
+    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=Trail(("draw",) * (MOST_MOVES - 1))))
     log.race = replace(log.race, seats=(seat, log.race.seat(2)))
     play(log, 1, ["draw"])
     for move in ("draw", UNDO, RESTART):
@@ -559,7 +559,7 @@ def test_undo_takes_back_what_followed_by_itself_and_costs_a_move_of_its_own() -
     before = run_of(log.race).game
     play(log, 1, [before.moves()[0], UNDO])
     run = run_of(log.race)
-    assert (run.game, run.moves, run.attempts) == (before, (before.moves()[0], UNDO), 1)
+    assert (run.game, tuple(run.moves), run.attempts) == (before, (before.moves()[0], UNDO), 1)
 
 
 def test_a_race_may_be_run_without_undo() -> None:
@@ -617,7 +617,7 @@ def test_restart_deals_the_same_again_while_the_clock_runs_on(slug: str) -> None
     assert refused(log, Moved(seat=1, move=RESTART)) == "illegal-move"
     play(log, 1, [deal.moves()[0], RESTART])
     run = run_of(log.race)
-    assert (run.game, run.deal, run.attempts, run.past) == (deal, deal, 2, ())
+    assert (run.game, run.deal, run.attempts, len(run.past)) == (deal, deal, 2, 0)
     assert log.race.ends_at == ends_at
     assert standing(log.race, 1).attempts == 2
     assert refused(log, Moved(seat=1, move=UNDO)) == "illegal-move"

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -31,6 +31,7 @@ from samedeal import seal, wire
 from samedeal.cards import Pile
 from samedeal.catalogue import GAMES
 from samedeal.friendly import first
+from samedeal.frozen import replace
 from samedeal.game import Game
 from samedeal.log import Header, entry_bytes
 from samedeal.par import par

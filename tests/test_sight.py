@@ -1,7 +1,6 @@
 """Sight: with one deal for all, every glimpse is a leak. What each viewer gets is searched for what nobody may know."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -15,6 +14,7 @@ from samedeal import sight, wire
 from samedeal.cards import BACK
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
+from samedeal.frozen import Trail, replace
 from samedeal.game import Game
 from samedeal.log import Left, Moved, Readied, Resigned
 from samedeal.messages import Progress, View
@@ -93,7 +93,7 @@ def test_a_racer_sees_the_own_table_and_what_can_be_done(slug: str) -> None:
     assert board.table == run.game.view()
     assert (board.notes, board.home, board.outcome) == (run.game.notes, run.game.home, "playing")
     assert (board.attempt, board.ply, board.undo, board.restart) == (1, 0, False, False)
-    assert board.moves == list(run.game.moves())
+    assert board.moves == run.game.moves()
     play(log, 1, run.game.moves()[0], RESTART, run.game.moves()[0])
     board = sight.view(log.race, 1, log.race.at).board
     assert board
@@ -107,11 +107,11 @@ def test_who_has_stopped_has_no_moves_left() -> None:
     log.say(Resigned(seat=1))
     board = sight.view(log.race, 1, log.race.at, legal=True).board
     assert board
-    assert (board.moves, board.undo, board.restart, board.outcome) == ([], False, False, "resigned")
+    assert (board.moves, board.undo, board.restart, board.outcome) == ((), False, False, "resigned")
     closed(log)
     board = sight.view(log.race, 2, log.race.at, legal=True).board
     assert board
-    assert (board.moves, board.undo, board.restart) == ([], False, False)
+    assert (board.moves, board.undo, board.restart) == ((), False, False)
 
 
 def test_who_has_no_seat_cannot_look_as_if_seated() -> None:
@@ -277,7 +277,7 @@ def _turned_over(seat: Seat) -> Seat:
     return replace(
         seat,
         nonce="ab" * 32,
-        run=replace(run, deal=_other(run.deal), game=_other(run.game), past=tuple(map(_other, run.past))),
+        run=replace(run, deal=_other(run.deal), game=_other(run.game), past=Trail(map(_other, run.past))),
     )
 
 

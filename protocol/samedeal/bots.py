@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from samedeal.cards import RANKS, TEN
+from samedeal.cards import RANKS, TEN, rank_of, suit_of
 from samedeal.deal import Words
 from samedeal.game import Game, Move, Variant
 from samedeal.games.corner_stones import CORNERS, FIRSTS, ROWS, STEPS
@@ -86,7 +86,7 @@ def _sends_home(position: Game, last: Move, words: Words) -> Sequence[Move]:
 def _wanted(position: Game) -> Mapping[str, str]:
     """The cards that the foundations take next, each with the number of its row."""
     tops = ((STEPS[place[0]], card) for place, card in position.table.tops(FIRSTS))
-    following = ((card.rank + step, card.suit) for step, card in tops)
+    following = ((rank_of(card) + step, suit_of(card)) for step, card in tops)
     return {RANKS[rank - 1] + suit: ROWS[suit] for rank, suit in following if 1 <= rank <= len(RANKS)}
 
 
@@ -113,7 +113,7 @@ def _keeps_the_edge_free(position: Game, last: Move, words: Words) -> Sequence[M
     moves, hand = position.moves(), position.table.top("hand")
     if hand is None:
         return _groups(moves)
-    if hand.rank > TEN:
+    if rank_of(hand) > TEN:
         return moves
     return [cell for cell in moves if cell in _CENTRE] or _most_to_spare(position, moves)
 
@@ -126,7 +126,7 @@ def _most_to_spare(position: Game, cells: Sequence[Move]) -> Sequence[Move]:
 def _spare(position: Game, rank: int) -> int:
     """Twice the free cells of a rank, less the cards of that rank that have still to be placed."""
     piles = [position.table[cell] for cell in OWN_CELLS[rank][1]]
-    return 2 * piles.count(()) - sum(not pile or pile[-1].rank != rank for pile in piles)
+    return 2 * piles.count(()) - sum(not pile or rank_of(pile[-1]) != rank for pile in piles)
 
 
 def _groups(moves: Sequence[Move]) -> Sequence[Move]:

@@ -1,14 +1,13 @@
 """What a game is: a few answers about a position. Everything else is worked out from them, once, here."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 from samedeal.cards import BACK, Pile, pack
 from samedeal.deal import Words
 from samedeal.errors import IllegalMove
+from samedeal.frozen import AbstractMeta, Frozen, derived
 from samedeal.table import Table
 
 Move = str
@@ -22,9 +21,11 @@ Variant = Mapping[str, str | bool]
 """The choices of a game's own options, such as ``{"cap": False}``; what is not named has its default."""
 
 
-@dataclass(frozen=True)
-class Game(ABC):
-    """A position of one game. It never changes: ``after`` answers with the next one."""
+class Game(Frozen, metaclass=AbstractMeta, frozen=True):
+    """A position of one game. It never changes: ``after`` answers with the next one.
+
+    A game may mark properties of its own as ``derived``, to have them worked out only once for a position.
+    """
 
     slug: ClassVar[str]
     title: ClassVar[str]
@@ -87,7 +88,7 @@ class Game(ABC):
         """Whether a shuffled deck may be dealt; if not it is shuffled again."""
         return True
 
-    @property
+    @derived
     def won(self) -> bool:
         return self.home == self.goal
 
@@ -121,7 +122,7 @@ class Game(ABC):
             pass
         return cls.dealt(cards, **variant)
 
-    @cached_property
+    @derived
     def _legal(self) -> tuple[Move, ...]:
         return () if self.won else tuple(self._moves())
 
@@ -139,7 +140,7 @@ class Game(ABC):
     def over(self) -> bool:
         return not self._legal
 
-    @property
+    @derived
     def outcome(self) -> Outcome:
         return "won" if self.won else self.dead_end if self.over else "playing"
 
@@ -150,11 +151,10 @@ class Game(ABC):
 
     def reveals(self, later: "Game") -> bool:
         """Whether a face-down pile differs in a later position: what has been seen cannot be taken back."""
-        return any(self.table[place] != later.table[place] for place in self.hidden)
+        before, after = self.table.piles, later.table.piles
+        return any(before[place] is not after[place] and before[place] != after[place] for place in self.hidden)
 
-    def view(self) -> dict[str, list[str]]:
+    def view(self) -> dict[str, Pile]:
         """What the player sees: every pile from bottom to top, with only the backs of the hidden ones."""
-        return {
-            place: [BACK] * len(pile) if place in self.hidden else [card.text for card in pile]
-            for place, pile in self.table.piles.items()
-        }
+        piles = self.table.piles
+        return {**piles, **{place: (BACK,) * len(piles[place]) for place in self.hidden}}

@@ -11,10 +11,10 @@ is drawn when its four cells are taken loses the game, and so does a full grid f
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from samedeal.cards import JACK, KING, QUEEN, RANKS, TEN, Card, Pile
+from samedeal.cards import JACK, KING, QUEEN, RANKS, TEN, Card, Pile, rank_of
+from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -27,8 +27,7 @@ OWN_CELLS = {
 FACES = 12
 
 
-@dataclass(frozen=True)
-class Grid(Game):
+class Grid(Game, frozen=True):
     """A position on the grid. A card in hand is to be placed; with an empty hand, groups are to be removed."""
 
     goal = 52
@@ -56,9 +55,9 @@ class Grid(Game):
 
     def _moves(self) -> Iterator[Move]:
         if hand := self.table.top("hand"):
-            yield from (cell for cell in self.table.empty(CELLS) if _belongs(hand, cell))
+            yield from self.table.empty(_cells_for(hand))
         else:
-            yield from self._groups()
+            yield from self._groups
 
     def _after(self, move: Move) -> Self:
         if self.table["hand"]:
@@ -99,7 +98,7 @@ class Grid(Game):
     def _why_not_place(self, hand: Card, cell: str) -> str:
         if self.table[cell]:
             return f"{cell} is taken: cards on the grid do not move."
-        where, _ = OWN_CELLS[hand.rank]
+        where, _ = OWN_CELLS[rank_of(hand)]
         return f"{hand} may not lie on {cell}: its place is one of {where}."
 
     def _why_not_remove(self, cells: Sequence[str]) -> str:
@@ -109,25 +108,26 @@ class Grid(Game):
             card = self.table.top(cell)
             if card is None:
                 return f"There is no card on {cell}."
-            if card.rank > TEN:
+            if rank_of(card) > TEN:
                 return f"{card} stays: only cards from ace to ten are removed."
         cards = [self.table[cell][-1] for cell in cells]
-        total = sum(card.rank for card in cards)
+        total = sum(map(rank_of, cards))
         if total != TEN:
             return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
         return f"No more than {self.largest_group} cards are removed together."
 
-    @property
+    @derived
     def _full(self) -> bool:
-        return not any(self.table.empty(CELLS))
+        return self.table.full(CELLS)
 
-    @property
+    @derived
     def _faces(self) -> int:
-        return sum(card.rank > TEN for _, card in self.table.tops(CELLS))
+        return sum(rank_of(card) > TEN for _, card in self.table.tops(CELLS))
 
-    def _groups(self) -> Iterator[Move]:
-        numbers = [(cell, card.rank) for cell, card in self.table.tops(CELLS) if card.rank <= TEN]
-        return (_written(cells) for cells in _adding_up(numbers, TEN, self.largest_group))
+    @derived
+    def _groups(self) -> list[Move]:
+        ranks = [(cell, rank_of(card)) for cell, card in self.table.tops(CELLS)]
+        return list(map(_written, _adding_up(ranks, TEN, self.largest_group)))
 
     def _removed(self, cells: Sequence[str]) -> Self:
         cards = (self.table[cell][-1] for cell in cells)
@@ -138,18 +138,24 @@ class Grid(Game):
         return replace(self, table=self.table.moved("stock", "hand"))
 
 
-def _belongs(card: Card, cell: str) -> bool:
-    return card.rank <= TEN or cell in OWN_CELLS[card.rank][1]
+def _cells_for(card: Card) -> Sequence[str]:
+    """Where a card may be placed if there is room."""
+    rank = rank_of(card)
+    return CELLS if rank <= TEN else OWN_CELLS[rank][1]
 
 
-def _adding_up(numbers: Sequence[tuple[str, int]], total: int, most: int) -> Iterator[tuple[str, ...]]:
-    """The cells of every group of at most `most` numbers with this total, in the order in which they are given."""
-    for place, (cell, number) in enumerate(numbers, start=1):
-        if number == total:
-            yield (cell,)
-        elif number < total and most > 1:
-            for others in _adding_up(numbers[place:], total - number, most - 1):
-                yield (cell, *others)
+def _adding_up(ranks: Sequence[tuple[str, int]], total: int, most: int) -> list[tuple[str, ...]]:
+    """The cells of every group of at most `most` ranks with this total, in the order in which they are given.
+
+    Cell by cell from the last: what makes up n is the cell with what made up n less its rank, and what made up n
+    without it.
+    """
+    making: list[list[tuple[str, ...]]] = [[()], *([] for _ in range(total))]
+    for cell, rank in reversed(ranks):
+        for sum_ in range(total, rank - 1, -1):
+            if groups := making[sum_ - rank]:
+                making[sum_] = [(cell, *group) for group in groups if len(group) < most] + making[sum_]
+    return making[total]
 
 
 def _written(cells: Sequence[str]) -> Move:

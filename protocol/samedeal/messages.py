@@ -109,7 +109,7 @@ class Welcome(Reply, frozen=True, kw_only=True):
 class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One racer's table as its owner sees it."""
 
-    table: dict[str, list[str]]
+    table: dict[str, tuple[str, ...]]
     """Every pile by its place, bottom to top; ``??`` is a card that lies face down."""
     notes: dict[str, str] = {}
     """What the owner knows beyond the piles, by name."""
@@ -119,7 +119,7 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     attempt: int
     ply: int
     """How many moves have been made over all attempts, undo and restart included."""
-    moves: list[str] | None = None
+    moves: tuple[str, ...] | None = None
     """The legal moves, if they were asked for."""
     undo: bool = False
     """Whether undo is possible."""

@@ -1,15 +1,15 @@
 """A race is its log: this one fold plays it live, restores it after a restart and verifies its replay."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import groupby
+from operator import attrgetter
 from typing import Literal, Self
 
 from msgspec import Struct
 
 from samedeal.catalogue import GAMES
 from samedeal.errors import IllegalMove, Refused
+from samedeal.frozen import Frozen, Trail, derived, replace
 from samedeal.game import Game, Move
 from samedeal.log import (
     AnyEvent,
@@ -70,15 +70,14 @@ class Standing(Struct, frozen=True, kw_only=True):
     """The time from the start to the win, or to the moment when `home` was first reached."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Frozen, frozen=True):
     """One racer's way through the deal."""
 
     deal: Game
     game: Game
-    moves: tuple[Move, ...] = ()
+    moves: Trail[Move] = Trail()
     """All of them, undo and restart included, over all attempts."""
-    past: tuple[Game, ...] = ()
+    past: Trail[Game] = Trail()
     """The positions that undo goes back to, the newest last; a reveal empties it."""
     attempts: int = 1
     peak: int = 0
@@ -90,25 +89,27 @@ class Run:
         """The run after a move. Raises IllegalMove, or Refused where the race does not allow it."""
         if len(self.moves) >= MOST_MOVES:
             raise Refused("not-allowed", f"A racer makes at most {MOST_MOVES} moves in a race.")
-        run = replace(self, moves=(*self.moves, move))
         if move == RESTART:
             self._check_restart(options)
-            return replace(run, game=self.deal, past=(), attempts=self.attempts + 1)
+            moves = self.moves.and_then(move)
+            return replace(self, moves=moves, game=self.deal, past=Trail(), attempts=self.attempts + 1)
         if move == UNDO:
             self._check_undo(options)
-            return replace(run, game=self.past[-1], past=self.past[:-1])
+            past = self.past.without_last()
+            return replace(self, moves=self.moves.and_then(move), game=self.past[-1], past=past)
         game = self.game.after(move)
-        peak, peak_at = (game.home, at) if game.home > self.peak or game.won else (self.peak, self.peak_at)
-        past = () if self.game.reveals(game) else (*self.past, self.game)
-        return replace(run, game=game, past=past, peak=peak, peak_at=peak_at)
+        home = game.home
+        peak, peak_at = (home, at) if home > self.peak or game.won else (self.peak, self.peak_at)
+        # What was worked out for the position is left behind, or all that can ever be undone would carry its moves.
+        past = Trail[Game]() if self.game.reveals(game) else self.past.and_then(replace(self.game))
+        return replace(self, moves=self.moves.and_then(move), game=game, past=past, peak=peak, peak_at=peak_at)
 
     def may(self, move: Move, options: Options) -> bool:
         """Whether UNDO or RESTART is possible now."""
-        try:
-            (self._check_undo if move == UNDO else self._check_restart)(options)
-        except Refused:
-            return False
-        return True
+        if move == UNDO:
+            return bool(options.undo and self.past and self.game.outcome in ("playing", "stuck"))
+        tries_left = not options.attempts or self.attempts < options.attempts
+        return tries_left and not self.game.won and self.game != self.deal
 
     def done(self, options: Options) -> bool:
         """Whether the racer can do nothing more: won, resigned, or at an end without undo and restart."""
@@ -141,8 +142,7 @@ class Run:
             raise IllegalMove("The deal is untouched: there is nothing to start again.")
 
 
-@dataclass(frozen=True)
-class Seat:
+class Seat(Frozen, frozen=True):
     """One place in a race and who has it."""
 
     number: int
@@ -160,9 +160,17 @@ class Seat:
     run: Run | None = None
     """None before the deal, and for good when the racer was scratched."""
 
+    @derived
+    def rank(self) -> tuple[bool, bool, int, int]:
+        """Sorts the best first, and those who have no run last; seats with equal ranks share a place."""
+        run = self.run
+        if run is None:
+            return (True, True, 0, 0)
+        won = run.game.won
+        return (False, not won, 0 if won else -run.peak, run.peak_at)
 
-@dataclass(frozen=True)
-class Race:
+
+class Race(Frozen, frozen=True):
     """A race as it stands after a part of its log. It never changes: ``after`` answers with the next one."""
 
     header: Header
@@ -261,7 +269,7 @@ class Race:
     def options(self) -> Options:
         return self.header.options
 
-    @property
+    @derived
     def stage(self) -> Stage:
         if self.closed:
             return "over" if any(seat.run for seat in self.seats) else "cancelled"
@@ -269,10 +277,10 @@ class Race:
             return "running"
         return "open" if self.counting_at is None else "countdown"
 
-    @property
+    @derived
     def roster(self) -> tuple[Seat, ...]:
         """The seats that somebody has."""
-        return tuple(seat for seat in self.seats if not seat.left)
+        return tuple([seat for seat in self.seats if not seat.left])
 
     @property
     def set_to_go(self) -> bool:
@@ -345,12 +353,17 @@ class Race:
 
     def standings(self) -> tuple[Standing, ...]:
         """The racers, best first: winners by time, then by the most cards home and who got there first (ties share)."""
-        racers = sorted((seat for seat in self.roster if seat.run), key=_rank)
+        return self._standings
+
+    @derived
+    def _standings(self) -> tuple[Standing, ...]:
         table: list[Standing] = []
-        for _, equals in groupby(racers, key=_rank):
-            place = len(table) + 1
-            table += (self._standing(place, seat) for seat in equals)
-        return (*table, *(self._standing(len(table) + 1, seat) for seat in self.roster if not seat.run))
+        place, before = 0, None
+        for seat in sorted(self.roster, key=_rank):
+            if (rank := seat.rank) != before:
+                place, before = len(table) + 1, rank
+            table.append(self._standing(place, seat))
+        return tuple(table)
 
     # Steps of the fold.
 
@@ -447,9 +460,4 @@ def _commitment(header: Header, secret: bytes) -> str:
     return commitment(header.race, secret)
 
 
-def _rank(seat: Seat) -> tuple[bool, int, int]:
-    """Sorts the best first; seats with equal ranks share a place."""
-    run = seat.run
-    if run is None:
-        return (True, 0, 0)
-    return (not run.game.won, 0 if run.game.won else -run.peak, run.peak_at)
+_rank = attrgetter("rank")

@@ -58,7 +58,7 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
         home=run.game.home,
         attempt=run.attempts,
         ply=len(run.moves),
-        moves=([] if stopped else list(run.game.moves())) if legal else None,
+        moves=(() if stopped else run.game.moves()) if legal else None,
         undo=not stopped and run.may(UNDO, race.options),
         restart=not stopped and run.may(RESTART, race.options),
     )

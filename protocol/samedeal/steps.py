@@ -7,7 +7,7 @@ from samedeal.log import Dealt, Moved, Resigned
 from samedeal.race import Race, Run, Standing
 from samedeal.replay import Replay
 
-Table = dict[str, list[str]]
+Table = dict[str, tuple[str, ...]]
 """Piles by their places, bottom to top; ``??`` is a card that lies face down."""
 
 

@@ -1,17 +1,17 @@
 """The table: named piles of cards. Every game's position is one of these and little more."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from samedeal.cards import Card, Pile
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Piles by the name of their place. A table never changes: a move makes a new one."""
 
-    piles: Mapping[str, Pile]
+    piles: dict[str, Pile]
 
     @classmethod
     def laid(cls, cards: Pile, sizes: Mapping[str, int], rest: str) -> Self:
@@ -32,15 +32,21 @@ class Table:
 
     def tops(self, places: Iterable[str]) -> Iterator[tuple[str, Card]]:
         """Each of the places that has a card, with its top card."""
-        return ((place, self.piles[place][-1]) for place in places if self.piles[place])
+        piles = self.piles
+        return ((place, piles[place][-1]) for place in places if piles[place])
 
-    def empty(self, places: Iterable[str]) -> Iterator[str]:
+    def empty(self, places: Iterable[str]) -> list[str]:
         """Each of the places that has no card."""
-        return (place for place in places if not self.piles[place])
+        piles = self.piles
+        return [place for place in places if not piles[place]]
+
+    def full(self, places: Iterable[str]) -> bool:
+        """Whether each of the places has a card."""
+        return all(map(self.piles.__getitem__, places))
 
     def count(self, places: Iterable[str]) -> int:
         """How many cards lie on the places together."""
-        return sum(len(self.piles[place]) for place in places)
+        return sum(map(len, map(self.piles.__getitem__, places)))
 
     def moved(self, source: str, target: str) -> Self:
         """The table with the top card of `source` on top of `target`."""

@@ -42,9 +42,9 @@ Pause = Callable[[], float]
 class State(Struct, frozen=True, tag="state", tag_field="t"):
     """What a program is told before each of its moves."""
 
-    table: dict[str, list[str]]
+    table: dict[str, tuple[str, ...]]
     notes: dict[str, str]
-    moves: list[str]
+    moves: tuple[str, ...]
     undo: bool
     restart: bool
     ply: int
@@ -59,7 +59,7 @@ class State(Struct, frozen=True, tag="state", tag_field="t"):
         return cls(
             table=board.table,
             notes=board.notes,
-            moves=board.moves or [],
+            moves=board.moves or (),
             undo=board.undo,
             restart=board.restart,
             ply=board.ply,

@@ -86,7 +86,7 @@ def deal_phrase(header: Header) -> str:
 
 
 def _moved(
-    before: Mapping[str, list[str]], after: Mapping[str, list[str]], card: Callable[[str], str]
+    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]], card: Callable[[str], str]
 ) -> Iterator[str]:
     for place, pile in after.items():
         added = _added(before.get(place, []), pile)
@@ -98,7 +98,7 @@ def _moved(
             yield f"{' and '.join(map(card, added))} to {place}"
 
 
-def _gone(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> Iterator[str]:
+def _gone(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for place, pile in before.items():
         left = after.get(place, [])
         if BACK in pile and len(left) < len(pile):

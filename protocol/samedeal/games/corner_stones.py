@@ -10,10 +10,10 @@ empty. Cards on foundations stay there. The game is won when all cards are on th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Self
 
-from samedeal.cards import ACE, KING, SUITS, Card, Pile, adjacent, pack
+from samedeal.cards import ACE, KING, SUITS, Card, Pile, pack, rank_of, suit_of
+from samedeal.frozen import replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -23,14 +23,18 @@ STACKS = ("c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4"
 ROWS = {suit: str(row) for row, suit in enumerate(SUITS, start=1)}
 STEPS = {"u": 1, "d": -1}
 """Up and down: the first letter of a foundation and the difference from one card to the next."""
-FIRSTS = {
-    direction + row: Card(rank + suit) for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()
-}
+FIRSTS = {direction + row: rank + suit for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()}
 """The card that each foundation starts with."""
 
+EMPTY = 0
+"""What an empty corner shows, where other stacks show the rank of their top card."""
+_RANKS = range(ACE, KING + 1)
+_ONTO = {rank: frozenset(other for other in _RANKS if (rank - other) % KING in (1, KING - 1)) for rank in _RANKS}
+_ONTO_OR_EMPTY = {rank: others | {EMPTY} for rank, others in _ONTO.items()}
+"""What the stacks show that a card of a rank may go to; the only card of a corner goes to no empty one."""
 
-@dataclass(frozen=True)
-class CornerStones(Game):
+
+class CornerStones(Game, frozen=True):
     """A position of Corner Stones."""
 
     slug = "corner-stones"
@@ -53,7 +57,7 @@ class CornerStones(Game):
     @classmethod
     def pack(cls) -> Pile:
         """Two decks without the first ace and the first king of each suit."""
-        return tuple(card for card in pack() if card.rank not in (ACE, KING)) + pack()
+        return tuple(card for card in pack() if rank_of(card) not in (ACE, KING)) + pack()
 
     @classmethod
     def playable(cls, cards: Pile, **variant: str | bool) -> bool:
@@ -65,9 +69,17 @@ class CornerStones(Game):
         return cls(Table(stacks | {foundation: (card,) for foundation, card in FIRSTS.items()}))
 
     def _moves(self) -> Iterator[Move]:
-        for source, card in self.table.tops(STACKS):
-            yield from (source + target for target in self._foundations(source, card))
-            yield from (source + target for target in STACKS if self._stacks(source, card, target))
+        tops = dict(self.table.tops(STACKS))
+        takes = {**dict.fromkeys(CORNERS, EMPTY), **{stack: rank_of(card) for stack, card in tops.items()}}
+        shown = [(stack, takes[stack]) for stack in STACKS if stack in takes]
+        for source, card in tops.items():
+            for foundation in self._foundations(source, card):
+                yield source + foundation
+            lone = source in CORNERS and len(self.table[source]) == 1
+            onto = _ONTO[rank_of(card)] if lone else _ONTO_OR_EMPTY[rank_of(card)]
+            for target, rank in shown:
+                if rank in onto:
+                    yield source + target
 
     def _after(self, move: Move) -> Self:
         return replace(self, table=self.table.moved(move[:2], move[2:]))
@@ -91,24 +103,17 @@ class CornerStones(Game):
 
     def _foundations(self, source: str, card: Card) -> Iterator[str]:
         """The foundations that the top card of a stack may go to."""
-        row = ROWS[card.suit]
+        row = ROWS[suit_of(card)]
         if source in CORNERS or source[1] == row:
             for direction, step in STEPS.items():
-                if self.table[direction + row][-1].rank + step == card.rank:
+                if rank_of(self.table[direction + row][-1]) + step == rank_of(card):
                     yield direction + row
-
-    def _stacks(self, source: str, card: Card, target: str) -> bool:
-        """Whether the top card of a stack may go to another stack."""
-        top = self.table.top(target)
-        if top is None:
-            return target in CORNERS and not (source in CORNERS and len(self.table[source]) == 1)
-        return adjacent(card, top)
 
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]
-        if card.suit != top.suit:
+        if suit_of(card) != suit_of(top):
             return f"{card} has another suit than {foundation}, which begins with {FIRSTS[foundation]}."
-        if card.rank != top.rank + STEPS[foundation[0]]:
+        if rank_of(card) != rank_of(top) + STEPS[foundation[0]]:
             way = "up" if foundation[0] == "u" else "down"
             return f"{card} does not follow {top}: {foundation} goes {way} one rank at a time, without going round."
         return f"{source} stands in another row: a side stack feeds only the foundations of its own row."

@@ -6,10 +6,10 @@ drawn one at a time to the waste, which may be turned over twice.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Self
 
-from samedeal.cards import KING, SUITS, Card, Pile
+from samedeal.cards import KING, SUITS, Card, Pile, rank_of, suit_of
+from samedeal.frozen import replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -18,8 +18,7 @@ RESERVE = ("r1", "r2", "r3", "r4", "r5")
 PASSES = 3
 
 
-@dataclass(frozen=True)
-class Corners(Game):
+class Corners(Game, frozen=True):
     """A position of Corners."""
 
     slug = "corners"
@@ -42,7 +41,7 @@ class Corners(Game):
 
     @classmethod
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
-        bases = tuple(next(card for card in cards if card.suit == suit) for suit in SUITS)
+        bases = tuple(next(card for card in cards if suit_of(card) == suit) for suit in SUITS)
         others = tuple(card for card in cards if card not in bases)
         sizes = dict.fromkeys((*FOUNDATIONS.values(), *RESERVE), 1) | {"waste": 0}
         return cls(Table.laid(bases + others, sizes, rest="stock"), refill=str(variant.get("refill", "stock")))
@@ -64,7 +63,9 @@ class Corners(Game):
                 return replace(self, table=self.table.turned("waste", "stock"), passed=self.passed + 1)._filled()
             case source:
                 place = "waste" if source == "w" else source
-                return replace(self, table=self.table.moved(place, FOUNDATIONS[self.table[place][-1].suit]))._filled()
+                return replace(
+                    self, table=self.table.moved(place, FOUNDATIONS[suit_of(self.table[place][-1])])
+                )._filled()
 
     @property
     def home(self) -> int:
@@ -88,7 +89,7 @@ class Corners(Game):
                 card = self.table.top("waste" if move == "w" else move)
                 if card is None:
                     return "There is no card on that place."
-                foundation = self.table[FOUNDATIONS[card.suit]]
+                foundation = self.table[FOUNDATIONS[suit_of(card)]]
                 return (
                     f"{card} does not follow {foundation[-1]}: foundations go up in suit, and the ace follows the king."
                 )
@@ -98,8 +99,8 @@ class Corners(Game):
                 )
 
     def _fits(self, card: Card) -> bool:
-        foundation = self.table[FOUNDATIONS[card.suit]]
-        return len(foundation) < KING and card.rank == foundation[-1].rank % KING + 1
+        foundation = self.table[FOUNDATIONS[suit_of(card)]]
+        return len(foundation) < KING and rank_of(card) == rank_of(foundation[-1]) % KING + 1
 
     def _filled(self) -> Self:
         """The position with the gaps of the reserve filled, as far as the cards go."""

@@ -10,12 +10,11 @@ With ``cap`` the game also plays by itself what can never hurt. The game is over
 be played. The score is the number of cards that are not home, without the aces: the lower the better, and 0 is won.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Self
 
-from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack
+from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
+from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -27,13 +26,20 @@ ROWS = {row: tuple(f"{row}{column}" for column in range(1, 9)) for row in BASES}
 SPOTS = tuple(spot for row in ROWS.values() for spot in row)
 TABLEAU = tuple(f"t{column}" for column in range(1, 9))
 SOURCES = SPOTS + TABLEAU
+ACES = frozenset(RANKS[ACE - 1] + suit for suit in SUITS)
+ROW_OF = {rank: row for row, base in BASES.items() for rank in range(base, KING + 1, STEP)}
+"""The row that a card of each rank but the ace belongs to."""
+_BASES_OF = {row: frozenset(RANKS[base - 1] + suit for suit in SUITS) for row, base in BASES.items()}
+_HOMES = tuple((spot, _BASES_OF[spot[0]]) for spot in SPOTS)
+"""Each spot with the cards that make it a home."""
+_NEXT = {RANKS[rank - 1] + suit: RANKS[rank + STEP - 1] + suit for rank in range(2, KING - STEP + 1) for suit in SUITS}
+"""The card that goes onto each card in a home spot; none goes onto the last of a row."""
 
 Room = Mapping[str, Sequence[str]]
 """For each card that has a place now the spots that take it, leftmost first."""
 
 
-@dataclass(frozen=True)
-class Gallery(Game):
+class Gallery(Game, frozen=True):
     """A position of Gallery."""
 
     slug = "gallery"
@@ -63,7 +69,7 @@ class Gallery(Game):
     @classmethod
     def playable(cls, cards: Pile, **variant: str | bool) -> bool:
         """Whether an ace or a base in its own row lies among the spots; otherwise nothing could ever be played."""
-        return any(card.rank in (ACE, BASES[spot[0]]) for spot, card in zip(SPOTS, cards, strict=False))
+        return any(rank_of(card) in (ACE, BASES[spot[0]]) for spot, card in zip(SPOTS, cards, strict=False))
 
     @classmethod
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
@@ -71,22 +77,16 @@ class Gallery(Game):
         return cls(table, cap=bool(variant.get("cap", True)))._settled()
 
     def _moves(self) -> Iterator[Move]:
-        yield from _playable(self.table, _room(self.table))
+        yield from self._playable
         if self.table["stock"]:
             yield "deal"
 
     def _after(self, move: Move) -> Self:
-        table = self.table
-        if move == "deal":
-            for pile in TABLEAU:
-                table = table.moved("stock", pile)
-        else:
-            table = _played(table, move, _room(table))
-        return replace(self, table=table)._settled()
+        return (self._dealt_more() if move == "deal" else self._played(move))._settled()
 
     @property
     def home(self) -> int:
-        return sum(len(self.table[spot]) for spot in SPOTS if _at_home(self.table, spot))
+        return self.table.count(self._home_spots)
 
     @property
     def score(self) -> int:
@@ -104,118 +104,116 @@ class Gallery(Game):
         card = self.table.top(move)
         if card is None:
             return f"There is no card on {move}."
-        if _at_home(self.table, move):
+        if move in self._home_spots:
             return f"{card} is home, and cards that are home stay there."
-        row = _row(card)
-        if card.rank <= HIGHEST_BASE:
+        row = ROW_OF[rank_of(card)]
+        if rank_of(card) <= HIGHEST_BASE:
             return f"{card} is a base of row {row}, which has no empty spot."
         return f"{card} goes only onto {_below(card)} in a home spot, and none shows it."
 
+    # What a position is like.
+
+    @derived
+    def _home_spots(self) -> tuple[str, ...]:
+        piles = self.table.piles
+        return tuple(spot for spot, bases in _HOMES if piles[spot] and piles[spot][0] in bases)
+
+    @derived
+    def _room(self) -> Room:
+        room: dict[str, list[str]] = {}
+        for row, spots in ROWS.items():
+            if free := self.table.empty(spots):
+                room |= dict.fromkeys(_BASES_OF[row], free)
+        for spot, top in self.table.tops(self._home_spots):
+            if top in _NEXT:
+                room.setdefault(_NEXT[top], []).append(spot)
+        return room
+
+    @derived
+    def _playable(self) -> list[str]:
+        """The places whose last card has a place to go to."""
+        home, room = frozenset(self._home_spots), self._room
+        return [source for source, card in self.table.tops(SOURCES) if card in room and source not in home]
+
+    # What follows from one.
+
     def _settled(self) -> Self:
         """The position after everything that happens by itself."""
-        table = _without_aces(self.table)
-        if self.cap:
-            room = _room(table)
-            while source := next(_safe(table, room), None):
-                table = _without_aces(_played(table, source, room))
-                room = _room(table)
-        return replace(self, table=table)
+        position = self._without_aces()
+        while position.cap and (source := next(position._safe(), None)):
+            position = position._played(source)._without_aces()
+        return position
 
+    def _played(self, source: str) -> Self:
+        return replace(self, table=self.table.moved(source, self._room[self.table[source][-1]][0]))
 
-def _at_home(table: Table, spot: str) -> bool:
-    pile = table[spot]
-    return bool(pile) and spot[0] in BASES and pile[0].rank == BASES[spot[0]]
+    def _dealt_more(self) -> Self:
+        stock = self.table["stock"]
+        dealt = {place: (*self.table[place], card) for place, card in zip(TABLEAU, reversed(stock), strict=False)}
+        return replace(self, table=self.table.put({**dealt, "stock": stock[: -len(TABLEAU)]}))
 
+    def _without_aces(self) -> Self:
+        """The position after the aces have left that lie in a spot or last on a tableau pile, place by place."""
+        table = self.table
+        for place, card in self.table.tops(SOURCES):
+            while card in ACES:
+                table = table.moved(place, "aces")
+                card = table.top(place) or ""
+        return self if table is self.table else replace(self, table=table)
 
-def _room(table: Table) -> Room:
-    room = defaultdict[str, list[str]](list)
-    for spot in SPOTS:
-        if not table[spot]:
-            for suit in SUITS:
-                room[RANKS[BASES[spot[0]] - 1] + suit].append(spot)
-        elif _at_home(table, spot):
-            top = table[spot][-1]
-            if top.rank + STEP <= KING:
-                room[RANKS[top.rank + STEP - 1] + top.suit].append(spot)
-    return room
+    # What can never hurt.
 
-
-def _playable(table: Table, room: Room) -> Iterator[str]:
-    """The places whose last card has a place to go to."""
-    return (source for source, card in table.tops(SOURCES) if card in room and not _at_home(table, source))
-
-
-def _played(table: Table, source: str, room: Room) -> Table:
-    return table.moved(source, room[table[source][-1]][0])
-
-
-def _without_aces(table: Table) -> Table:
-    """The table after the aces have left that lie in a spot or last on a tableau pile, place by place."""
-    for place in SOURCES:
-        while (card := table.top(place)) and card.rank == ACE:
-            table = table.moved(place, "aces")
-    return table
-
-
-def _safe(table: Table, room: Room) -> Iterator[str]:
-    """The places whose card is playable and never better kept. The twin of a card is the other one like it."""
-    playable = tuple(_playable(table, room))
-    if len(playable) == 1 and not table["stock"]:
-        yield from playable
-    for source in playable:
-        card = table[source][-1]
-        if card.rank <= HIGHEST_BASE:
-            if _is_clean(table, _row(card)):
+    def _safe(self) -> Iterator[str]:
+        """The places whose card is playable and never better kept. The twin of a card is the other one like it."""
+        if len(self._playable) == 1 and not self.table["stock"]:
+            yield from self._playable
+        for source in self._playable:
+            card = self.table[source][-1]
+            if rank_of(card) <= HIGHEST_BASE:
+                if self._is_clean(ROW_OF[rank_of(card)]):
+                    yield source
+            elif (
+                len(self._room[card]) > 1
+                or self._twin_is_home(card)
+                or self._twin_is_interchangeable(card, source)
+                or self._twin_has_to_wait(card)
+            ):
                 yield source
-        elif (
-            len(room[card]) > 1
-            or _twin_is_home(table, card)
-            or _twin_is_interchangeable(table, card, source)
-            or _twin_has_to_wait(table, card)
-        ):
-            yield source
 
+    def _is_clean(self, row: str) -> bool:
+        """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
+        return all(spot in self._home_spots for spot in ROWS[row] if self.table[spot])
 
-def _is_clean(table: Table, row: str) -> bool:
-    """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
-    return all(_at_home(table, spot) for spot in ROWS[row] if table[spot])
+    def _twin_is_home(self, card: Card) -> bool:
+        """Whether nothing else will ever use the card's place."""
+        return any(card in self.table[spot] for spot in self._home_spots if spot[0] == ROW_OF[rank_of(card)])
 
+    def _twin_is_interchangeable(self, card: Card, source: str) -> bool:
+        """Whether the twin lies deeper in the same tableau pile, or astray in the same row: it cannot matter which."""
+        if source in TABLEAU:
+            return card in self.table[source][:-1]
+        return any(self.table[spot] == (card,) for spot in ROWS[source[0]] if spot != source)
 
-def _twin_is_home(table: Table, card: Card) -> bool:
-    """Whether nothing else will ever use the card's place."""
-    return any(card in table[spot] for spot in ROWS[_row(card)] if _at_home(table, spot))
+    def _twin_has_to_wait(self, card: Card) -> bool:
+        """Whether the twin lies in the tableau under a card to be played after this one, or that makes its place.
 
-
-def _twin_is_interchangeable(table: Table, card: Card, source: str) -> bool:
-    """Whether the twin lies deeper in the same tableau pile, or astray in the same row: then it cannot matter which."""
-    if source in TABLEAU:
-        return card in table[source][:-1]
-    return any(table[spot] == (card,) for spot in ROWS[source[0]] if spot != source)
-
-
-def _twin_has_to_wait(table: Table, card: Card) -> bool:
-    """Whether the twin lies in the tableau under a card that has to be played after this one, or that makes its place.
-
-    Directly on the twin lies the card that goes below it, so that to free the twin is to make a second place for it; or
-    somewhere above it lies one of the suit, three, six or nine ranks higher, that goes onto this card sooner or later.
-    """
-    for pile in (table[place] for place in TABLEAU):
-        if card in pile[:-1]:
-            at = pile.index(card)
-            if pile[at + 1] == _below(card) or any(_jams(upper, card) for upper in pile[at + 1 :]):
-                return True
-    return False
+        Directly on the twin lies the card that goes below it, so that to free the twin is to make a second place for
+        it; or somewhere above it lies one of the suit, three, six or nine ranks higher, that goes onto this card sooner
+        or later.
+        """
+        for pile in (self.table[place] for place in TABLEAU):
+            if card in pile[:-1]:
+                at = pile.index(card)
+                if pile[at + 1] == _below(card) or any(_jams(upper, card) for upper in pile[at + 1 :]):
+                    return True
+        return False
 
 
 def _jams(upper: Card, card: Card) -> bool:
-    return upper.suit == card.suit and upper.rank > card.rank and (upper.rank - card.rank) % STEP == 0
+    higher = rank_of(upper) - rank_of(card)
+    return suit_of(upper) == suit_of(card) and higher > 0 and higher % STEP == 0
 
 
 def _below(card: Card) -> str:
     """The card that this one is played onto."""
-    return RANKS[card.rank - STEP - 1] + card.suit
-
-
-def _row(card: Card) -> str:
-    """The row that this card, which is no ace, belongs to."""
-    return next(row for row, base in BASES.items() if (card.rank - base) % STEP == 0)
+    return RANKS[rank_of(card) - STEP - 1] + suit_of(card)

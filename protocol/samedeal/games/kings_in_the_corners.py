@@ -9,15 +9,13 @@ The game is won when the last card of the stock is placed. It is lost when a fac
 or when the grid is full, holds neither a ten nor a pair, and there are still cards in the stock.
 """
 
-from dataclasses import dataclass
 from typing import Self
 
 from samedeal.game import Move
 from samedeal.grid import Grid
 
 
-@dataclass(frozen=True)
-class KingsInTheCorners(Grid):
+class KingsInTheCorners(Grid, frozen=True):
     """A position of Kings in the Corners."""
 
     slug = "kings-in-the-corners"
@@ -27,5 +25,5 @@ class KingsInTheCorners(Grid):
 
     def _after(self, move: Move) -> Self:
         later = super()._after(move)
-        cleared = not self.table["hand"] and not any(later._groups())
+        cleared = not self.table["hand"] and not later._groups
         return later._drawn() if cleared else later

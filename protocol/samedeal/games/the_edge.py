@@ -10,15 +10,14 @@ or when the grid is full and holds no group.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
+from samedeal.frozen import derived
 from samedeal.game import Move
 from samedeal.grid import FACES, Grid
 
 
-@dataclass(frozen=True)
-class TheEdge(Grid):
+class TheEdge(Grid, frozen=True):
     """A position of The Edge."""
 
     slug = "the-edge"
@@ -37,7 +36,7 @@ class TheEdge(Grid):
     def _after(self, move: Move) -> Self:
         return self._drawn() if move == "draw" else super()._after(move)
 
-    @property
+    @derived
     def won(self) -> bool:
         return self._faces == FACES
 
