@@ -22,6 +22,7 @@ from samedeal import seal
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race import RESTART, UNDO, Race
+from samedeal.receipts import Receipts
 from samedeal.replay import Replay
 from samedeal.verification import verify
 from servers import Racer, Reachable, Server
@@ -85,6 +86,8 @@ class Persistent(Racer):
         self.losses: list[int | None] = []
         """The close code of every connection that was lost, None for one that broke."""
         self.unavailable = 0
+        self.legal = True
+        """Whether views are to have the legal moves."""
         self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
@@ -137,7 +140,7 @@ class Persistent(Racer):
                     await self.close()
                     await self.connect(server)
                     promise = seal.nonce_commitment(self.race, self.nonce)
-                    answer = await super().ask(m.Join, race=self.race, commitment=promise)
+                    answer = await super().ask(m.Join, race=self.race, commitment=promise, legal=self.legal)
                     if isinstance(answer, m.View):
                         self.history.player, self._joined = self.player, answer.n
                         return answer
@@ -244,10 +247,13 @@ def store_pid(data_dir: Path) -> int:
 # The check.
 
 
-def faults(replay: Replay, histories: Iterable[History]) -> list[str]:
-    """Everything in the replay of a race that is not as its racers were told, or as the rules have it."""
+def faults(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
+    """Everything in the replay of a race that is not as its racers were told, or as the rules have it.
+
+    `kept` are receipts that have to agree with it.
+    """
     told = list(histories)
-    return [*_unverified(replay), *_contradicted(replay, told), *_invented(replay, told), *_unlike(replay, told)]
+    return [*_unverified(replay, kept), *_contradicted(replay, told), *_invented(replay, told), *_unlike(replay, told)]
 
 
 def counts(replay: Replay) -> Counter[type[object]]:
@@ -255,8 +261,9 @@ def counts(replay: Replay) -> Counter[type[object]]:
     return Counter(type(entry.event) for entry in replay.entries)
 
 
-def _unverified(replay: Replay) -> Iterator[str]:
-    yield from (f"{fact.name} does not hold: {fact.note}" for fact in verify(replay) if not fact.holds)
+def _unverified(replay: Replay, kept: Receipts | None) -> Iterator[str]:
+    facts = verify(replay, receipts=kept)
+    yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
         yield "the entries are not numbered from 1 on"
     table = {standing.seat: standing for standing in replay.standings}

@@ -74,6 +74,11 @@ class Valkey:
         assert self._process
         await asyncio.to_thread(self._process.wait)
 
+    async def hung(self) -> None:
+        """Returns when it does not answer for a while."""
+        while await asyncio.to_thread(self._answers, 0.1):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.01)
+
     def forget(self) -> None:
         """Takes away all that is on its disk."""
         shutil.rmtree(self._folder / "appendonlydir")
@@ -81,8 +86,9 @@ class Valkey:
     async def ask(self, *command: str | int | float) -> Any:
         return await asyncio.to_thread(self.redis.execute_command, *command)
 
-    def _answers(self) -> bool:
+    def _answers(self, within_s: float = 10) -> bool:
         try:
-            return bool(self.redis.ping())
+            with Redis.from_url(self.url, socket_timeout=within_s) as redis:
+                return bool(redis.ping())
         except (RedisError, OSError):
             return False
