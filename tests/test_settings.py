@@ -112,7 +112,13 @@ def test_a_home_directory_is_found() -> None:
     assert Settings.from_env({"SAMEDEAL_DATA_DIR": "~/races"}).data_dir == Path.home() / "races"
 
 
-@pytest.mark.parametrize("url", ["redis://h", "rediss://u:p@h:1/2", "unix:///run/s.sock?db=2"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("redis://h", "rediss://u:p@h:1/2", "unix:///run/s.sock?db=2"),
+        *("redis+cluster://h", "rediss+cluster://u:p@h:1,[::1]:2/?ssl_ca_certs=/ca.pem"),
+    ],
+)
 def test_a_store_is_named_by_url(url: str) -> None:
     assert Settings.from_env({"REDIS_URL": url}).redis_url == url
 
@@ -130,6 +136,8 @@ def test_a_store_is_named_by_url(url: str) -> None:
         ("SAMEDEAL_PUBLIC_URL", "https://race.example/lobby", "SAMEDEAL_PUBLIC_URL is https://race.example/lobby;"),
         ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected is redis://…"),
         ("REDIS_URL", "unix://relative", "REDIS_URL is unix://relative; expected"),
+        ("REDIS_URL", "redis+cluster://h/2", "REDIS_URL is redis+cluster://h/2; expected"),
+        ("REDIS_URL", "redis+cluster:///h", "REDIS_URL is redis+cluster:///h; expected"),
     ],
 )
 def test_a_bad_value_is_refused_by_name(variable: str, value: str, expected: str) -> None:

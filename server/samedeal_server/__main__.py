@@ -16,10 +16,11 @@ from samedeal.errors import Refused
 from samedeal_server import log_lines, workers
 from samedeal_server.addresses import listening
 from samedeal_server.app import create_app
+from samedeal_server.cluster import store_at
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.guard import GuardedConfig, watch
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
-from samedeal_server.store import Store, UnfitStoreError
+from samedeal_server.store import UnfitStoreError
 
 logger = logging.getLogger("samedeal_server")
 
@@ -116,7 +117,10 @@ async def _work(settings: Settings, keys: Keys) -> None:
 
 
 async def _check_store(settings: Settings, redis_url: str) -> None:
-    store = Store(redis_url)
+    try:
+        store = store_at(redis_url)
+    except ValueError as error:
+        raise UnfitStoreError(f"The URL of the store cannot be used: {error}.") from error
     try:
         logger.info("store: %s", await store.checked())
     except Refused as refused:

@@ -32,6 +32,7 @@ from samedeal_server.api.service import Service
 from samedeal_server.api.verification import Verifications
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
+from samedeal_server.cluster import store_at
 from samedeal_server.daily import Dailies
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
@@ -40,7 +41,6 @@ from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
 from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
-from samedeal_server.store import Store
 
 MOST_ENTERING = 24
 """How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
@@ -48,7 +48,7 @@ MOST_ENTERING = 24
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
-    store = Store(redis_url)
+    store = store_at(redis_url)
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
     dailies = Dailies(archive, clock, hall.dealer, keys.master)

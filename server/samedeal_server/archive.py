@@ -197,10 +197,10 @@ class Archive:
             first = rank + 1
         while True:
             races = _texts(await self._store.ask("ZREVRANGE", key, first, first + search.limit - 1))
-            texts = await self._store.ask("MGET", *map(_ended, races)) if races else []
+            texts = await self._store.texts([*map(_ended, races)])
             expired = [race for race, text in zip(races, texts, strict=True) if text is None]
             if not expired:
-                found = [wire.decode(text, "json", Ended) for text in texts]
+                found = [wire.decode(text, "json", Ended) for text in texts if text is not None]
                 told = [ended if ended.reveals_at <= now else replace(ended, deal=None) for ended in found]
                 return [ended for ended in told if search.deal in (None, ended.deal)]
             await self._store.insist("ZREM", key, *expired)

@@ -49,7 +49,10 @@ class _Append(Struct):
 
 
 class RaceLog:
-    """The logs of all races. What the rooms of this process append in one turn of its loop travels together."""
+    """The logs of all races. What the rooms of this process append in one turn of its loop travels together.
+
+    In a store that is not whole each race is written by itself: where one node is away, races on others go on.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -83,9 +86,12 @@ class RaceLog:
         are in.
         """
         run = _Append(race, before, entries, asyncio.get_running_loop().create_future())
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._commit)
-        self._waiting.append(run)
+        if self._store.whole:
+            if not self._waiting:
+                asyncio.get_running_loop().call_soon(self._commit)
+            self._waiting.append(run)
+        else:
+            self._begin([run])
         await run.written
 
     async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry] | None]:
@@ -96,9 +102,8 @@ class RaceLog:
         if not cursors:
             await asyncio.sleep(BLOCK_MS / 1000)
             return {}
-        ends = (f"{n}-0" for n in cursors.values())
-        found = await self._store.ask("XREAD", "BLOCK", BLOCK_MS, "STREAMS", *map(_log, cursors), *ends)
-        return {_race(key): _readable(entries) for key, entries in found or ()}
+        found = await self._store.news({_log(race): n for race, n in cursors.items()}, BLOCK_MS)
+        return {_race(key): _readable(entries) for key, entries in found}
 
     async def discard(self, race: str) -> None:
         """Lets the log of a race that is kept as a replay go after LINGER_S."""
@@ -108,9 +113,12 @@ class RaceLog:
     def _commit(self) -> None:
         if self._waiting and len(self._commits) < IN_FLIGHT:
             runs, self._waiting = self._waiting, []
-            commit = asyncio.get_running_loop().create_task(self._write(runs))
-            self._commits.add(commit)
-            commit.add_done_callback(self._committed)
+            self._begin(runs)
+
+    def _begin(self, runs: list[_Append]) -> None:
+        commit = asyncio.get_running_loop().create_task(self._write(runs))
+        self._commits.add(commit)
+        commit.add_done_callback(self._committed)
 
     def _committed(self, commit: "asyncio.Task[None]") -> None:
         self._commits.discard(commit)

@@ -29,7 +29,10 @@ Count = Annotated[int, Meta(ge=1)]
 Number = Annotated[int, Meta(ge=0)]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
-StoreUrl = Annotated[str, Meta(pattern=r"^(rediss?://[^/]|unix:///)\S*$(?!\n)")]
+StoreUrl = Annotated[
+    str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
+]
+"""A cluster has no numbered databases."""
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 
@@ -51,7 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Annotated[
         StoreUrl | None,
         "The store; if not set, the embedded one",
-        "`redis://…`, `rediss://…` or `unix:///…`",
+        "`redis://…`, `rediss://…` or `unix:///…`; for a cluster `redis+cluster://…` or `rediss+cluster://…`",
     ] = None
     data_dir: Annotated[Path, "Where the embedded store and the keys are", "a directory of its own"] = msgspec.field(
         default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False))

@@ -1,14 +1,15 @@
 """The store: how this process asks things of Redis, and what it makes sure of before it trusts one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import NoScriptError, RedisError
 
 from samedeal.errors import Refused
 from samedeal_server import metrics
@@ -17,10 +18,12 @@ OLDEST = (7, 0)
 PATIENCE_S = 1.5
 """How long a command that may be repeated is tried again before its sender is told that the store is away."""
 TIMEOUT_S = 1.0
+CONNECTIONS = 32
+"""How many connections a process has to a node at most; who needs one more waits for TIMEOUT_S."""
 
 Word = str | bytes | int
 
-_AWAY = (RedisError, OSError, RuntimeError)
+AWAY = (RedisError, OSError, RuntimeError)
 """What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""
 
 
@@ -31,61 +34,104 @@ class UnfitStoreError(Exception):
 class Store:
     """One Redis, spoken to in its own commands. Answers are as Redis gives them, texts as bytes."""
 
-    def __init__(self, url: str, *, connections: int = 32) -> None:
-        # The client never repeats a command by itself: a repeated append would be a second move.
-        pool = BlockingConnectionPool.from_url(
-            url,
-            max_connections=connections,
-            timeout=TIMEOUT_S,
-            socket_timeout=TIMEOUT_S,
-            socket_connect_timeout=TIMEOUT_S,
-            retry=Retry(NoBackoff(), 0),
-            redis_connect_func=_connected,
-        )
-        self._redis: Any = Redis(connection_pool=pool)  # its types are wider than its answers
+    whole = True
+    """Whether every key is in one place, so that a script may have those of many races."""
+
+    def __init__(self, url: str) -> None:
+        self._redis = client(url)
 
     async def ask(self, *command: Word) -> Any:
         """The answer to a command, tried once. Raises Refused("store-unavailable") where none comes."""
         try:
-            return await self._redis.execute_command(*command)
-        except _AWAY as error:
-            metrics.STORE_ERRORS.inc()
-            raise Refused("store-unavailable") from error
+            return await self._answer(*command)
+        except AWAY as error:
+            raise unavailable() from error
 
     async def insist(self, *command: Word) -> Any:
         """The answer to a command that may safely be repeated, tried for PATIENCE_S. Raises as ``ask``."""
-        return await _insisted(lambda: self._redis.execute_command(*command))
+        return await _insisted(lambda: self._answer(*command))
 
     def script(self, name: str) -> "Script":
         """A script of this package, by its file's name."""
-        return Script(self._redis, files(__package__).joinpath(name).read_bytes())
+        return Script(self._answer, files(__package__).joinpath(name).read_bytes())
+
+    async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
+        """What is kept under keys, None where there is nothing. Raises as ``ask``."""
+        found: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
+        return found
+
+    async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
+        """What streams have after numbers, by their keys, waiting for it at most so long. Raises as ``ask``."""
+        after = (f"{n}-0" for n in ends.values())
+        return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
 
     async def checked(self) -> str:
         """What the store is, in a line for the operator. Raises UnfitStoreError if it is too old or evicts, Refused."""
         about: dict[str, Any] = await self.ask("INFO")
-        version = str(about.get("valkey_version") or about["redis_version"])
-        name = f"{'Valkey' if 'valkey_version' in about else 'Redis'} {version}"
-        if tuple(int(part) for part in str(about["redis_version"]).split(".")[:2]) < OLDEST:
-            raise UnfitStoreError(f"{name} is too old: 7.0 or newer is needed.")
-        if about.get("maxmemory", 0) and about.get("maxmemory_policy") != "noeviction":
-            raise UnfitStoreError(f"{name} may evict races: set maxmemory-policy to noeviction.")
-        if not about.get("aof_enabled"):
-            return f"{name}, WITHOUT an append-only file: what it has not saved is lost when it stops"
-        return f"{name}, append-only file on"
+        if about.get("cluster_enabled"):
+            raise UnfitStoreError("The store is a node of a cluster: its URL begins with redis+cluster://.")
+        return described(about)
 
     async def close(self) -> None:
         await self._redis.aclose(close_connection_pool=True)
+
+    def _answer(self, *command: Word) -> Awaitable[Any]:
+        """The answer to a command, tried once. Raises one of AWAY."""
+        answer: Awaitable[Any] = self._redis.execute_command(*command)
+        return answer
 
 
 class Script:
     """A script that runs in Redis, sent by its digest and, where that is not known, whole. It must be repeatable."""
 
-    def __init__(self, redis: Any, source: bytes) -> None:
-        self._script = redis.register_script(source)
+    def __init__(self, answer: Callable[..., Awaitable[Any]], source: bytes) -> None:
+        """`answer` answers to a command, tried once, or raises one of AWAY."""
+        self._answer, self._source = answer, source
+        self._digest = sha1(source, usedforsecurity=False).hexdigest()
 
     async def insist(self, keys: Sequence[str], words: Sequence[Word]) -> Any:
         """What the script replies, tried for PATIENCE_S. Raises Refused("store-unavailable")."""
-        return await _insisted(lambda: self._script(keys, words))
+        return await _insisted(lambda: self._reply(len(keys), *keys, *words))
+
+    async def _reply(self, *words: Word) -> Any:
+        try:
+            return await self._answer("EVALSHA", self._digest, *words)
+        except NoScriptError:
+            return await self._answer("EVAL", self._source, *words)
+
+
+def client(url: str) -> Any:
+    """A client for one node. Its own types are wider than its answers."""
+    # It never repeats a command by itself: a repeated append would be a second move.
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=CONNECTIONS,
+        timeout=TIMEOUT_S,
+        socket_timeout=TIMEOUT_S,
+        socket_connect_timeout=TIMEOUT_S,
+        retry=Retry(NoBackoff(), 0),
+        redis_connect_func=_connected,
+    )
+    return Redis(connection_pool=pool)
+
+
+def described(about: Mapping[str, Any], kind: str = "") -> str:
+    """A node in a line for the operator, by what its INFO says. Raises UnfitStoreError if it is too old or evicts."""
+    version = str(about.get("valkey_version") or about["redis_version"])
+    name = f"{'Valkey' if 'valkey_version' in about else 'Redis'} {version}{kind}"
+    if tuple(int(part) for part in str(about["redis_version"]).split(".")[:2]) < OLDEST:
+        raise UnfitStoreError(f"{name} is too old: 7.0 or newer is needed.")
+    if about.get("maxmemory", 0) and about.get("maxmemory_policy") != "noeviction":
+        raise UnfitStoreError(f"{name} may evict races: set maxmemory-policy to noeviction.")
+    if not about.get("aof_enabled"):
+        return f"{name}, WITHOUT an append-only file: what it has not saved is lost when it stops"
+    return f"{name}, append-only file on"
+
+
+def unavailable() -> Refused:
+    """The refusal of what the store did not answer, counted."""
+    metrics.STORE_ERRORS.inc()
+    return Refused("store-unavailable")
 
 
 async def _connected(connection: Any) -> None:
@@ -99,9 +145,9 @@ async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
     while True:
         try:
             return await command()
-        except _AWAY as error:
-            metrics.STORE_ERRORS.inc()
+        except AWAY as error:
+            refused = unavailable()
             if loop.time() + pause_s > deadline:
-                raise Refused("store-unavailable") from error
+                raise refused from error
         await asyncio.sleep(pause_s)
         pause_s = min(0.2, 2 * pause_s)
