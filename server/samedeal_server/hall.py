@@ -25,6 +25,8 @@ from samedeal_server.words import ADJECTIVES, ANIMALS
 logger = logging.getLogger(__name__)
 
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
+FOLLOWED_EVERY_S = 0.02
+"""How often the logs are looked at while only this process writes them."""
 SWEPT_EVERY_S = 2
 UNREADABLE_AGAIN_MS = 60_000
 STARTING_TRIES = 5
@@ -227,11 +229,14 @@ class Hall:
         while not self._stopping:
             try:
                 cursors = {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
-                for race, entries in (await self._log.follow(cursors)).items():
+                found, news = await self._log.follow(cursors), False
+                for race, entries in found.items():
                     if entries is None:
                         await self._drop(race)
                     elif room := self._rooms.get(race):
-                        room.follow(entries)
+                        news |= room.follow(entries)
+                if found and not news:  # all of it was written here, and more of that is to come
+                    await asyncio.sleep(FOLLOWED_EVERY_S)
             except Refused:
                 await asyncio.sleep(SWEPT_EVERY_S / 10)
             except Exception:

@@ -41,23 +41,19 @@ class _Wish:
     """A proposal on its way, and the one who waits for the race that it leads to."""
 
     def __init__(self, proposal: Proposal) -> None:
+        loop = asyncio.get_running_loop()
         self.proposal = proposal
-        self.settled: asyncio.Future[Race] = asyncio.get_running_loop().create_future()
-        self.settled.add_done_callback(_heeded)
+        self.settled: asyncio.Future[Race] = loop.create_future()
+        self.until = loop.time() + ANSWER_WITHIN_S
 
     def settle(self, outcome: Race | Exception) -> None:
         if self.settled.done():
             return
         if isinstance(outcome, Exception):
             self.settled.set_exception(outcome)
+            self.settled.exception()  # whoever waited may have gone: that nobody asks is no fault
         else:
             self.settled.set_result(outcome)
-
-
-def _heeded(settled: "asyncio.Future[Race]") -> None:
-    """Whoever waited may have gone: an exception that nobody asks for is none of the loop's business."""
-    if not settled.cancelled():
-        settled.exception()
 
 
 class Room:
@@ -85,9 +81,12 @@ class Room:
         self._noted_due_at: int | None = None
         self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
-        self._wishes: asyncio.Queue[_Wish] = asyncio.Queue()
-        self._waiting = 0  # how many wait for an answer
+        self._wishes: list[_Wish] = []
+        self._bell = asyncio.Event()  # rung when there is something to look at
+        self._waiting: dict[_Wish, None] = {}  # whoever waits for an answer, the longest first
+        self._patience: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_for: int | None = None
         self._task = asyncio.get_running_loop().create_task(self._work())
         self.remind()
 
@@ -100,21 +99,30 @@ class Room:
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
         wish = _Wish(proposal)
-        self._wishes.put_nowait(wish)
-        self._waiting += 1
+        self._wishes.append(wish)
+        self._waiting[wish] = None
+        self._bell.set()
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_at(wish.until, self._lose_patience)
         try:
-            async with asyncio.timeout(ANSWER_WITHIN_S):
-                return await wish.settled
-        except TimeoutError:
-            self._deaf_until = self._clock.now()
-            raise Refused("store-unavailable") from None
+            return await wish.settled
         finally:
-            self._waiting -= 1
+            del self._waiting[wish]
+
+    def _lose_patience(self) -> None:
+        """Tells those who have waited for too long; one timer watches over all, since hardly anybody ever does."""
+        loop, self._patience = asyncio.get_running_loop(), None
+        for wish in tuple(self._waiting):
+            if wish.until > loop.time():
+                self._patience = loop.call_at(wish.until, self._lose_patience)
+                return
+            if not wish.settled.done():
+                self._deaf_until = self._clock.now()
+                wish.settle(Refused("store-unavailable"))
 
     def remind(self) -> None:
         """Has the room look whether anything is due."""
-        if self._wishes.empty():
-            self._wishes.put_nowait(_Wish(lambda race: ()))
+        self._bell.set()
 
     def listen(self, listener: Listener) -> None:
         self._listeners.add(listener)
@@ -122,31 +130,33 @@ class Room:
     def unlisten(self, listener: Listener) -> None:
         self._listeners.discard(listener)
 
-    def follow(self, entries: Sequence[Entry]) -> None:
-        """Takes in what was read from the log: what this process wrote itself, or what another one did."""
+    def follow(self, entries: Sequence[Entry]) -> bool:
+        """Takes in what was read from the log, and says whether it was news: this process may have written it."""
         news = [entry for entry in entries if entry.n > self.race.n]
         if not news:
-            return
+            return False
         try:
             self._advance(self.race.after_all(news), news)
         except Refused:
             logger.exception("the log does not continue what is known of it", extra=about(race=self.race.id))
             self._doubtful = True
         self.remind()
+        return True
 
     @property
     def idle(self) -> bool:
         """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
         unneeded = self._kept or self.race.stage == "open"
-        return unneeded and not self._listeners and not self._waiting and self._wishes.empty()
+        return unneeded and not self._listeners and not self._waiting and not self._wishes
 
     async def close(self) -> None:
         """Ends the room's work when what is under way is written: a write is never cancelled."""
         self._closing = True
         self.remind()
         await self._task
-        if self._timer:
-            self._timer.cancel()
+        for timer in (self._timer, self._patience):
+            if timer:
+                timer.cancel()
         if search := self._search[1]:
             search.cancel()
             await asyncio.gather(search, return_exceptions=True)
@@ -155,9 +165,9 @@ class Room:
 
     async def _work(self) -> None:
         while not self._closing:
-            wishes = [await self._wishes.get()]
-            while not self._wishes.empty():
-                wishes.append(self._wishes.get_nowait())
+            await self._bell.wait()
+            self._bell.clear()
+            wishes, self._wishes = self._wishes, []
             try:
                 await self._grant(wishes)
             except Exception as error:
@@ -168,15 +178,16 @@ class Room:
                 for wish in wishes:
                     wish.settle(error)
             self._set_timer()
-        while not self._wishes.empty():
-            self._wishes.get_nowait().settle(Refused("store-unavailable"))
+        for wish in self._wishes:
+            wish.settle(Refused("store-unavailable"))
+        self._wishes = []
 
     async def _grant(self, wishes: Sequence[_Wish]) -> None:
         while True:
             try:
                 if self._doubtful:
                     await self._reconcile()
-                wishes = [wish for wish in wishes if not wish.settled.cancelled()]
+                wishes = [wish for wish in wishes if not wish.settled.done()]
                 race, made, outcomes = self._imagined(wishes)
                 if made:
                     await self._log.append(self.race.id, self.race.digest, made)
@@ -300,15 +311,23 @@ class Room:
             self._noted_due_at = due_at
 
     def _set_timer(self) -> None:
+        race = self.race
+        due_at = self._deal_at(race) if race.stage == "countdown" else _due_at(race)
+        if race.stage == "running" and not self._doubtful and self._timer and due_at == self._timer_for:
+            return  # as it was set before
         if self._timer:
             self._timer.cancel()
             self._timer = None
         if not self._kept:
-            due_at = self._deal_at(self.race) if self.race.stage == "countdown" else _due_at(self.race)
             wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
-            if self._doubtful or self.race.closed or (wait_s == 0 and self.race.stage == "countdown"):
-                wait_s = AGAIN_S
-            self._timer = asyncio.get_running_loop().call_later(wait_s, self.remind)
+            if self._doubtful or race.closed or (wait_s == 0 and race.stage == "countdown"):
+                wait_s, due_at = AGAIN_S, 0
+            self._timer_for = due_at
+            self._timer = asyncio.get_running_loop().call_later(wait_s, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.remind()
 
     def _due(self, race: Race, now: int) -> AnyEvent | None:
         """What must happen now, whoever is there."""

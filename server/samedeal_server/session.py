@@ -42,6 +42,9 @@ INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1011, 1013, 4001, 4003, 4
 """The close codes that a session gives (docs/protocol.md)."""
 
 
+ENTERING = (m.Hello, m.Join, m.Watch)
+"""The requests that let somebody in."""
+
 Deed = Callable[[Race, int], Iterable[AnyEvent]]
 """What a request comes to, for the race as it stands and the seat of the one who asks."""
 
@@ -84,6 +87,7 @@ class Session:
         self._outbox_bytes = 0
         self._news: Literal["none", "progress", "view"] = "none"
         self._progress_from = 0.0
+        self._progress_timer: asyncio.TimerHandle | None = None
         self._closing: Closing | None = None
         self._wake = asyncio.Event()
         self._bucket = float(settings.burst)
@@ -103,6 +107,8 @@ class Session:
             self._close(Closing(INTERNAL, "internal error"))
         finally:
             self._leave_room()
+            if self._progress_timer:
+                self._progress_timer.cancel()
             await asyncio.gather(sender, return_exceptions=True)
 
     @property
@@ -120,11 +126,26 @@ class Session:
         if self._seat is not None and not self._mine(race):
             self._close(_replaced())
             return
-        rivals = all(isinstance(entry.event, Moved) and entry.event.seat != self._seat for entry in entries)
-        if not rivals:
-            self._news = "view"
-        elif self._news == "none":
+        for entry in entries:
+            event = entry.event
+            if not isinstance(event, Moved) or event.seat == self._seat:
+                self._news = "view"
+                self._wake.set()
+                return
+        if self._news == "none":
             self._news = "progress"
+            self._wake_for_progress()
+
+    def _wake_for_progress(self) -> None:
+        """Wakes the sender when progress may be told again: once, however many move until then."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._progress_from:
+            self._wake.set()
+        elif self._progress_timer is None:
+            self._progress_timer = loop.call_at(self._progress_from, self._may_tell_progress)
+
+    def _may_tell_progress(self) -> None:
+        self._progress_timer = None
         self._wake.set()
 
     # Receiving.
@@ -153,11 +174,9 @@ class Session:
                 raise Malformed("it came as text, and JSON is spoken in the subprotocol samedeal.v1.json")
             request = wire.decode_to_server(data, self._form)
             self._answering = True
-            if isinstance(request, m.Hello | m.Join | m.Watch):
+            if isinstance(request, ENTERING):
                 async with self._turns:
-                    await asyncio.sleep(
-                        0
-                    )  # so that those who play come in between, however large the crowd at the door
+                    await asyncio.sleep(0)  # those who play come in between, however large the crowd at the door
                     answer = await self._answer(request)
             else:
                 answer = await self._answer(request)
@@ -185,6 +204,8 @@ class Session:
 
     async def _answer(self, request: m.ToServer) -> m.FromServer:
         match request:
+            case m.Move(move=move, ply=ply) if self._guest is not None:  # first, because it is what most of them are
+                return await self._make(request, lambda race, seat: _move(race, seat, move, ply))
             case m.Hello():
                 return await self._hello(request)
             case m.Ping(id=re):
@@ -200,11 +221,9 @@ class Session:
                 return await self._submit(request, lambda race, seat: _ready(race, seat, ready))
             case m.Nonce(nonce=nonce):
                 return await self._submit(request, lambda race, seat: _nonce(race, seat, nonce))
-            case m.Move(move=move, ply=ply):
-                return await self._make(request, lambda race, seat: _move(race, seat, move, ply))
             case m.Resign():
                 return await self._submit(request, _resign)
-            case m.Leave():
+            case _:
                 return await self._submit(request, lambda race, seat: [Left(seat=seat)])
 
     async def _hello(self, hello: m.Hello) -> m.Welcome:
@@ -348,14 +367,14 @@ class Session:
         """Adds the news to what is sent: whole when it matters, progress at most every PROGRESS_EVERY_S."""
         if self._room is None or self._news == "none":
             return
-        loop = asyncio.get_running_loop()
-        if self._news == "progress" and (wait_s := self._progress_from - loop.time()) > 0:
-            loop.call_later(wait_s, self._wake.set)
+        now = asyncio.get_running_loop().time()
+        if self._news == "progress" and now < self._progress_from:
+            self._wake_for_progress()
             return
         whole = self._news == "view" or sight.sees_boards(self._room.race, self._seat)
         message: m.FromServer = self._view() if whole else sight.progress(self._room.race, self._seat)
         if self._news == "progress":
-            self._progress_from = loop.time() + PROGRESS_EVERY_S
+            self._progress_from = now + PROGRESS_EVERY_S
         self._news = "none"
         self._enqueue(wire.encode(message, self._form))
 
