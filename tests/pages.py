@@ -5,12 +5,12 @@ import os
 import re
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, Page, Response, async_playwright
+from playwright.async_api import Browser, Error, Page, Response, async_playwright
 
 from servers import Server
 
@@ -66,11 +66,12 @@ async def tab(window: Any) -> Watched:
     watched = Watched(page)
 
     async def note(response: Response) -> None:
-        sizes = await response.request.sizes()
-        watched.fetched[response.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
         # Par is refused while others race the same open deal: that is no fault of the page.
         if response.status >= 400 and not response.url.endswith("/par"):
             watched.faults.append(f"{response.status}: {response.url}")
+        with suppress(Error):  # the page may be closed before the sizes of its last answers are known
+            sizes = await response.request.sizes()
+            watched.fetched[response.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
     page.on("response", note)
     page.on("pageerror", lambda error: watched.faults.append(f"error: {error}"))
