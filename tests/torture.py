@@ -431,7 +431,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.long:
-        args.goal, args.steps, args.races, args.jobs = LONG, 20, 3, 2
+        args.goal, args.steps, args.races, args.jobs = LONG, 20, 3, 3
     shape = Shape(args.steps, args.races, args.planted)
     if args.folder:
         knobs = compiled(args.folder) is not None
