@@ -20,8 +20,9 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from samedeal import messages as m
 from samedeal import seal
 from samedeal.catalogue import GAMES
-from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
-from samedeal.race import RESTART, UNDO, Race
+from samedeal.errors import Refused
+from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken, header_bytes
+from samedeal.race import RESTART, UNDO
 from samedeal.receipts import Receipts
 from samedeal.replay import Replay
 from samedeal.verification import verify
@@ -267,7 +268,12 @@ def _unverified(replay: Replay, kept: Receipts | None) -> Iterator[str]:
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
         yield "the entries are not numbered from 1 on"
     table = {standing.seat: standing for standing in replay.standings}
-    for seat, (home, attempts) in _played(replay).items():
+    try:
+        played = _played(replay)
+    except Refused as refused:
+        yield f"the rules do not allow what is there: {refused.text}"
+        return
+    for seat, (home, attempts) in played.items():
         if seat not in table or (table[seat].home, table[seat].attempts) != (home, attempts):
             yield f"seat {seat} had {home} cards home in {attempts} attempts, the standings have {table.get(seat)}"
 
@@ -298,7 +304,7 @@ def _played(replay: Replay) -> dict[int, tuple[int, int]]:
 def _contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Views that show another log than the replay's."""
     digests = {entry.n: entry.h for entry in replay.entries}
-    digests[0] = Race.opened(replay.header, replay.secret).digest
+    digests[0] = seal.first_digest(replay.secret, header_bytes(replay.header))
     for history in histories:
         for n, h in sorted(history.receipts):
             if digests.get(n) != h:

@@ -9,13 +9,10 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from msgspec.structs import replace
 
 from campaign import (
     RESTARTING,
-    History,
     Persistent,
-    Try,
     acknowledged,
     faults,
     running,
@@ -24,13 +21,11 @@ from campaign import (
     store_pid,
     true,
 )
-from finished import NAMES, SECRET, Logged, nonce, opened
+from finished import SECRET
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
-from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken
-from samedeal.race import Race
+from samedeal.log import Entry, Moved
 from samedeal.replay import Replay
-from samedeal.seal import nonce_commitment
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.hall import Hall
@@ -239,132 +234,3 @@ async def test_a_race_whose_time_ran_out_without_a_server_is_closed_by_the_next(
         with Server(redis_url) as another:
             replay = await checked(another, players)
     assert [standing.outcome for standing in replay.standings] == ["timeout", "timeout"]
-
-
-# The check itself: it finds what it is there to find.
-
-
-def raced() -> tuple[Replay, list[History]]:
-    """A race of two, and what they would have seen had each answer come at once."""
-    log, chance = opened("corners"), Random(7)
-    for seat in (1, 2):
-        promise = nonce_commitment(log.race.id, nonce(seat))
-        log.say(Joined(seat=seat, player=f"player-{seat}", name=NAMES[seat], commitment=promise))
-    for seat in (1, 2):
-        log.say(Readied(seat=seat))
-    log.say(Counting())
-    for seat in (1, 2):
-        log.say(Nonce(seat=seat, nonce=nonce(seat).hex()))
-    log.say(Dealt(), 5_000)
-    for turn in range(30):
-        run = log.race.seat(seat := 1 + turn % 2).run
-        assert run
-        log.say(Moved(seat=seat, move=chance.choice(run.game.moves())), 100)
-    for seat in (1, 2):
-        log.say(Resigned(seat=seat))
-    log.say(Closed(secret=SECRET.hex()))
-    return log.replay(), told(log.replay())
-
-
-def told(replay: Replay) -> list[History]:
-    histories = {seat: History(NAMES[seat], f"player-{seat}", resigned=True) for seat in (1, 2)}
-    for entry in replay.entries:
-        for history in histories.values():
-            history.receipts.add((entry.n, entry.h))
-        if isinstance(entry.event, Moved):
-            tries = histories[entry.event.seat].tries
-            tries.append(Try(len(tries), entry.event.move, entry.n - 1, entry.n, entry.n + 0.5, entry.n))
-    return list(histories.values())
-
-
-def rewritten(replay: Replay, events: list[AnyEvent]) -> Replay:
-    """A replay of other events as a lying server would write it: every digest is right."""
-    log = Logged(Race.opened(replay.header, SECRET))
-    times = iter([entry.at for entry in replay.entries])
-    for event in events:
-        log.say(event, max(0, next(times, 0) - log.race.at))
-    return log.replay()
-
-
-def moves_in(events: list[AnyEvent]) -> list[int]:
-    return [position for position, event in enumerate(events) if isinstance(event, Moved)]
-
-
-def kinds(found: list[str]) -> set[str]:
-    """The faults without what is particular to each."""
-    return {fault.partition(":")[0].partition(" ply")[0] for fault in found if "another digest" not in fault}
-
-
-def test_the_check_finds_nothing_where_nothing_is_wrong() -> None:
-    replay, histories = raced()
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, [entry.event for entry in replay.entries]), histories) == []
-
-
-def test_the_check_finds_a_loss() -> None:
-    replay, histories = raced()
-    events: list[AnyEvent] = [entry.event for entry in replay.entries]
-    del events[moves_in(events)[-1]]
-    found = faults(rewritten(replay, events), histories)
-    assert kinds(found) == {"acknowledged and lost"}
-    assert any("another digest" in fault for fault in found)
-    assert kinds(faults(rewritten(replay, events), told(rewritten(replay, events)))) == set()
-
-
-def test_the_check_finds_a_swap() -> None:
-    replay, histories = raced()
-    events: list[AnyEvent] = [entry.event for entry in replay.entries]
-    first, second, *_ = moves_in(events)
-    events[first], events[second] = events[second], events[first]
-    assert kinds(faults(rewritten(replay, events), histories)) == {"out of place", "out of order"}
-
-
-def test_the_check_finds_a_double() -> None:
-    replay, _ = raced()
-    events: list[AnyEvent] = [entry.event for entry in replay.entries]
-    draw = max(position for position in moves_in(events) if events[position] == Moved(seat=1, move="draw"))
-    del events[draw + 1 : moves_in(events)[-1] + 1]
-    once = rewritten(replay, events)
-    twice = rewritten(replay, [*events[: draw + 1], events[draw], *events[draw + 1 :]])
-    assert faults(once, told(once)) == []
-    assert "in the log, and nobody asked for it" in kinds(faults(twice, told(once)))
-
-
-def test_the_check_allows_what_was_not_answered_to_be_there_once_or_not_at_all() -> None:
-    replay, histories = raced()
-    events: list[AnyEvent] = [entry.event for entry in replay.entries]
-    last = moves_in(events)[-1]
-    histories[1].tries[-1].answered_at = None
-    for history in histories:
-        history.receipts = {(n, h) for n, h in history.receipts if n <= last}
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, events[:last] + events[last + 1 :]), histories) == []
-    histories[1].tries[-1].refused = "illegal-move"
-    assert kinds(faults(replay, histories)) == {"in the log, and nobody asked for it"}
-
-
-def test_the_check_finds_what_nobody_did() -> None:
-    replay, histories = raced()
-    histories[0].resigned = False
-    assert faults(replay, histories) == ["somebody resigned who did not say so"]
-    assert "others have joined than those who are known" in faults(replay, histories[1:])
-    assert "somebody moved who is not known" in faults(replay, histories[1:])
-
-
-def test_the_check_finds_a_move_from_a_connection_that_had_been_replaced() -> None:
-    replay, _ = raced()
-    events: list[AnyEvent] = [entry.event for entry in replay.entries]
-    position = moves_in(events)[10]
-    taken = rewritten(replay, [*events[:position], Taken(seat=1), *events[position:]])
-    histories = told(taken)
-    assert kinds(faults(taken, histories)) == {"from a connection that had been replaced"}
-    for attempt in histories[0].tries[5:]:
-        attempt.joined = position + 1
-    assert faults(taken, histories) == []
-
-
-def test_the_check_counts_the_cards_itself() -> None:
-    replay, histories = raced()
-    first, *others = replay.standings
-    found = faults(replace(replay, standings=(replace(first, home=first.home + 1), *others)), histories)
-    assert any("the standings have" in fault for fault in found)
