@@ -284,9 +284,9 @@ class Session:
         try:
             view = await self._submit(request, deed)
         except Refused as refused:
-            metrics.MOVES.labels(game, refused.code).inc()
+            metrics.answered(game, refused.code).inc()
             raise
-        metrics.MOVES.labels(game, "accepted").inc()
+        metrics.answered(game, "accepted").inc()
         return view
 
     async def _submit(self, request: m.Request, deed: Deed) -> m.View:
