@@ -2,6 +2,7 @@
 # make test    all tests                                   make test ARGS="-k deal"
 # make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
+# make conformance         the WebSocket suite of Autobahn against our connections; needs a Python 2.7 besides
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make bench   what it carries, against a plain echo       make bench ARGS="moves --quick --games corners"
 # make clean   remove everything that was made
@@ -14,7 +15,7 @@ FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
 BIN := .venv/bin
 
-.PHONY: demo test torture fuzz bench lint format clean
+.PHONY: demo test torture conformance fuzz bench lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
@@ -24,6 +25,10 @@ test: .venv/has-server,tui,fast,dev
 
 torture: .venv/has-server,tui,fast,dev
 	$(BIN)/python tests/torture.py $(ARGS)
+
+conformance: .venv/has-server,tui,fast,dev
+	$(BIN)/python tests/autobahn.py
+	$(BIN)/pytest -s tests/test_autobahn.py
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/pytest -s --timeout 0 tests/test_fuzz.py

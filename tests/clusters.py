@@ -105,6 +105,19 @@ class ValkeyCluster:
         await source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", target.id)
         await self.owned(slot, target)
 
+    async def disown(self, slot: int) -> None:
+        """Has a slot be nobody's."""
+        owner = await self.owner(slot)
+        await owner.ask("CLUSTER", "DELSLOTS", slot)
+        quiet = 0
+        while quiet < 5:  # what the owner has said before may still be under way to the others
+            quiet += 1
+            for node in self.nodes:
+                if (view := await self._view(node)) and view[slot]:
+                    await node.ask("CLUSTER", "DELSLOTS", slot)
+                    quiet = 0
+            await asyncio.sleep(0.05)
+
     async def _view(self, node: Node) -> Sequence[int | None] | None:
         """By slot the port of its owner, as a node sees it; None if it does not answer."""
         ranges = await _answered(node, "CLUSTER", "SLOTS")

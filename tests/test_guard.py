@@ -83,6 +83,12 @@ def test_a_message_in_fragments_is_no_longer_than_one_in_one_piece(server: Noted
         assert eve.close_code() == 1009
 
 
+def test_a_message_that_is_not_finished_does_not_keep_one_from_closing(server: NotedServer) -> None:
+    with Hostile.shaken(server) as eve:
+        eve.send(frame(TEXT, b"half a", fin=False) + frame(CLOSE, b"\x03\xe8"))
+        assert eve.close_code() == 1000
+
+
 @pytest.mark.parametrize("opcode", [PING, PONG])
 def test_only_so_many_control_frames_are_taken(server: NotedServer, opcode: int) -> None:
     with Hostile.shaken(server) as eve:

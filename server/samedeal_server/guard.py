@@ -19,8 +19,9 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import Frame
+from websockets.frames import Frame, Opcode
 from websockets.protocol import State
+from websockets.server import ServerProtocol
 
 from samedeal import wire
 from samedeal.errors import Refused
@@ -229,6 +230,15 @@ class GuardedRequests(HttpToolsProtocol):
                 del self.config.requesting[counted_as]
 
 
+class Frames(ServerProtocol):
+    """The library's, which takes it as a fault when a connection is closed within a message that came in part."""
+
+    def recv_frame(self, frame: Frame) -> None:
+        if frame.opcode is Opcode.CLOSE:
+            self.current_size = None
+        super().recv_frame(frame)
+
+
 class GuardedSocket(WebSocketsSansIOProtocol):
     """A WebSocket."""
 
@@ -236,6 +246,7 @@ class GuardedSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
+        self.conn = Frames(max_size=self.config.ws_max_size, logger=self.logger)
         self._held = b""  # what has come and was not looked at yet
         self._fragments = 0
         self._controls, self._controls_from = 0, 0.0

@@ -1,0 +1,54 @@
+"""The WebSocket test suite of the Autobahn project, kept in the user's cache: where it is, and how it gets there.
+
+It is a program for Python 2.7, which is old and safe to run against one's own machine only. As a program this file
+installs it: ``make conformance``.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+RELEASE = "25.10.1"
+FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "samedeal" / f"autobahntestsuite-{RELEASE}"
+PROGRAM = FOLDER / "bin" / "wstest"
+_DONE = FOLDER / "installed"
+
+
+def installed() -> bool:
+    """Whether the suite is there, whole."""
+    return _DONE.exists() and PROGRAM.exists()
+
+
+def install() -> None:
+    """Installs the suite, which takes some minutes. Raises LookupError without a Python 2.7, CalledProcessError."""
+    python = _python()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    tools = FOLDER / "tools"
+    tools.mkdir(parents=True)
+    pip = ("install", "--quiet", "--disable-pip-version-check")
+    subprocess.run([python, "-m", "pip", *pip, "virtualenv<20.22", "--target", tools], check=True)
+    subprocess.run([python, "-m", "virtualenv", FOLDER], check=True, env=os.environ | {"PYTHONPATH": str(tools)})
+    subprocess.run([FOLDER / "bin" / "pip", *pip, f"autobahntestsuite=={RELEASE}"], check=True)
+    _DONE.touch()
+
+
+def _python() -> str:
+    """A Python 2.7 that runs, also where pyenv has one that is not chosen."""
+    found = [shutil.which("python2.7")]
+    if pyenv := shutil.which("pyenv"):
+        others = subprocess.run([pyenv, "whence", "--path", "python2.7"], capture_output=True, text=True)
+        found += others.stdout.split()
+    for python in found:
+        if python and subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0:
+            return python
+    raise LookupError("no Python 2.7 with pip")
+
+
+if __name__ == "__main__":
+    try:
+        if not installed():
+            install()
+    except (LookupError, subprocess.CalledProcessError) as error:
+        sys.exit(f"The Autobahn test suite cannot be installed: {error}.")
