@@ -1,53 +1,87 @@
 """The program: runs the parts that are asked for, round by round, and prints and writes what came out."""
 
 import asyncio
-import json
 import time
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import click
 import uvloop
 
-from bench import machine
+from bench import machine, peers, report, scaling
+from bench.fanout import fanout
 from bench.figures import Figures
-from bench.moves import NORMAL, QUICK, RACERS, echo, moves
-from samedeal.catalogue import GAMES
+from bench.finished import finished
+from bench.growth import growth
+from bench.memory import memory
+from bench.moves import echo, moves
+from bench.plan import QUICK, Plan
+from bench.processes import processes
+from bench.restoring import restoring
 
-RESULTS = Path(__file__).parent / "results"
+Part = Callable[[Figures, Plan], Awaitable[None]]
+EVERY_ROUND: dict[str, Part] = {
+    "moves": moves,
+    "peers": peers.peers,
+    "fanout": fanout,
+    "processes": processes,
+    "growth": growth,
+    "finished": finished,
+}
+ONCE: dict[str, Part] = {"memory": memory, "restoring": restoring}
+"""What hardly differs from one round to the next, and takes long."""
 
 
-@click.command()
-@click.argument("parts", nargs=-1)
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--quick", is_flag=True, help="One short round, to try it.")
-@click.option("--games", default=",".join(GAMES), help="Only these, with commas between them.")
-@click.option("--racers", default=",".join(map(str, RACERS)), help="Only with so many racers, with commas between.")
-@click.option("--no-legal", is_flag=True, help="Without the legal moves in the answers.")
-def main(parts: tuple[str, ...], rounds: int, quick: bool, games: str, racers: str, no_legal: bool) -> None:
-    """Measure the server."""
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("parts", nargs=-1, type=click.Choice([*EVERY_ROUND, *ONCE]))
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="How often all is measured.")
+@click.option("--quick", is_flag=True, help="One short round with fewer of everything, to try it.")
+@click.option("--games", help="Only these, with commas between them; the first is played where one will do.")
+@click.option("--racers", help="Only with so many racers, with commas between them.")
+@click.option("--no-legal", is_flag=True, help="Racers do not ask for the legal moves.")
+@click.option(
+    "--write", is_flag=True, help="Put what the latest whole run found into docs/performance.md and docs/scaling.md."
+)
+def main(
+    parts: Sequence[str], rounds: int, quick: bool, games: str | None, racers: str | None, no_legal: bool, write: bool
+) -> None:
+    """Measure what the server carries, all PARTS or those named, beside a plain echo. Needs Linux and two cores.
+
+    What a whole run found is written to bench/results/latest.json, and of others to quick.json beside it.
+    """
     machine.raise_open_files()
     machine.pin(0, machine.LOAD_CORE)
-    figures, pace = Figures(), QUICK if quick else NORMAL
-    counts = [int(count) for count in racers.split(",")]
-    if quick:
-        rounds, counts = 1, [50] if racers == ",".join(map(str, RACERS)) else counts
+    plan = QUICK if quick else Plan()
+    plan = replace(plan, legal=not no_legal)
+    if games:
+        plan = replace(plan, games=games.split(","))
+    if racers:
+        plan = replace(plan, racers=[int(count) for count in racers.split(",")])
+    wanted, left_out = set(parts or [*EVERY_ROUND, *ONCE]), ""
+    if "peers" in wanted and (left_out := peers.installed()):
+        click.echo(f"Left out: boardgame.io and Colyseus, because {left_out}.")
+        wanted.discard("peers")
+    figures, began = Figures(), time.monotonic()
 
     async def run() -> None:
-        for _ in range(rounds):
-            await echo(figures, counts, pace)
-            for game in games.split(","):
-                await moves(figures, game, counts, pace, legal=not no_legal)
+        for number in range(1, 2 if quick else rounds + 1):
+            await echo(figures, plan)
+            for name, part in [*EVERY_ROUND.items(), *(ONCE.items() if number == 1 else ())]:
+                if name in wanted:
+                    click.echo(f"{time.monotonic() - began:4.0f} s  round {number}: {name}", err=True)
+                    await part(figures, plan)
 
-    began = time.monotonic()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
     for name, figure in figures.summary().items():
         click.echo(f"{name:50} {figure.median:12.2f}  ({figure.least:.2f}-{figure.greatest:.2f})")
-    click.echo(f"{time.monotonic() - began:.0f} s")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "latest.json").write_text(
-        json.dumps({"machine": machine.described(), "rounds": rounds, "figures": figures.values}, indent=1) + "\n"
-    )
+    took = time.monotonic() - began
+    click.echo(f"{took:.0f} s")
+    whole = not (parts or quick or games or racers or no_legal)
+    report.save(figures, plan, report.LATEST if whole else report.QUICK, took_s=took, left_out=left_out)
+    if write:
+        report.write()
+        scaling.write()
 
 
 if __name__ == "__main__":

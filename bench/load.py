@@ -1,11 +1,13 @@
 """The load: WebSocket connections of one process, driven by callbacks, as fast as answers come or on a schedule."""
 
 import asyncio
+import ctypes
 import gc
+import os
 import time
 from array import array
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -18,7 +20,7 @@ from bench.machine import cpu_s
 from bench.services import Service
 
 SUBPROTOCOL = {"Sec-WebSocket-Protocol": "samedeal.v1.msgpack"}
-TICK_S = 0.001
+TICK_S = 0.0005
 """How finely a schedule is kept: what is due within a tick is sent together, and counts from that tick."""
 AT_ONCE = 100
 """How many connections are opened at the same time."""
@@ -59,6 +61,11 @@ class Line(WSListener):
         self.frames: Sequence[bytes] = ()
         self.at = 0
         """How many of its frames have been sent."""
+        self.last = 0
+        """After how many of them it stops."""
+        self.token = ""
+        self.news: Callable[[bytes], None] | None = None
+        """What is done with whatever comes, for one that only looks on."""
         self.tally = Tally()
         self.echoing = False
         self.running = False
@@ -82,12 +89,15 @@ class Line(WSListener):
         data = frame.get_payload_as_bytes()
         if len(data) < _SHORTEST:
             return  # the line is being closed
+        if self.news:
+            self.news(data)
+            return
         tally = self.tally
         tally.bytes_in += len(data)
         if self.sent_at and (self.echoing or data.startswith(_ANSWER, 1)):
             now = time.perf_counter()
             tally.latencies.append(now - self.sent_at.popleft())
-            if self.running:
+            if self.running and self.at < self.last:
                 self.send_next(now)
         elif data.startswith(_PROGRESS, 1):
             tally.others += 1
@@ -96,12 +106,9 @@ class Line(WSListener):
 
     def send_next(self, since: float) -> None:
         """Sends the next frame, and counts the time of its answer from then."""
-        at = self.at
-        if at >= len(self.frames):
-            raise LoadError("a racer has no moves left: the interval is too long for one race")
-        self.at = at + 1
+        data = self.frames[self.at]
+        self.at += 1
         self.sent_at.append(since)
-        data = self.frames[at]
         self.tally.bytes_out += len(data)
         self.transport.send(_BINARY, data)  # type: ignore[union-attr]
 
@@ -204,16 +211,31 @@ class Drive:
 
     async def flat_out(self, seconds: float, warm_s: float) -> Interval:
         """Each line sends its next frame as soon as the answer to the last one is there."""
-        for line in self._lines:
-            line.running = True
-            line.send_next(time.perf_counter())
+        self._go(len(self._lines[0].frames))
         await asyncio.sleep(warm_s)
         with self._measured() as measured:
             await asyncio.sleep(seconds)
         for line in self._lines:
             line.running = False
         await self._settled()
+        self._check_not_used_up()
         return measured[0]
+
+    async def until(self, ply: int) -> Interval:
+        """The same, until each line has sent so many of its frames."""
+        with self._measured() as measured:
+            self._go(ply)
+            await self._settled()
+        return measured[0]
+
+    def _go(self, last: int) -> None:
+        for line in self._lines:
+            line.running, line.last = True, last
+            line.send_next(time.perf_counter())
+
+    def _check_not_used_up(self) -> None:
+        if any(line.at >= len(line.frames) for line in self._lines):
+            raise LoadError("a racer has no moves left: the interval is too long for one race")
 
     async def scheduled(self, rate: float, seconds: float, warm_s: float, seed: str) -> Interval:
         """Frames are sent at random times, so many a second on average, whether answers have come or not.
@@ -222,26 +244,26 @@ class Drive:
         """
         random, loop = Random(seed), asyncio.get_running_loop()
         began = due = time.perf_counter()
-        turn, ended = 0, loop.create_future()
+        turn = 0
 
         def tick() -> None:
             nonlocal due, turn
+            os.read(timer, 8)
             now = time.perf_counter()
-            while due <= now:
-                tick_due = began + (int((due - began) / TICK_S) + 1) * TICK_S
-                if tick_due > now:
-                    break
+            while (tick_due := began + (int((due - began) / TICK_S) + 1) * TICK_S) <= now:
                 self._lines[turn].send_next(tick_due)
                 turn = (turn + 1) % len(self._lines)
                 due += random.expovariate(rate)
-            if not ended.done():
-                loop.call_later(TICK_S, tick)
 
-        tick()
+        for line in self._lines:
+            line.running = False
+        timer = _timer(TICK_S)
+        loop.add_reader(timer, tick)
         await asyncio.sleep(warm_s)
         with self._measured() as measured:
             await asyncio.sleep(seconds)
-        ended.set_result(None)
+        loop.remove_reader(timer)
+        os.close(timer)
         await self._settled()
         return measured[0]
 
@@ -272,8 +294,18 @@ class Drive:
         return {**used, "load": time.process_time()}
 
     async def _settled(self) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while any(line.sent_at for line in self._lines):  # noqa: ASYNC110 - answers come one by one
                 await asyncio.sleep(0.01)
         if self._tally.problems:
             raise LoadError(f"refused: {self._tally.problems[0]}")
+
+
+def _timer(every_s: float) -> int:
+    """A file that can be read each time when so much time is over: the loop's own timers are too coarse."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    timer: int = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
+    every = int(1e9 * every_s)
+    if timer < 0 or libc.timerfd_settime(timer, 0, (ctypes.c_long * 4)(0, every, 0, every), None) < 0:
+        raise OSError(ctypes.get_errno(), "there is no timer")
+    return timer

@@ -1,69 +1,74 @@
 """Moves: how many are accepted a second, and how long they take at half that load; the echo in the same way."""
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from redis import Redis
 
 from bench.figures import Figures
-from bench.load import Drive, Interval, close_all, opened
+from bench.load import Drive, Interval, LoadError, close_all, opened
+from bench.plan import Plan
 from bench.racing import begin, guests
 from bench.services import Echo, Server, Store
 
-RACERS = (1, 50, 1000)
 ECHO_BYTES = 40
 
 
-class Pace(NamedTuple):
-    """How long is measured, in seconds."""
-
-    measured: float
-    warm: float
-
-
-NORMAL, QUICK = Pace(1.5, 0.5), Pace(1.0, 0.3)
-
-
-async def echo(figures: Figures, racers: Sequence[int], pace: Pace) -> None:
+async def echo(figures: Figures, plan: Plan) -> None:
     """Measures the echo of this round."""
     with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder, Echo(Path(folder)) as service:
-        for count in racers:
+        for count in sorted({*plan.racers, 50}):
             lines = await opened(service.address, count, echoing=True)
             for line in lines:
                 line.frames = [b"\x00" * ECHO_BYTES] * 500_000
             drive = Drive(lines, {"server": [service]})
-            flat_out = await drive.flat_out(*pace)
-            _note(figures, f"echo/{count}", flat_out)
-            half = await drive.scheduled(flat_out.rate / 2, *pace, seed=f"echo {count}")
-            _note_half(figures, f"echo/{count}", half)
+            flat_out = await drive.flat_out(*plan.pace)
+            note(figures, f"echo/{count}", flat_out)
+            note_half(figures, f"echo/{count}", await drive.scheduled(flat_out.rate / 2, *plan.pace, seed="echo"))
             await close_all(lines)
 
 
-async def moves(figures: Figures, game: str, racers: Sequence[int], pace: Pace, *, legal: bool = True) -> None:
-    """Measures the moves of a game in this round, each against the echo of the round."""
-    for count in racers:
-        name = f"moves/{game}/{count}" if legal else f"moves-without-legal/{game}/{count}"
-        with (
-            tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-            Store(Path(folder)) as store,
-            Server(store, Path(folder)) as server,
-        ):
-            lines = await guests(server, count)
-            drive = Drive(lines, {"server": [server], "store": [store]})
-            await begin(server, lines, game, legal=legal)
-            flat_out = await drive.flat_out(*pace)
-            _note(figures, name, flat_out)
-            figures.note(f"{name}/of-echo", flat_out.rate / figures.last(f"echo/{count}/rate"))
-            figures.note(f"{name}/store-us", flat_out.cpu_us("store"))
-            figures.note(f"{name}/bytes-in", flat_out.bytes_out / flat_out.answers)
-            figures.note(f"{name}/bytes-out", flat_out.bytes_in / flat_out.answers)
-            await begin(server, lines, game, legal=legal)
-            half = await drive.scheduled(flat_out.rate / 2, *pace, seed=name)
-            _note_half(figures, name, half)
-            await close_all(lines)
+async def moves(figures: Figures, plan: Plan) -> None:
+    """Measures the moves of each game in this round, against the echo of the round."""
+    for game in plan.games:
+        for count in plan.racers:
+            await _moves(figures, plan, game, count, plan.legal)
+        if plan.legal and game == plan.games[0]:
+            await _moves(figures, plan, game, 50, False)
 
 
-def _note(figures: Figures, name: str, measured: Interval) -> None:
+async def _moves(figures: Figures, plan: Plan, game: str, count: int, legal: bool) -> None:
+    name = f"moves/{game}/{count}" if legal else f"moves-without-legal/{game}/{count}"
+    with (
+        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+        Store(Path(folder)) as store,
+        Server(store, Path(folder)) as server,
+    ):
+        lines = await guests(server, count)
+        drive = Drive(lines, {"server": [server], "store": [store]})
+        races = await begin(server, lines, game, legal=legal)
+        flat_out = await drive.flat_out(*plan.pace)
+        _check_log(store, races, sum(line.at for line in lines))
+        note(figures, name, flat_out)
+        figures.note(f"{name}/of-echo", flat_out.rate / figures.last(f"echo/{count}/rate"))
+        figures.note(f"{name}/store-us", flat_out.cpu_us("store"))
+        figures.note(f"{name}/bytes-in", flat_out.bytes_out / flat_out.answers)
+        figures.note(f"{name}/bytes-out", flat_out.bytes_in / flat_out.answers)
+        await begin(server, lines, game, legal=legal)
+        note_half(figures, name, await drive.scheduled(flat_out.rate / 2, *plan.pace, seed=name))
+        await close_all(lines)
+
+
+def _check_log(store: Store, races: list[str], accepted: int) -> None:
+    """Raises LoadError unless every move that was acknowledged is in the log, and the store waits for its disk."""
+    with Redis.from_url(store.url) as redis:
+        logged = sum(redis.xlen(f"race:{{{race}}}:log") for race in races)
+        if logged < accepted or redis.config_get("appendfsync") != {"appendfsync": "always"}:
+            raise LoadError(f"{accepted} moves were accepted, and {logged} entries are in the log")
+
+
+def note(figures: Figures, name: str, measured: Interval) -> None:
+    """Notes what came out flat out."""
     figures.note(f"{name}/rate", measured.rate)
     figures.note(f"{name}/p50-ms", measured.quantile_ms(0.5))
     figures.note(f"{name}/p99-ms", measured.quantile_ms(0.99))
@@ -72,8 +77,10 @@ def _note(figures: Figures, name: str, measured: Interval) -> None:
     figures.note(f"{name}/load-cpu", measured.cpu_share("load"))
 
 
-def _note_half(figures: Figures, name: str, measured: Interval) -> None:
+def note_half(figures: Figures, name: str, measured: Interval) -> None:
+    """Notes what came out at half the load."""
     figures.note(f"{name}/half/rate", measured.rate)
     figures.note(f"{name}/half/p50-ms", measured.quantile_ms(0.5))
     figures.note(f"{name}/half/p99-ms", measured.quantile_ms(0.99))
     figures.note(f"{name}/half/server-cpu", measured.cpu_share("server"))
+    figures.note(f"{name}/half/load-cpu", measured.cpu_share("load"))

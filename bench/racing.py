@@ -1,7 +1,7 @@
 """Racing: lines that sit in races of the server and have a recorded game before them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from bench.load import Line, opened
 from bench.recorded import book, frames
@@ -13,10 +13,30 @@ LIMIT_MS = 3_600_000
 
 
 async def guests(server: Server, count: int) -> list[Line]:
-    """Connections that have said hello."""
+    """Connections that have said hello for the first time."""
     lines = await opened(server.address, count)
-    await asyncio.gather(*(line.ask("hello", name=f"racer {number}") for number, line in enumerate(lines)))
+    await _each(lines, _hello)
     return lines
+
+
+async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> list[Line]:
+    """New connections for those who had others, as after a restart, each back in its race."""
+    lines = await opened(server.address, len(before))
+
+    async def one(at: int) -> None:
+        await lines[at].ask("hello", token=before[at].token)
+        await lines[at].ask("join", race=races[at])
+
+    await asyncio.gather(*(one(at) for at in range(len(lines))))
+    return lines
+
+
+async def _hello(line: Line) -> None:
+    line.token = (await line.ask("hello", name="racer"))["token"]
+
+
+async def _each(lines: Sequence[Line], what: Callable[[Line], Awaitable[None]]) -> None:
+    await asyncio.gather(*(what(line) for line in lines))
 
 
 async def begin(
@@ -33,6 +53,7 @@ async def begin(
     await asyncio.gather(*(_start(group, race, legal) for group, race in zip(groups, races, strict=True)))
     for way, line in enumerate(lines):
         line.frames, line.at = frames(game, way), 0
+        line.sent_at.clear()
     return races
 
 

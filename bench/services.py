@@ -111,6 +111,10 @@ class Server(Service):
 
     def ask(self, path: str, body: object = None) -> Any:
         """The JSON that a request is answered with: GET, or POST where there is a body."""
+        return json.loads(self.fetch(path, body))
+
+    def fetch(self, path: str, body: object = None) -> bytes:
+        """The bytes that it is answered with."""
         if self._http is None or time.monotonic() - self._asked_at > KEPT_S:
             self._http = http.client.HTTPConnection(self.address, timeout=30)
         self._asked_at = time.monotonic()
@@ -119,7 +123,7 @@ class Server(Service):
         answer = response.read()
         if response.status >= 300:
             raise RuntimeError(f"{path}: {response.status} {answer.decode()}")
-        return json.loads(answer)
+        return answer
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._http:

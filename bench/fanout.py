@@ -1,0 +1,122 @@
+"""Fan-out: one race with many who look on, how much reaches them and how soon."""
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+from msgspec import Struct, msgpack
+
+from bench.figures import Figures
+from bench.load import Drive, Line, close_all
+from bench.machine import cpu_s
+from bench.plan import Plan
+from bench.racing import LIMIT_MS, begin, guests
+from bench.recorded import book
+from bench.services import Server, Store
+
+UPDATES_PER_S = 20
+
+
+class _Numbered(Struct):
+    n: int
+
+
+_number = msgpack.Decoder(_Numbered)
+
+
+class _Audience:
+    """Those who look on, and when they have heard of each entry."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        self.deliveries = 0
+        self.sent_at: dict[int, float] = {}
+        self.delays: list[float] = []
+        self.last_at: dict[int, float] = {}
+        for line in lines:
+            line.news = self._hear
+
+    def clear(self) -> None:
+        self.deliveries = 0
+        self.delays.clear()
+        self.last_at.clear()
+
+    def _hear(self, data: bytes) -> None:
+        self.deliveries += 1
+        if not self.sent_at:
+            return
+        n = _number.decode(data).n
+        if since := self.sent_at.get(n):
+            now = time.perf_counter()
+            self.delays.append(now - since)
+            self.last_at[n] = now
+
+
+async def fanout(figures: Figures, plan: Plan) -> None:
+    """Measures views that go to all, flat out and at a steady pace, and the news of moves."""
+    for count in plan.sizes:
+        with (
+            tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+            Store(Path(folder)) as store,
+            Server(store, Path(folder)) as server,
+        ):
+            lines = await guests(server, count + 6)
+            watching, racer, racers = lines[6:], lines[0], lines[1:6]
+            opening = {**book(plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
+            race = server.ask("/api/v1/races", opening)["race"]
+            await racer.ask("join", race=race)
+            await asyncio.gather(*(line.ask("watch", race=race) for line in watching))
+            audience = _Audience(watching)
+            await _flat_out(figures, plan, f"fanout/{count}", server, racer, audience)
+            await _steady(figures, plan, f"fanout/{count}/steady", server, racer, audience)
+            for line in watching:
+                line.news = None
+            (playing,) = await begin(server, racers, plan.games[0])
+            await asyncio.gather(*(line.ask("watch", race=playing) for line in watching))
+            audience = _Audience(watching)
+            drive = Drive(racers, {"server": [server]})
+            audience.clear()
+            seconds = sum(plan.pace)
+            news = await drive.scheduled(UPDATES_PER_S, plan.pace.measured, plan.pace.warm, seed="news")
+            figures.note(f"fanout/{count}/news/rate", audience.deliveries / seconds)
+            figures.note(f"fanout/{count}/news/server-cpu", news.cpu_share("server"))
+            figures.note(f"fanout/{count}/news/p99-ms", news.quantile_ms(0.99))
+            await close_all(lines)
+
+
+async def _flat_out(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
+    """The racer is ready, and not ready, as fast as that is answered; each is a whole view for everybody."""
+    audience.clear()
+    began, before, load_before, updates = time.perf_counter(), cpu_s(server.pids), time.process_time(), 0
+    while (seconds := time.perf_counter() - began) < plan.pace.measured:
+        await racer.ask("ready", ready=not updates % 2)
+        updates += 1
+    figures.note(f"{name}/rate", audience.deliveries / seconds)
+    figures.note(f"{name}/updates", updates / seconds)
+    figures.note(f"{name}/server-us", 1e6 * (cpu_s(server.pids) - before) / max(1, audience.deliveries))
+    figures.note(f"{name}/load-cpu", (time.process_time() - load_before) / seconds)
+    await racer.ask("ready", ready=False)
+    await asyncio.sleep(0.3)
+
+
+async def _steady(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
+    """So many updates a second; the delay counts from when the racer sent it."""
+    n = (await racer.ask("ready", ready=True))["n"]
+    await asyncio.sleep(0.3)
+    audience.clear()
+    began, before = time.perf_counter(), cpu_s(server.pids)
+    updates = int(UPDATES_PER_S * plan.pace.measured)
+    for update in range(updates):
+        await asyncio.sleep(max(0.0, began + update / UPDATES_PER_S - time.perf_counter()))
+        audience.sent_at[n + update + 1] = time.perf_counter()
+        await racer.ask("ready", ready=bool(update % 2))
+    await asyncio.sleep(0.3)
+    seconds = updates / UPDATES_PER_S
+    delays = sorted(audience.delays)
+    last = sorted(at - audience.sent_at[n] for n, at in audience.last_at.items())
+    figures.note(f"{name}/rate", audience.deliveries / seconds)
+    figures.note(f"{name}/p50-ms", 1000 * delays[len(delays) // 2])
+    figures.note(f"{name}/p99-ms", 1000 * delays[int(0.99 * len(delays))])
+    figures.note(f"{name}/until-the-last-p50-ms", 1000 * last[len(last) // 2])
+    figures.note(f"{name}/server-cpu", (cpu_s(server.pids) - before) / seconds)
+    audience.sent_at.clear()

@@ -1,0 +1,48 @@
+"""Peers: the same trivial move on boardgame.io and on Colyseus, each in memory, its players alone in their matches."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from bench.figures import Figures
+from bench.machine import LOAD_CORE, SERVER_CORE
+from bench.plan import Plan
+from bench.services import Service
+
+FOLDER = Path(__file__).parent / "peers"
+SERVERS = {"boardgame": "boardgame_server.cjs", "colyseus": "colyseus_server.mjs"}
+
+
+def installed() -> str:
+    """Installs the peers if that can be done; answers why not, or nothing."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm:
+        return "there is no Node with npm here"
+    command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+    if (FOLDER / "node_modules").exists():
+        return ""
+    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"npm could not install them: {done.stderr.strip()[-200:]}"
+
+
+async def peers(figures: Figures, plan: Plan) -> None:
+    """Measures both, with the load from Node too: their own client, or what speaks as it does."""
+    node = shutil.which("node") or "node"
+    for kind, program in SERVERS.items():
+        for count in plan.racers:
+            with (
+                tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+                Service([node, str(FOLDER / program)], (SERVER_CORE,), Path(folder), NODE_ENV="production") as service,
+            ):
+                seconds = f"{plan.pace.measured}", f"{plan.pace.warm}"
+                command = [node, "load.mjs", kind, service.said, f"{count}", *seconds, f"{service.pid}"]
+                load = await asyncio.create_subprocess_exec(
+                    *("taskset", "-c", f"{LOAD_CORE}", *command), cwd=FOLDER, stdout=asyncio.subprocess.PIPE
+                )
+                async with asyncio.timeout(120):
+                    said, _ = await load.communicate()
+                for name, value in json.loads(said.splitlines()[-1]).items():
+                    figures.note(f"peers/{kind}/{count}/{name}", value)

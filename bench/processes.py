@@ -1,0 +1,67 @@
+"""Processes: two server processes against one, all of them and the load and the store on the same two cores."""
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from bench import machine
+from bench.figures import Figures
+from bench.load import Drive, Line, close_all
+from bench.machine import LOAD_CORE, SERVER_CORE
+from bench.moves import note
+from bench.plan import Plan
+from bench.racing import begin, guests
+from bench.services import Server, Store
+
+RACERS = 50
+BOTH = (SERVER_CORE, LOAD_CORE)
+
+
+async def processes(figures: Figures, plan: Plan) -> None:
+    """Nothing is pinned here: with load and store on them as well, two cores are less than two for the servers."""
+    machine.pin(0, *BOTH)
+    try:
+        await _one_port(figures, plan, "processes/one", 1)
+        await _one_port(figures, plan, "processes/two-workers", 2)
+        await _two_ports(figures, plan, "processes/two-races-apart", apart=True)
+        await _two_ports(figures, plan, "processes/two-races-shared", apart=False)
+    finally:
+        machine.pin(0, LOAD_CORE)
+
+
+async def _one_port(figures: Figures, plan: Plan, name: str, workers: int) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+        Store(Path(folder), BOTH) as store,
+        Server(store, Path(folder), BOTH, workers=f"{workers}") as server,
+    ):
+        lines = await guests(server, RACERS)
+        await begin(server, lines, plan.games[0])
+        await _measure(figures, plan, name, lines, [server], store)
+
+
+async def _two_ports(figures: Figures, plan: Plan, name: str, *, apart: bool) -> None:
+    """Each race is on one process with all its racers, or its racers are on both."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="samedeal-bench-")))
+        store = stack.enter_context(Store(folder, BOTH))
+        servers = [stack.enter_context(Server(store, folder, BOTH)) for _ in range(2)]
+        halves = [await guests(server, RACERS // 2) for server in servers]
+        if apart:
+            for server, half in zip(servers, halves, strict=True):
+                await begin(server, half, plan.games[0])
+            lines = [*halves[0], *halves[1]]
+        else:
+            lines = [line for pair in zip(*halves, strict=True) for line in pair]
+            await begin(servers[0], lines, plan.games[0])
+        await _measure(figures, plan, name, lines, servers, store)
+
+
+async def _measure(
+    figures: Figures, plan: Plan, name: str, lines: list[Line], servers: list[Server], store: Store
+) -> None:
+    measured = await Drive(lines, {"server": servers, "store": [store]}).flat_out(*plan.pace)
+    note(figures, name, measured)
+    figures.note(f"{name}/store-us", measured.cpu_us("store"))
+    figures.note(f"{name}/load-us", measured.cpu_us("load"))
+    await close_all(lines)
