@@ -18,7 +18,8 @@ from hostile import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone,
 from noted import Line, NotedServer, request
 from samedeal import messages as m
 from samedeal_server import guard
-from servers import Racer, Server
+from servers import Server
+from slow_readers import SETTINGS, crowded
 
 HELLO = '{"t":"hello","id":1,"name":"eve"}'
 SMALL_KB = 12_000
@@ -271,54 +272,16 @@ def test_who_asks_over_http_and_does_not_read_is_dropped(server: NotedServer) ->
             assert time.monotonic() - began < 60
 
 
-async def test_a_thousand_who_do_not_read_cost_little_and_are_all_dropped_while_others_play(
+async def test_a_crowd_that_does_not_read_costs_little_and_is_dropped_while_others_play(
     store_url: str, tmp_path: Path
 ) -> None:
-    settings = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
-        race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
-        ada = await Racer("ada").connect(server)
-        await ada.join(race)
-        await ada.ask(m.Ready)
-        await ada.until(lambda view: view.stage == "running")
-        before, peak, moves, longest_s = memory(server), 0, 0, 0.0
-        asked = said(HELLO) + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * 18
-        with ExitStack() as stack:
-
-            def come() -> tuple[list[Hostile], float]:
-                clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(1_000)]
-                for client in clients:
-                    client.send(asked)
-                return clients, time.monotonic()
-
-            def leave(clients: list[Hostile]) -> bool:
-                return gone(clients, 90)
-
-            coming = asyncio.ensure_future(asyncio.to_thread(come))
-            leaving: asyncio.Future[bool] | None = None
-            since = 0.0
-            while leaving is None or not leaving.done():
-                if leaving is None and coming.done():
-                    clients, since = coming.result()
-                    leaving = asyncio.ensure_future(asyncio.to_thread(leave, clients))
-                began = time.monotonic()
-                async with asyncio.timeout(30):
-                    legal = ada.board.moves
-                    move, ply = legal[0] if legal else "restart", ada.board.ply
-                    while not isinstance(await ada.ask(m.Move, move=move, ply=ply), m.View):
-                        pass  # on a busy machine the answer may come too late, and a client asks again
-                longest_s = max(longest_s, time.monotonic() - began)
-                moves, peak = moves + 1, max(peak, memory(server))
-                await asyncio.sleep(0.03)
-            took_s = time.monotonic() - since
-            assert leaving.result(), "all are dropped"
-        print(
-            f"{(peak - before) / 1000:.1f} kB each, dropped in {took_s:.1f} s, {moves} moves, {longest_s:.3f} s at most"
-        )
-        assert peak - before < 100 * 1_000, "kB for a thousand"
-        assert moves > 20
+    with NotedServer(store_url, tmp_path / "log", emptied=True, **SETTINGS).start() as server:
+        crowd = await crowded(server, 100)
+        print(crowd)
+        assert len(crowd.dropped_s) == 100, "all are dropped"
+        assert crowd.kb < 100 * 100 + SMALL_KB
+        assert crowd.moves > 20
         assert server.failures() == []
-        await ada.close()
 
 
 # Too many.

@@ -34,8 +34,9 @@ MOST_FRAME_BYTES = 65_536
 """Longer messages end the connection with 1009 before they are read; shorter ones that are too long are answered."""
 PIECE_BYTES = 2048
 """So much is looked at at a time: what has come is made into messages or requests no faster than these are wanted."""
-SOCKET_BYTES = 32_768
-"""What the kernel may hold of a WebSocket's data in each direction."""
+TAKEN_BYTES, SENT_BYTES = 32_768, 8_192
+"""What the kernel may hold of a WebSocket's data that comes, and of data that goes. It takes twice as much where it
+counts its own needs in. Whoever does not read is found out when it takes no more, so it is to be little."""
 UNSENT_BYTES = 32_768
 """What may be unsent of a WebSocket's data before whoever sends more has to wait."""
 MOST_PIPELINED = 8
@@ -258,8 +259,8 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         self.transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
         if bare := self.transport.get_extra_info("socket"):
             with suppress(OSError):
-                bare.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BYTES)
-                bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BYTES)
+                bare.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_BYTES)
+                bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_BYTES)
 
     def look(self, now: float) -> None:
         """Ends the connection if it has been waiting for its client for too long."""
