@@ -2,15 +2,23 @@
 
 import asyncio
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 
 import pytest
 import pytest_asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from msgspec import structs
 
 from campaign import PAUSE_S, Persistent, acknowledged, faults, running, seeded, started
@@ -306,6 +314,79 @@ async def test_a_cluster_without_a_node_for_every_slot_is_unfit(nodes: ValkeyClu
     finally:
         await nodes.nodes[-1].ask("CLUSTER", "ADDSLOTS", 16_383)
         await nodes.owner(16_383)
+
+
+async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
+    """The nodes announce the port at which TLS is spoken before them."""
+    certificate, key = certified(tmp_path)
+    port, bus, secure = free_ports(3)
+    options = (
+        *("--port", f"{port}", "--cluster-port", f"{bus}", "--cluster-enabled", "yes"),
+        *("--cluster-announce-port", f"{secure}", "--user", "ada", "on", ">hush", "~*", "+@all"),
+    )
+    alone = Valkey(tmp_path / "alone", options=options)
+    await alone.start()
+    place = f"127.0.0.1:{secure}/?ssl_ca_certs={certificate}"
+    store, stranger = store_at(f"rediss+cluster://ada:hush@{place}"), store_at(f"rediss+cluster://ada:hash@{place}")
+    try:
+        await alone.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
+        while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.02)
+        async with secured(secure, port, certificate, key):
+            assert (await store.checked()).startswith("Valkey ")
+            log, header = RaceLog(store), numbered(1)
+            assert await log.create(header, before(header))
+            await log.append(header.race, before(header), ENTRIES[:3])
+            assert await log.read(header.race) == list(ENTRIES[:3])
+            with pytest.raises(Refused):
+                await stranger.checked()
+            await store.close()
+            await stranger.close()
+    finally:
+        await alone.kill()
+
+
+@asynccontextmanager
+async def secured(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
+    """Speaks TLS at a port and passes everything on to another."""
+    tasks = set[asyncio.Task[None] | None]()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                writer.write(data)
+        writer.transport.abort()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.current_task())
+        to_reader, to_writer = await asyncio.open_connection("127.0.0.1", target)
+        await asyncio.gather(forward(reader, to_writer), forward(to_reader, writer))
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=context)
+    yield
+    server.close()
+    await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)
+
+
+def certified(folder: Path) -> tuple[Path, Path]:
+    """A certificate for this machine, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "store")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    certificate, private = folder / "store.crt", folder / "store.key"
+    certificate.write_bytes(made.public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return certificate, private
 
 
 @pytest.mark.parametrize("url", ["redis+cluster://h:port", "redis+cluster://h:99999"])
