@@ -13,6 +13,7 @@ PYTHON ?= python3
 ARGS ?=
 FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
+FUZZ_EXAMPLES ?= 100
 BIN := .venv/bin
 
 .PHONY: demo test torture conformance fuzz bench lint format clean
@@ -31,7 +32,8 @@ conformance: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -s tests/test_autobahn.py
 
 fuzz: .venv/has-server,tui,fast,dev
-	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) $(BIN)/pytest -s --timeout 0 tests/test_fuzz.py
+	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
+		$(BIN)/pytest -s --timeout 0 tests/test_fuzz.py tests/test_documents.py
 
 bench: .venv/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)

@@ -289,6 +289,7 @@ def test_races_are_listed_newest_first_and_can_be_narrowed(server: NotedServer) 
         "limit=1&colour=red",
         "stage=lost",
         "stage=",
+        "stage=null",
         "stage=%ff",
         "%00=1",
     ],

@@ -408,6 +408,26 @@ async def pages_of(server: Server) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_page_of_the_interfaces_is_read_at_every_size(
+    size: tuple[int, int], server: Server, chromium: Browser
+) -> None:
+    """Without a script, with nothing wider than the window, and every link within it leads somewhere."""
+    for scheme in ("light", "dark"):
+        async with opened(chromium, *size, color_scheme=scheme) as watched:
+            page = watched.page
+            await page.goto(server.url + "/docs")
+            assert await page.evaluate("document.documentElement.scrollWidth") <= size[0]
+            assert await page.evaluate("document.scripts.length") == 0
+            lost = "[...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.hash.slice(1))"
+            assert await page.evaluate(lost + ".filter((id) => !document.getElementById(id))") == []
+            for text in ("POST /api/v1/races", "/api/v1/deals/{deal}/par", "illegal-move", "4009"):
+                assert text in await page.inner_text("main")
+            assert not await serious(page)
+            assert watched.faults == []
+            assert watched.foreign(server) == []
+
+
 async def test_axe_finds_nothing_serious_on_any_page(server: Server, chromium: Browser) -> None:
     async with opened(chromium) as watched:
         for address, there in (await pages_of(server)).items():

@@ -3,7 +3,8 @@
 A request has a number of the client's choosing, `id`, that its answer repeats as `re`. docs/protocol.md tells more.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct, convert
 
@@ -177,3 +178,29 @@ class Pong(Reply, frozen=True, kw_only=True):
 
 
 FromServer = Welcome | View | Progress | Problem | Pong
+
+ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
+    Hello: Welcome,
+    Ping: Pong,
+    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave), View),
+}
+"""What answers each request that is not refused."""
+
+_IN_A_SEAT = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
+REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
+    Hello: ("bad-token", "too-many", "store-unavailable"),
+    Join: (
+        *("bad-token", "not-found", "not-seated", "unsupported-version", "race-over", "race-full", "untimely"),
+        *("nonce-mismatch", "not-allowed", "store-unavailable"),
+    ),
+    Watch: ("bad-token", "not-found", "unsupported-version", "store-unavailable"),
+    Ready: _IN_A_SEAT,
+    Nonce: (*_IN_A_SEAT, "nonce-mismatch"),
+    Move: (*_IN_A_SEAT, "not-playing", "illegal-move", "stale-move"),
+    Resign: (*_IN_A_SEAT, "not-playing"),
+    Leave: _IN_A_SEAT,
+    Ping: (),
+}
+"""The codes that each request may be refused with, beside those of ANY_REFUSED_WITH."""
+ANY_REFUSED_WITH: Final = ("bad-message", "malformed", "too-large")
+"""The codes that whatever is sent may be refused with; after `malformed` the connection is closed."""

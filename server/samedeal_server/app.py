@@ -23,6 +23,7 @@ from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import problem_response
 from samedeal_server.api.daily import DailyDeals
+from samedeal_server.api.documents import Documents
 from samedeal_server.api.endpoint import endpoints, routes
 from samedeal_server.api.games import Games
 from samedeal_server.api.par import ParOfDeals
@@ -116,6 +117,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Page(hall, settings),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
+    declared += endpoints(Documents(declared, settings))
     app = Starlette(
         routes=[*routes(declared), files_of_page(), WebSocketRoute("/ws", play)],
         exception_handlers={

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from msgspec import Struct, convert
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +22,20 @@ TEXT: Final = "text/plain; charset=utf-8"
 PAGE: Final = "text/html; charset=utf-8"
 F = TypeVar("F", bound=str)
 
+
+class Problem(Struct, frozen=True):
+    """A refusal, as RFC 9457 has it. Nothing was changed."""
+
+    type: str
+    """An address that says what the code means."""
+    title: str
+    status: int
+    code: str
+    """What it is, for programs."""
+    detail: str
+    """What it is, for people."""
+
+
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 
@@ -30,8 +45,9 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 
 def problem_response(refused: Refused) -> Response:
-    """A refusal, as RFC 9457 has it."""
-    return Response(wire.encode(refused.problem(), "json"), refused.status, media_type=PROBLEM)
+    """A refusal."""
+    problem = convert(refused.problem(), Problem)
+    return Response(wire.encode(problem, "json"), refused.status, media_type=PROBLEM)
 
 
 def liked(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:

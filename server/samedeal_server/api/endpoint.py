@@ -1,5 +1,6 @@
 """Endpoints: handlers with what they take, answer and refuse, declared once for the routing and for the documents."""
 
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -68,6 +69,16 @@ class Endpoint:
     """The codes with which it refuses, beside those of EVERYWHERE."""
     pages: bool
     """Whether a browser gets its refusals as a page."""
+
+    @property
+    def tag(self) -> str:
+        """The name of the resource, which is that of its module."""
+        return self.handler.__module__.rpartition(".")[2]
+
+    @property
+    def tag_told(self) -> str:
+        """What the resource is, in its module's own words."""
+        return (sys.modules[self.handler.__module__].__doc__ or "").partition("\n")[0]
 
     @property
     def takes_query(self) -> bool:

@@ -1,8 +1,9 @@
 """The games over HTTP: what a client has to know of each to draw it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
 
 from samedeal.catalogue import GAMES
@@ -10,12 +11,13 @@ from samedeal.game import Game
 from samedeal_server.api.endpoint import V1, at
 from samedeal_server.hall import checked_game
 
+Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
+
 
 class GameDescription(Struct, frozen=True):
     """A game as it is played here."""
 
-    slug: str
-    """Its name in addresses and deal codes."""
+    slug: Slug
     title: str
     rules: str
     """The version of its rules."""

@@ -22,7 +22,11 @@ def asked(request: Request, kind: type[T]) -> T:
     """
     query = request.query_params
     lists = {known.name for known in msgspec.structs.fields(kind) if getattr(known.type, "__origin__", None) is tuple}
-    return checked({name: query.getlist(name) if name in lists else query[name] for name in query}, kind, strict=False)
+    found = checked({name: query.getlist(name) if name in lists else query[name] for name in query}, kind, strict=False)
+    for name in query:
+        if getattr(found, name) is None:  # the text null is no other way to ask for nothing
+            raise Refused("bad-request", f"Leave {name} out to ask for nothing.")
+    return found
 
 
 def checked(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T:

@@ -18,6 +18,7 @@ from samedeal_server.addresses import base_of
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import json_response
 from samedeal_server.api.endpoint import V1, Answer, Body, at
+from samedeal_server.api.games import Slug
 from samedeal_server.api.questions import body, checked
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.settings import Settings
@@ -30,8 +31,7 @@ CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
 class Opening(Struct, frozen=True, forbid_unknown_fields=True):
     """How a race is to be."""
 
-    game: str
-    """The slug of a game."""
+    game: Slug
     seed: Seed | None = None
     """Makes it an open deal; without it the deal is sealed, or daily."""
     daily: bool = False
@@ -65,7 +65,7 @@ class Listed(Struct, frozen=True):
     """A race in a list."""
 
     race: str
-    game: str
+    game: Slug
     stage: Stage
     racers: int
     """How many have a seat."""

@@ -1,0 +1,166 @@
+"""The OpenAPI document: everything over HTTP, from the declarations that the routing is made of."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from samedeal.catalogue import GAMES
+from samedeal.errors import CODES
+from samedeal_server.api.answers import MEDIA, PAGE, PROBLEM, Problem
+from samedeal_server.api.endpoint import EVERYWHERE, Answer, Body, Endpoint
+from samedeal_server.api.games import Slug
+from samedeal_server.api.schemas import Schema, schemas
+
+INFO: Final = {
+    "title": "Same Deal",
+    "version": version("samedeal"),
+    "license": {"name": "MIT", "identifier": "MIT"},
+}
+DESCRIPTION: Final = (
+    "Everything over HTTP. Whatever answers GET also answers HEAD. Another method is refused with 405 `wrong-method` "
+    "and the header Allow, another address with 404 `not-found`. Every refusal is a problem object (RFC 9457). The "
+    "pages of any site may read what GET answers. Races are played over the socket: see /asyncapi.json."
+)
+PATH: Final[Mapping[str, Any]] = {
+    "game": Slug,
+    "race": Annotated[str, Meta(description="The name of a race.", pattern="^[a-z0-9-]{1,64}$")],
+    "replay": Annotated[
+        str,
+        Meta(
+            description="The name of a race, with `.json`, `.msgpack` or `.ndjson` for a form.",
+            pattern=r"^[a-z0-9-]{1,64}(\.(json|msgpack|ndjson))?$",
+        ),
+    ],
+    "deal": Annotated[
+        str,
+        Meta(
+            description="A deal code: the slug of a game, a colon, and a seed. It is percent-encoded.",
+            pattern=f"^({'|'.join(GAMES)}):[^|\\x00-\\x1f\\x7f]{{1,128}}$",
+        ),
+    ],
+    "play": Annotated[
+        str,
+        Meta(
+            description="The number of a play, from 0 on, with `.json`, `.msgpack` or `.ndjson` for a form.",
+            pattern=r"^(0|[1-9][0-9]{0,8})(\.(json|msgpack|ndjson))?$",
+        ),
+    ],
+    "date": Annotated[str, Meta(description="A day by UTC, such as 2026-11-21.", extra_json_schema={"format": "date"})],
+    "problem": Annotated[str, Meta(description="The code of a problem.", extra_json_schema={"enum": sorted(CODES)})],
+}
+"""What the parameters in addresses are, whatever the address."""
+
+
+def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The document of all endpoints."""
+    kinds = [Problem, *PATH.values()]
+    for endpoint in endpoints:
+        kinds += [kind for kind in (endpoint.query, endpoint.body and endpoint.body.kind) if kind]
+        kinds += [answer.kind for answer in endpoint.answers if answer.kind]
+    found, components = schemas(kinds)
+    by_kind = dict(zip(map(_key, kinds), found, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        path = re.sub(r":path}", "}", endpoint.path)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, by_kind, components)
+    for endpoint in endpoints:  # a query is parameters, and no body of its own
+        if endpoint.query:
+            components.pop(endpoint.query.__name__, None)
+    return {
+        "openapi": "3.1.0",
+        "info": {**INFO, "description": DESCRIPTION},
+        "tags": [{"name": name, "description": told} for name, told in {e.tag: e.tag_told for e in endpoints}.items()],
+        "paths": paths,
+        "components": {"schemas": components},
+    }
+
+
+def _operation(
+    endpoint: Endpoint, path: str, by_kind: Mapping[str, Schema], components: Mapping[str, Schema]
+) -> dict[str, Any]:
+    parameters = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            **_described(by_kind[_key(PATH[name])]),
+        }
+        for name in re.findall(r"{(\w+)}", path)
+    ]
+    if endpoint.query:
+        asked = components[endpoint.query.__name__]
+        parameters += [
+            {"name": name, "in": "query", "required": name in asked["required"], **_described(schema)}
+            for name, schema in asked["properties"].items()
+        ]
+    parameters += [
+        {"name": name, "in": "header", "description": told, "schema": {"type": "string"}}
+        for name, told in endpoint.headers.items()
+    ]
+    operation: dict[str, Any] = {
+        "operationId": "_".join([endpoint.method.lower(), *re.findall(r"\w+", path)]),
+        "tags": [endpoint.tag],
+        "summary": re.split(r"(?<=\.) ", endpoint.told)[0],
+        "description": endpoint.told,
+        "parameters": parameters,
+        "responses": {
+            **{f"{answer.status}": _response(answer, by_kind) for answer in endpoint.answers},
+            **_refusals({*EVERYWHERE, *endpoint.refuses}, pages=endpoint.pages),
+        },
+    }
+    if endpoint.body:
+        operation["requestBody"] = {"required": True, "content": _content(endpoint.body, by_kind)}
+    return operation
+
+
+def _response(answer: Answer, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": answer.told or HTTPStatus(answer.status).phrase}
+    if answer.headers:
+        response["headers"] = {
+            name: {"description": told, "required": True, "schema": {"type": "string"}}
+            for name, told in answer.headers.items()
+        }
+    if answer.media:
+        response["content"] = _content(answer, by_kind)
+    return response
+
+
+def _refusals(codes: Iterable[str], *, pages: bool) -> dict[str, Any]:
+    """The problems that there may be, by their statuses."""
+    responses: dict[str, Any] = {}
+    for status in sorted({CODES[code][0] for code in codes}):
+        there = sorted(code for code in codes if CODES[code][0] == status)
+        schema = {"$ref": "#/components/schemas/Problem", "properties": {"code": {"enum": there}}}
+        responses[f"{status}"] = {
+            "description": " ".join(f"`{code}`: {CODES[code][1]}." for code in there),
+            "content": {PROBLEM: {"schema": schema}, **({PAGE: {"schema": {"type": "string"}}} if pages else {})},
+        }
+    return responses
+
+
+def _content(said: Answer | Body, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
+    """What a body is, by its media types; MessagePack has the same content as JSON."""
+    content: dict[str, Any] = {}
+    for media in said.media:
+        if said.kind and media in (MEDIA["json"], MEDIA["msgpack"]):
+            content[media] = {"schema": by_kind[_key(said.kind)]}
+        else:
+            content[media] = {"schema": {"type": "string"}} if media.startswith("text/") else {}
+    return content
+
+
+def _described(schema: Schema) -> dict[str, Any]:
+    """The schema of a parameter with its description outside. What may be null may be left out."""
+    schema = {name: value for name, value in schema.items() if not (name == "default" and value is None)}
+    if len(there := [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]) == 1:
+        schema = {**{name: value for name, value in schema.items() if name != "anyOf"}, **there[0]}
+    description = schema.pop("description", "")
+    return {"description": description, "schema": schema}
+
+
+def _key(kind: Any) -> str:
+    return repr(kind)
