@@ -2,6 +2,7 @@
 # make test    all tests                                   make test ARGS="-k deal"
 # make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
+#                                                         make torture ARGS=--long
 # make conformance         the WebSocket suite of Autobahn against our connections; needs a Python 2.7 besides
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make bench   what it carries, against a plain echo       make bench ARGS="moves --quick --games corners"
