@@ -4,6 +4,8 @@
 # make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 #                                                         make torture ARGS=--long
 # make conformance         the WebSocket suite of Autobahn against our connections; needs a Python 2.7 besides
+# make simulate            thousands of short histories    make simulate ARGS="--seed 7 --histories 100000"
+# make weakened            one defence at a time taken out make weakened ARGS="fence tail"
 # make lint    formatting, lint and types                  make format   put the formatting right
 # make bench   what it carries, against a plain echo       make bench ARGS="moves --quick --games corners"
 # make clean   remove everything that was made
@@ -17,7 +19,7 @@ FUZZ_SEED ?= 1
 FUZZ_EXAMPLES ?= 100
 BIN := .venv/bin
 
-.PHONY: demo test torture conformance fuzz bench lint format clean
+.PHONY: demo test torture simulate weakened conformance fuzz bench lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
@@ -31,6 +33,12 @@ torture: .venv/has-server,tui,fast,dev
 conformance: .venv/has-server,tui,fast,dev
 	$(BIN)/python tests/autobahn.py
 	$(BIN)/pytest -s tests/test_autobahn.py
+
+simulate: .venv/has-server,tui,fast,dev
+	$(BIN)/python tests/simulation.py $(ARGS)
+
+weakened: .venv/has-server,tui,fast,dev
+	$(BIN)/python tests/weakened.py $(ARGS)
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \

@@ -21,7 +21,20 @@ from samedeal import messages as m
 from samedeal import seal
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
-from samedeal.log import Closed, Counting, Dealt, Entry, Joined, Moved, Nonce, Readied, Resigned, Taken, header_bytes
+from samedeal.log import (
+    Closed,
+    Counting,
+    Dealt,
+    Entry,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Readied,
+    Resigned,
+    Taken,
+    header_bytes,
+)
 from samedeal.race import RESTART, UNDO
 from samedeal.receipts import Receipts
 from samedeal.replay import Replay
@@ -254,7 +267,7 @@ def faults(replay: Replay, histories: Iterable[History], kept: Receipts | None =
     `kept` are receipts that have to agree with it.
     """
     told = list(histories)
-    return [*_unverified(replay, kept), *_contradicted(replay, told), *_invented(replay, told), *_unlike(replay, told)]
+    return [*unverified(replay, kept), *contradicted(replay, told), *_invented(replay, told), *unlike(replay, told)]
 
 
 def counts(replay: Replay) -> Counter[type[object]]:
@@ -262,7 +275,7 @@ def counts(replay: Replay) -> Counter[type[object]]:
     return Counter(type(entry.event) for entry in replay.entries)
 
 
-def _unverified(replay: Replay, kept: Receipts | None) -> Iterator[str]:
+def unverified(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
     facts = verify(replay, receipts=kept)
     yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
@@ -280,15 +293,15 @@ def _unverified(replay: Replay, kept: Receipts | None) -> Iterator[str]:
 
 def _played(replay: Replay) -> dict[int, tuple[int, int]]:
     """By seat the most cards home and the number of attempts, from the rules of the game alone."""
-    nonces = {entry.event.seat: bytes.fromhex(entry.event.nonce) for entry in _of(replay, Nonce)}
-    (dealt,) = _of(replay, Dealt)
+    nonces = {entry.event.seat: bytes.fromhex(entry.event.nonce) for entry in of_kind(replay, Nonce)}
+    (dealt,) = of_kind(replay, Dealt)
     root = seal.root(replay.secret, (nonces[seat] for seat in sorted(nonces)))
     seed = replay.header.seed or f"{root}.{dealt.event.k}"
     deal = GAMES[replay.header.game].from_seed(seed, **replay.header.variant)
-    racers = nonces if replay.header.seed is None else {entry.event.seat for entry in _of(replay, Joined)}
+    racers = set(nonces) if replay.header.seed is None else _seated(replay)
     positions = {seat: [deal] for seat in racers}
-    most, attempts = dict.fromkeys(racers, 0), dict.fromkeys(racers, 1)
-    for entry in _of(replay, Moved):
+    most, attempts = dict.fromkeys(racers, deal.home), dict.fromkeys(racers, 1)
+    for entry in of_kind(replay, Moved):
         seat, move = entry.event.seat, entry.event.move
         if move == UNDO:
             positions[seat].pop()
@@ -301,7 +314,18 @@ def _played(replay: Replay) -> dict[int, tuple[int, int]]:
     return {seat: (most[seat], attempts[seat]) for seat in racers}
 
 
-def _contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+def _seated(replay: Replay) -> set[int]:
+    """The seats that somebody had in the end."""
+    seats = set[int]()
+    for entry in replay.entries:
+        if isinstance(entry.event, Joined):
+            seats.add(entry.event.seat)
+        elif isinstance(entry.event, Left):
+            seats.remove(entry.event.seat)
+    return seats
+
+
+def contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Views that show another log than the replay's."""
     digests = {entry.n: entry.h for entry in replay.entries}
     digests[0] = seal.first_digest(replay.secret, header_bytes(replay.header))
@@ -318,23 +342,23 @@ def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
         seats = Counter(getattr(entry.event, "seat", 0) for entry in replay.entries if isinstance(entry.event, kind))
         if sorted(seats.elements()) != list(range(1, len(players) + 1)):
             yield f"{kind.__name__} is not there once for every racer: {seats}"
-    if {entry.event.player for entry in _of(replay, Joined)} != players:
+    if {entry.event.player for entry in of_kind(replay, Joined)} != players:
         yield "others have joined than those who are known"
     for once in (Counting, Dealt, Closed):
         if counts(replay)[once] != 1:
             yield f"{once.__name__} is there {counts(replay)[once]} times"
     resigned = {_seats(replay).get(history.player) for history in histories if history.resigned}
-    if {entry.event.seat for entry in _of(replay, Resigned)} - resigned:
+    if {entry.event.seat for entry in of_kind(replay, Resigned)} - resigned:
         yield "somebody resigned who did not say so"
 
 
-def _unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Moves that are not there as they were acknowledged, or are there though nobody made them."""
     tries: dict[str, list[Try]] = defaultdict(list)
     for history in histories:
         tries[history.player] += history.tries
     logs: dict[int, list[Entry]] = defaultdict(list)
-    for entry in _of(replay, Moved):
+    for entry in of_kind(replay, Moved):
         logs[entry.event.seat].append(entry)
     placed: list[tuple[Try, int]] = []
     for player, its in tries.items():
@@ -354,7 +378,7 @@ def _unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
         for attempt in its:
             if not attempt.refused:
                 asked[attempt.ply, attempt.move].append(attempt)
-        takings = [entry.n for entry in _of(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
+        takings = [entry.n for entry in of_kind(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
         for ply, move in enumerate(found):
             if not asked[ply, move]:
                 yield f"in the log, and nobody asked for it: {player} ply {ply}, {move}"
@@ -378,9 +402,9 @@ def _disordered(placed: list[tuple[Try, int]]) -> Iterator[str]:
 
 
 def _seats(replay: Replay) -> dict[str, int]:
-    return {entry.event.player: entry.event.seat for entry in _of(replay, Joined)}
+    return {entry.event.player: entry.event.seat for entry in of_kind(replay, Joined)}
 
 
-def _of(replay: Replay, kind: type[Any]) -> list[Any]:
+def of_kind(replay: Replay, kind: type[Any]) -> list[Any]:
     """The entries with events of a kind."""
     return [entry for entry in replay.entries if isinstance(entry.event, kind)]

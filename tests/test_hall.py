@@ -255,6 +255,52 @@ async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
     assert "no-such-race-1" in [getattr(record, "race", None) for record in caplog.records]
 
 
+async def test_a_race_that_is_kept_and_noted_as_live_again_by_a_late_command_is_taken_from_the_live_ones(
+    redis_url: str, redis: Redis
+) -> None:
+    async with process(redis_url, started=True) as parts:
+        race = (await finished(parts)).race.id
+        redis.zadd("races:due", {race: 1})
+        await until(lambda: not redis.exists("races:due"))
+        assert await parts.archive.has(race)
+
+
+@pytest.mark.parametrize("lost", ["all of it", "the replay"])
+async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again_before_it_is_forgotten(
+    lost: str, redis_url: str, redis: Redis
+) -> None:
+    async with process(redis_url, started=True) as parts:
+        room = await finished(parts)
+        race, text = room.race.id, redis.get(f"replay:{{{room.race.id}}}")
+        redis.delete(*(redis.keys() if lost == "all of it" else [f"replay:{{{race}}}", f"ended:{{{race}}}"]))
+        await until(lambda: redis.exists(f"replay:{{{race}}}", f"ended:{{{race}}}") == 2)
+        assert redis.get(f"replay:{{{race}}}") == text
+
+
+async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url) as before:
+        race = (await finished(before)).race
+        head = await before.log.head(race.id)
+        entries = await before.log.read(race.id)
+        redis.xdel(f"race:{{{race.id}}}:log", f"{head[0]}-0")
+        redis.hset(f"race:{{{race.id}}}:head", mapping={"n": head[0] - 1, "h": entries[-2].h})
+    async with process(redis_url) as after:
+        room = await after.hall.room(race.id)
+        assert room.race == race
+        assert room.kept
+
+
+async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_is_forgotten(
+    redis_url: str, redis: Redis
+) -> None:
+    async with process(redis_url, started=True) as parts:
+        room = await opened(parts)
+        await room.submit(seat_for(1))
+        redis.flushall()
+        await until(lambda: redis.exists(f"race:{{{room.race.id}}}:log"))
+        assert await parts.log.head(room.race.id) == (1, room.race.digest)
+
+
 async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, started=True) as parts:
         bad, good = await opened(parts), await opened(parts)

@@ -190,13 +190,14 @@ class Hall:
         return False
 
     async def _open(self, race: str) -> Room:
-        header = await self._log.header(race)
+        header: Header | None
         entries: Sequence[Entry]
-        if header is not None:
+        # What is kept is over, even where the store has lost the end of its log.
+        if (replay := await self.archive.replay(race)) is not None:
+            header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
+        elif (header := await self._log.header(race)) is not None:
             entries, kept = await self._log.read(race), False
             secret = self._secret(header)
-        elif (replay := await self.archive.replay(race)) is not None:
-            header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
         else:
             raise Refused("not-found", "There is no such race.")
         # In a thread: a long log takes seconds to fold, and others play meanwhile.
@@ -248,20 +249,33 @@ class Hall:
         idle: set[str] = set()
         while not self._stopping:
             before, idle = idle, {name for name, room in self._rooms.items() if room.idle}
-            for name in before & idle:  # twice in a row: whoever has just been given a room needs a moment to enter it
-                if self._rooms[name].idle:  # still, when others have been closed
-                    await self._rooms.pop(name).close()
             try:
+                for name in sorted(before & idle):  # twice in a row: whoever is given a room needs a moment to enter it
+                    await self._forget(name)
                 for race in await self.archive.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):
                     await self._look_after(race)
             except Refused as refused:
                 logger.warning("looking after overdue races: %s", refused.text)
             await asyncio.sleep(SWEPT_EVERY_S)
 
+    async def _forget(self, race: str) -> None:
+        """Forgets a room that nobody needs: not before the store has, though it may have gone back, what it knows."""
+        room = self._rooms.get(race)
+        if room and await room.secured() and room.idle and self._rooms.get(race) is room:
+            del self._rooms[race]
+            await room.close()
+
     async def _look_after(self, race: str) -> None:
-        """Has an overdue race do what is due. One that cannot be opened is tried later: it must not stop the others."""
+        """Has an overdue race do what is due. One that cannot be opened is tried later: it must not stop the others.
+
+        One that is kept was noted as live again by a command that came late.
+        """
         try:
-            (await self.room(race)).remind()
+            room = await self.room(race)
+            if room.kept and await room.secured():
+                await self.archive.forget(race)
+            else:
+                room.remind()
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise

@@ -149,6 +149,23 @@ class Room:
         unneeded = self._kept or self.race.stage == "open"
         return unneeded and not self._listeners and not self._waiting and not self._wishes
 
+    @property
+    def kept(self) -> bool:
+        """Whether the archive was given the race."""
+        return self._kept
+
+    async def secured(self) -> bool:
+        """Whether the store has all that is known here. If it went back to an older state, that is written again.
+
+        Raises Refused("store-unavailable").
+        """
+        known = self.race
+        there = await (self._archive.has(known.id) if self._kept else self._logged(known))
+        if not there:
+            self._kept, self._doubtful = False, True
+            self.remind()
+        return there
+
     async def close(self) -> None:
         """Ends the room's work when what is under way is written: a write is never cancelled."""
         self._closing = True
@@ -265,6 +282,9 @@ class Room:
         elif digest != known.digest:
             await self._start_over()
         self._doubtful = False
+
+    async def _logged(self, race: Race) -> bool:
+        return await self._log.head(race.id) == (race.n, race.digest)
 
     async def _write_again(self, n: int, digest: str) -> None:
         """The log ends at `n`, -1 for no log: the race was archived by another process, or the store lost its tail."""

@@ -102,6 +102,9 @@ class Session:
             self._close(closing)
         except WebSocketDisconnect:
             sender.cancel()
+        except asyncio.CancelledError:
+            sender.cancel()
+            raise
         except Exception:
             logger.exception("a session failed", extra=self._about)
             self._close(Closing(INTERNAL, "internal error"))
