@@ -31,7 +31,7 @@ from store_model import Script
 
 TROUBLED_S = 3.0
 """For how long things go wrong."""
-LONGEST_S = 200.0
+LONGEST_S = 120.0
 """How long a history may take in all, by its own clock; most take two or three seconds."""
 ANSWER_S = 2.0 + 0.3
 """How long a move may wait for its answer, the way there and back included, if its process runs."""
