@@ -26,15 +26,22 @@ EVERY_ROUND: dict[str, Part] = {
     "fanout": fanout,
     "processes": processes,
     "growth": growth,
-    "finished": finished,
 }
-ONCE: dict[str, Part] = {"memory": memory, "restoring": restoring}
-"""What hardly differs from one round to the next, and takes long."""
+ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": restoring}
+"""What hardly differs from one round to the next: bytes, processor time of one process, and what takes long."""
+LONGEST_S = 12.5 * 60
+"""No round is begun that would last beyond this, so that all is done within a quarter of an hour on a slow machine."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("parts", nargs=-1, type=click.Choice([*EVERY_ROUND, *ONCE]))
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="How often all is measured.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How often all is measured, if there is time.",
+)
 @click.option("--quick", is_flag=True, help="One short round with fewer of everything, to try it.")
 @click.option("--games", help="Only these, with commas between them; the first is played where one will do.")
 @click.option("--racers", help="Only with so many racers, with commas between them.")
@@ -64,9 +71,18 @@ def main(
     figures, began = Figures(), time.monotonic()
 
     async def run() -> None:
+        for name, part in ONCE.items():
+            if name in wanted:
+                click.echo(f"{time.monotonic() - began:4.0f} s  {name}", err=True)
+                await part(figures, plan)
+        first_began = time.monotonic()
         for number in range(1, 2 if quick else rounds + 1):
+            taken_s = time.monotonic() - first_began
+            if number > 1 and time.monotonic() - began + taken_s / (number - 1) > LONGEST_S:
+                click.echo(f"There is no time for more than {number - 1} rounds.")
+                break
             await echo(figures, plan)
-            for name, part in [*EVERY_ROUND.items(), *(ONCE.items() if number == 1 else ())]:
+            for name, part in EVERY_ROUND.items():
                 if name in wanted:
                     click.echo(f"{time.monotonic() - began:4.0f} s  round {number}: {name}", err=True)
                     await part(figures, plan)

@@ -17,10 +17,11 @@ ECHO_BYTES = 40
 async def echo(figures: Figures, plan: Plan) -> None:
     """Measures the echo of this round."""
     with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder, Echo(Path(folder)) as service:
+        frames = [b"\x00" * ECHO_BYTES] * 1_000_000
         for count in sorted({*plan.racers, 50}):
             lines = await opened(service.address, count, echoing=True)
             for line in lines:
-                line.frames = [b"\x00" * ECHO_BYTES] * 500_000
+                line.frames = frames
             drive = Drive(lines, {"server": [service]})
             flat_out = await drive.flat_out(*plan.pace)
             note(figures, f"echo/{count}", flat_out)

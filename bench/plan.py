@@ -14,7 +14,7 @@ class Pace(NamedTuple):
     warm: float
 
 
-_NORMAL, _SHORT = Pace(1.2, 0.4), Pace(0.6, 0.2)
+_NORMAL, _SHORT = Pace(1.0, 0.3), Pace(0.6, 0.2)
 
 
 @dataclass(frozen=True)

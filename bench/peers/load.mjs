@@ -58,8 +58,9 @@ function serverCpu() {
 
 const sleep = (s) => new Promise((resolve) => setTimeout(resolve, 1000 * s));
 const joined = [];
-for (let number = 0; number < Number(players); number++) {
-  joined.push(await (kind === "boardgame" ? boardgame(number) : colyseus()));
+while (joined.length < Number(players)) {
+  const numbers = Array.from({ length: Math.min(50, Number(players) - joined.length) }, (_, at) => joined.length + at);
+  joined.push(...(await Promise.all(numbers.map(kind === "boardgame" ? boardgame : colyseus))));
 }
 for (const player of joined) player.next();
 await sleep(Number(warm));
