@@ -84,6 +84,9 @@ class Line(WSListener):
         for asked in self._asked.values():
             if not asked.done():
                 asked.set_exception(LoadError(f"the connection was closed: {transport.close_handshake}"))
+        if self.sent_at:
+            self.sent_at.clear()
+            self.tally.problems.append(f"the connection was closed: {transport.close_handshake}")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         data = frame.get_payload_as_bytes()
