@@ -502,9 +502,9 @@ async def _at_rest(scene: Scene, race: str) -> list[str]:
     archive, model = scene.slots[0].process.archive, world.store.model
     await until(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
     await asyncio.sleep(0.5)
-    if race.encode() in _live(scene):  # noted so by a command that came late: it is due in an hour, or a day
+    while race.encode() in _live(scene):  # noted so by a command that came late, and due in an hour, or a day
         model.execute("ZADD", "races:due", 0, race)
-        await until(lambda: race.encode() not in _live(scene))
+        await asyncio.sleep(0.5)
     replay = read(await archive.text(race, 2**53) or b"")
     players = [player for player in scene.players if player.race == race]
     histories = [player.history for player in players]
