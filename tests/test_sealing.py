@@ -605,13 +605,16 @@ def everywhere(race: Scene) -> dict[str, list[str]]:
             "2027-03-15/corners",
         ],
         "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race}"],
-        "/api/v1/replays/{name}": [race.race, code],
+        "/api/v1/replays/{replay}": [race.race, code],
         "/api/v1/verify": [""],
         "/.well-known/samedeal": ["", f"?race={race.race}"],
         "/healthz": ["", f"?race={race.race}"],
         "/metrics": ["", f"?race={race.race}", f"?name[]={race.race}"],
         "/readyz": [""],
-        "/problems/{code}": ["internal", race.race],
+        "/openapi.json": ["", f"?race={race.race}"],
+        "/asyncapi.json": [""],
+        "/docs": ["", f"?race={race.race}"],
+        "/problems/{problem}": ["internal", race.race],
         "/api/v1/replays/{race}/steps": [race.race, code],
         "/r/{race}": [race.race, code, f"{race.race}/log"],
         "/w/{race}": [race.race, code],
@@ -637,7 +640,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             addresses = everywhere(running)
             known = {*addresses, *PAR_OF_DEALS, "/ws"}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
-            not_there = ["/openapi.json", "/debug", f"/api/v1/deals/{code}"]
+            not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
             not_there += [
                 f"/api/v1/races/{running.race}/{more}" for more in ("log", "stream", "boards", "deal", "par/0")
             ]
@@ -662,7 +665,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             )
 
 
-PAR_OF_DEALS = {"/api/v1/deals/{code:path}/par", "/api/v1/deals/{code:path}/par/{name}"}
+PAR_OF_DEALS = {"/api/v1/deals/{deal:path}/par", "/api/v1/deals/{deal:path}/par/{play}"}
 """What is asked with a deal code; the next test asks."""
 
 
