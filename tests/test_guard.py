@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import kept_store
 from hostile import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from noted import Line, NotedServer, request
 from samedeal import messages as m
@@ -27,12 +28,16 @@ SMALL_KB = 12_000
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
-    """A server that is quick to lose its patience, and sends no pings of its own."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    """A server that is quick to lose its patience, and sends no pings of its own.
+
+    Its store is its own: other tests empty theirs, and the server would say of its races that the store had lost them.
+    """
     log = tmp_path_factory.mktemp("guard") / "log"
     patience = {"hello_timeout_ms": "600", "unread_seconds": "1", "ping_seconds": "3600", "away_seconds": "0.3"}
-    with NotedServer(store_url, log, connections_per_address="0", emptied=True, **patience).start() as running:
-        yield running
+    for store_url in kept_store(tmp_path_factory.mktemp("store")):
+        with NotedServer(store_url, log, connections_per_address="0", emptied=True, **patience).start() as running:
+            yield running
 
 
 @pytest.fixture(autouse=True)
