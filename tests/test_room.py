@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Left, Moved, 
 from samedeal.race import Race
 from samedeal.verification import verify
 from samedeal_server.log import RaceLog
-from samedeal_server.room import Room
+from samedeal_server.room import ALIKE_MS, Room
 from samedeal_server.store import Store
 from stores import Heard, Process, Wire, calls, process, run, seat_for, that, until
 
@@ -161,6 +162,31 @@ async def test_nobody_hears_of_anything_before_the_log_has_it(redis_url: str) ->
         parts.log.go.set()
         assert (await waiting).n == room.race.n == 1
         assert heard.numbers == [1]
+
+
+async def test_what_many_are_told_alike_is_made_once_for_the_race_as_it_stands(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        made: list[str] = []
+
+        def told(kind: str) -> bytes:
+            made.append(kind)
+            return f"{kind} {room.race.n}".encode()
+
+        async def all_are_told(n: int) -> None:
+            made.clear()
+            began = parts.clock.now() // ALIKE_MS
+            for _ in range(1000):
+                for kind in ("view", "progress"):
+                    assert room.told_alike(kind, partial(told, kind)) == f"{kind} {n}".encode()
+            moments = parts.clock.now() // ALIKE_MS - began + 1
+            assert 1 <= made.count("view") <= moments
+            assert 1 <= made.count("progress") <= moments
+
+        await all_are_told(0)
+        for number in (1, 2):
+            await room.submit(seat_for(number))
+            await all_are_told(number)
 
 
 async def test_closing_a_room_finishes_what_is_under_way(redis_url: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Protocol
 
 from samedeal.errors import Refused
@@ -28,6 +28,9 @@ ANSWER_WITHIN_S = 1.8
 NONCES_MS, NONCES_AGAIN_MS = 1_000, 5_000
 """How long racers have at least to open their nonces, however short the countdown is: from its beginning, and from when
 they can be heard again after an outage."""
+
+ALIKE_MS = 50
+"""So much later the time that is left of a race is told anew to those who are told it alike."""
 
 
 class Listener(Protocol):
@@ -81,6 +84,8 @@ class Room:
         self._noted_due_at: int | None = None
         self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
+        self._alike: dict[Hashable, bytes] = {}
+        self._alike_of: tuple[str, int] | None = None
         self._wishes: list[_Wish] = []
         self._bell = asyncio.Event()  # rung when there is something to look at
         self._waiting: dict[_Wish, None] = {}  # whoever waits for an answer, the longest first
@@ -129,6 +134,16 @@ class Room:
 
     def unlisten(self, listener: Listener) -> None:
         self._listeners.discard(listener)
+
+    def told_alike(self, kind: Hashable, told: Callable[[], bytes]) -> bytes:
+        """What many are told alike, which is made once: for each kind, race as it stands, and moment of ALIKE_MS."""
+        of = self.race.digest, self._clock.now() // ALIKE_MS
+        if of != self._alike_of:
+            self._alike, self._alike_of = {}, of
+        data = self._alike.get(kind)
+        if data is None:
+            data = self._alike[kind] = told()
+        return data
 
     def follow(self, entries: Sequence[Entry]) -> bool:
         """Takes in what was read from the log, and says whether it was news: this process may have written it."""

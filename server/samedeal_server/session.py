@@ -374,12 +374,18 @@ class Session:
         if self._news == "progress" and now < self._progress_from:
             self._wake_for_progress()
             return
-        whole = self._news == "view" or sight.sees_boards(self._room.race, self._seat)
-        message: m.FromServer = self._view() if whole else sight.progress(self._room.race, self._seat)
+        race, seat = self._room.race, self._seat
+        whole = self._news == "view" or sight.sees_boards(race, seat)
         if self._news == "progress":
             self._progress_from = now + PROGRESS_EVERY_S
         self._news = "none"
-        self._enqueue(wire.encode(message, self._form))
+
+        def told() -> bytes:
+            return wire.encode(self._view() if whole else sight.progress(race, seat), self._form)
+
+        alike = seat is None or not whole  # a whole view of who plays is that racer's alone
+        kind = self._form, whole, seat is None
+        self._enqueue(self._room.told_alike(kind, told) if alike else told())
 
 
 def _replaced() -> Closing:
