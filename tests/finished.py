@@ -101,7 +101,7 @@ def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = 
             log.say(Moved(seat=seat, move=move), random.randrange(1, 3_000))
     for seat in (1, 2):
         run = log.race.seat(seat).run
-        if run and not run.done(log.race.options):
+        if run and not run.done:
             log.say(Resigned(seat=seat), 1_000)
     log.say(Closed(secret=SECRET.hex()))
     return log.replay()

@@ -73,7 +73,7 @@ def running(racers: int = 2, **race: Any) -> Logged:
 def closed(log: Logged) -> Logged:
     """The race after everybody has given up and it was closed."""
     for seat in log.race.roster:
-        if seat.run and not seat.run.done(log.race.options):
+        if seat.run and not seat.run.done:
             log.say(Resigned(seat=seat.number), 1)
     log.say(Closed(secret=SECRET.hex()))
     return log

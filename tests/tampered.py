@@ -121,7 +121,7 @@ def subject(slug: str, kind: Kind) -> Subject:
     for seat, wish in ((1, ""), (1, ""), (1, RESTART), (2, ""), (1, UNDO), (1, ""), (2, ""), (2, UNDO), (1, "")):
         run = log.race.seat(seat).run
         assert run
-        move = wish if wish and run.may(wish, log.race.options) else random.choice(run.game.moves())
+        move = wish if wish and run.may(wish) else random.choice(run.game.moves())
         log.say(Moved(seat=seat, move=move), 50)
     for seat in (1, 2):
         log.say(Resigned(seat=seat), random.randrange(1, 2_000))

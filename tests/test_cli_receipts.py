@@ -109,7 +109,7 @@ def other_last_move(replay: Replay) -> tuple[int, Change]:
         (entry.n, other)
         for entry, race in zip(replay.entries, replay.races(), strict=False)
         if isinstance(entry.event, Moved) and (run := race.seats[entry.event.seat - 1].run)
-        for other in (*run.game.moves(), *([RESTART] if run.may(RESTART, race.options) else []))
+        for other in (*run.game.moves(), *([RESTART] if run.may(RESTART) else []))
         if other != entry.event.move
     )
     return n, partial(_instead, n, other)

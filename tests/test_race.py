@@ -450,7 +450,7 @@ def test_a_move_is_judged_by_the_game_and_changes_one_run_only(slug: str) -> Non
     play(log, 1, deal.moves()[:1])
     assert run_of(log.race, 1).game == deal.after(deal.moves()[0])
     assert run_of(log.race, 1).moves == deal.moves()[:1]
-    assert run_of(log.race, 2) == Run(deal, deal, peak=deal.home, peak_at=log.race.started_at or 0)
+    assert run_of(log.race, 2) == Run(log.race.options, deal, deal, peak=deal.home)
 
 
 def test_the_time_is_up_to_the_millisecond() -> None:
@@ -538,7 +538,7 @@ def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Ran
         play(log, 1, [UNDO])
         assert run_of(log.race).game == since_reveal[-1]
         assert run_of(log.race).peak == peak
-    if not run_of(log.race).done(log.race.options):
+    if not run_of(log.race).done:
         assert refused(log, Moved(seat=1, move=UNDO)) == "illegal-move"
 
 
@@ -566,12 +566,11 @@ def test_a_race_may_be_run_without_undo() -> None:
     log = running(slug="corner-stones", undo=False)
     play(log, 1, run_of(log.race).game.moves()[:1])
     assert refused(log, Moved(seat=1, move=UNDO)) == "not-allowed"
-    assert not run_of(log.race).may(UNDO, log.race.options)
+    assert not run_of(log.race).may(UNDO)
 
 
 @pytest.mark.parametrize(("slug", "outcome"), [("the-edge", "lost"), ("gallery", "over"), ("corner-stones", "won")])
 def test_an_end_other_than_stuck_cannot_be_undone(slug: str, outcome: str) -> None:
-    log = opened(slug)
     end = next(
         run
         for seed in map(str, range(3_000))
@@ -579,31 +578,28 @@ def test_an_end_other_than_stuck_cannot_be_undone(slug: str, outcome: str) -> No
         and run.past
     )
     with pytest.raises(IllegalMove, match=f"The game is {outcome}"):
-        end.after(UNDO, 0, log.race.options)
-    assert not end.may(UNDO, log.race.options)
+        end.after(UNDO, 0)
+    assert not end.may(UNDO)
 
 
 def test_stuck_can_be_undone_where_nothing_was_revealed_since() -> None:
-    options = opened(attempts=1).race.options
-    run = next(
-        run for seed in map(str, range(3_000)) if (run := _ended("corners", {"seed": seed})).past and not run.game.won
-    )
+    ends = (_ended("corners", {"seed": seed}, attempts=1) for seed in map(str, range(3_000)))
+    run = next(run for run in ends if run.past and not run.game.won)
     assert run.game.outcome == "stuck"
-    assert not run.done(options)
-    again = run.after(UNDO, 0, options)
+    assert not run.done
+    again = run.after(UNDO, 0)
     assert again.game.outcome == "playing"
-    assert run.done(structs.replace(options, undo=False))
+    assert structs.replace(run, options=structs.replace(run.options, undo=False)).done
 
 
-def _ended(slug: str, play: dict[str, Any]) -> Run:
+def _ended(slug: str, play: dict[str, Any], **options: Any) -> Run:
     """A run to its end: the moves given, or any."""
-    options, chance = opened(slug).race.options, random.Random(play["seed"])
-    deal = GAMES[slug].from_seed(play["seed"])
-    run = Run(deal, deal)
+    deal, chance = GAMES[slug].from_seed(play["seed"]), random.Random(play["seed"])
+    run = Run(opened(slug, **options).race.options, deal, deal)
     for move in play.get("moves", ()):
-        run = run.after(move, 0, options)
+        run = run.after(move, 0)
     while moves := run.game.moves():
-        run = run.after(chance.choice(moves), 0, options)
+        run = run.after(chance.choice(moves), 0)
     return run
 
 

@@ -98,7 +98,7 @@ def test_a_racer_sees_the_own_table_and_what_can_be_done(slug: str) -> None:
     board = sight.view(log.race, 1, log.race.at).board
     assert board
     assert (board.attempt, board.ply, board.restart, board.moves) == (2, 3, True, None)
-    assert board.undo == run_of(log.race).may(UNDO, log.race.options)
+    assert board.undo == run_of(log.race).may(UNDO)
 
 
 def test_who_has_stopped_has_no_moves_left() -> None:
@@ -208,7 +208,7 @@ def test_no_byte_that_is_sent_tells_what_is_sealed(slug: str, spectators: str, r
                 assert view.board.table == own.game.view()
             if view.boards:
                 assert spectators == "open"
-                assert own is None or own.done(race.options)
+                assert own is None or own.done
 
 
 @pytest.mark.parametrize("slug", [slug for slug, game in GAMES.items() if game.hidden])

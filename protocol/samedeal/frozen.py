@@ -2,7 +2,7 @@
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from msgspec import Struct, StructMeta
 from msgspec.structs import replace
@@ -57,16 +57,17 @@ class Trail(Sequence[T], Generic[T]):
 
     def and_then(self, item: T) -> "Trail[T]":
         """The trail with one more item at its end."""
-        mine = 0 < self._length == len(self._items)  # nobody has gone on from here yet
-        items = self._items if mine else self._items[: self._length]
+        items, length = self._items, self._length
+        if not 0 < length == len(items):  # somebody has gone on from here already
+            items = items[:length]
         items.append(item)
-        return self._shared(items, self._length + 1)
+        return _trail(items, length + 1)
 
     def without_last(self) -> "Trail[T]":
         """The trail without its last item. Raises IndexError if there is none."""
         if not self._length:
             raise IndexError("the trail is empty")
-        return self._shared(self._items, self._length - 1)
+        return _trail(self._items, self._length - 1)
 
     def __len__(self) -> int:
         return self._length
@@ -90,8 +91,11 @@ class Trail(Sequence[T], Generic[T]):
     def __repr__(self) -> str:
         return f"Trail({self._items[: self._length]})"
 
-    @classmethod
-    def _shared(cls, items: list[T], length: int) -> Self:
-        trail = cls.__new__(cls)
-        trail._items, trail._length = items, length
-        return trail
+
+def _trail(items: list[T], length: int) -> Trail[T]:
+    trail: Trail[T] = _new(Trail)
+    trail._items, trail._length = items, length
+    return trail
+
+
+_new = object.__new__

@@ -152,7 +152,7 @@ class Game(Frozen, metaclass=AbstractMeta, frozen=True):
     def reveals(self, later: "Game") -> bool:
         """Whether a face-down pile differs in a later position: what has been seen cannot be taken back."""
         before, after = self.table.piles, later.table.piles
-        return any(before[place] is not after[place] and before[place] != after[place] for place in self.hidden)
+        return [before[place] for place in self.hidden] != [after[place] for place in self.hidden]
 
     def view(self) -> dict[str, Pile]:
         """What the player sees: every pile from bottom to top, with only the backs of the hidden ones."""

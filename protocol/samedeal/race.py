@@ -73,6 +73,8 @@ class Standing(Struct, frozen=True, kw_only=True):
 class Run(Frozen, frozen=True):
     """One racer's way through the deal."""
 
+    options: Options
+    """Those of the race."""
     deal: Game
     game: Game
     moves: Trail[Move] = Trail()
@@ -82,40 +84,42 @@ class Run(Frozen, frozen=True):
     attempts: int = 1
     peak: int = 0
     """The most cards home in any attempt."""
-    peak_at: int = 0
+    peak_ms: int = 0
+    """How long after the deal they first were."""
     resigned: bool = False
 
-    def after(self, move: Move, at: int, options: Options) -> Self:
-        """The run after a move. Raises IllegalMove, or Refused where the race does not allow it."""
+    def after(self, move: Move, ms: int) -> Self:
+        """The run after a move `ms` after the deal. Raises IllegalMove, or Refused where the race does not allow it."""
         if len(self.moves) >= MOST_MOVES:
             raise Refused("not-allowed", f"A racer makes at most {MOST_MOVES} moves in a race.")
         if move == RESTART:
-            self._check_restart(options)
+            self._check_restart()
             moves = self.moves.and_then(move)
             return replace(self, moves=moves, game=self.deal, past=Trail(), attempts=self.attempts + 1)
         if move == UNDO:
-            self._check_undo(options)
+            self._check_undo()
             past = self.past.without_last()
             return replace(self, moves=self.moves.and_then(move), game=self.past[-1], past=past)
         game = self.game.after(move)
         home = game.home
-        peak, peak_at = (home, at) if home > self.peak or game.won else (self.peak, self.peak_at)
+        peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
         # What was worked out for the position is left behind, or all that can ever be undone would carry its moves.
         past = Trail[Game]() if self.game.reveals(game) else self.past.and_then(replace(self.game))
-        return replace(self, moves=self.moves.and_then(move), game=game, past=past, peak=peak, peak_at=peak_at)
+        return replace(self, moves=self.moves.and_then(move), game=game, past=past, peak=peak, peak_ms=peak_ms)
 
-    def may(self, move: Move, options: Options) -> bool:
+    def may(self, move: Move) -> bool:
         """Whether UNDO or RESTART is possible now."""
         if move == UNDO:
-            return bool(options.undo and self.past and self.game.outcome in ("playing", "stuck"))
-        tries_left = not options.attempts or self.attempts < options.attempts
+            return bool(self.options.undo and self.past and self.game.outcome in ("playing", "stuck"))
+        tries_left = not self.options.attempts or self.attempts < self.options.attempts
         return tries_left and not self.game.won and self.game != self.deal
 
-    def done(self, options: Options) -> bool:
+    @derived
+    def done(self) -> bool:
         """Whether the racer can do nothing more: won, resigned, or at an end without undo and restart."""
         if self.game.won or self.resigned:
             return True
-        return self.game.over and not self.may(UNDO, options) and not self.may(RESTART, options)
+        return self.game.over and not self.may(UNDO) and not self.may(RESTART)
 
     @property
     def outcome(self) -> str:
@@ -125,17 +129,17 @@ class Run(Frozen, frozen=True):
     def progress(self) -> float:
         return 1.0 if self.game.won else self.peak / self.game.goal
 
-    def _check_undo(self, options: Options) -> None:
-        if not options.undo:
+    def _check_undo(self) -> None:
+        if not self.options.undo:
             raise Refused("not-allowed", "This race is run without undo.")
         if self.game.outcome not in ("playing", "stuck"):
             raise IllegalMove(f"The game is {self.game.outcome}: that cannot be undone.")
         if not self.past:
             raise IllegalMove("There is nothing to undo: a card that has been turned up stays seen.")
 
-    def _check_restart(self, options: Options) -> None:
-        if options.attempts and self.attempts >= options.attempts:
-            raise Refused("not-allowed", f"This race allows {options.attempts} at the deal, and this is the last.")
+    def _check_restart(self) -> None:
+        if self.options.attempts and self.attempts >= self.options.attempts:
+            raise Refused("not-allowed", f"This race allows {self.options.attempts} at the deal, and this is the last.")
         if self.game.won:
             raise IllegalMove("The game is won: there is nothing to start again.")
         if self.game == self.deal:
@@ -167,7 +171,27 @@ class Seat(Frozen, frozen=True):
         if run is None:
             return (True, True, 0, 0)
         won = run.game.won
-        return (False, not won, 0 if won else -run.peak, run.peak_at)
+        return (False, not won, 0 if won else -run.peak, run.peak_ms)
+
+    @derived
+    def standing(self) -> Standing | None:
+        """How the racer stands, all but the place; None without a run."""
+        run = self.run
+        if run is None:
+            return None
+        return Standing(
+            place=0,
+            seat=self.number,
+            name=self.name,
+            bot=self.bot,
+            outcome=run.outcome,
+            done=run.done,
+            home=run.peak,
+            goal=run.game.goal,
+            progress=run.progress,
+            attempts=run.attempts,
+            ms=run.peak_ms,
+        )
 
 
 class Race(Frozen, frozen=True):
@@ -226,6 +250,9 @@ class Race(Frozen, frozen=True):
         if self.closed:
             raise Refused("race-over")
         match event:
+            case Moved(seat=number, move=move):  # first, because it is what most of them are
+                seat, run = self._playing(number, at)
+                return self._seated(replace(seat, run=run.after(move, at - (self.started_at or 0))))
             case Joined():
                 return self._joined(event)
             case Left(seat=number):
@@ -242,9 +269,6 @@ class Race(Frozen, frozen=True):
                 return self._opened_nonce(number, nonce)
             case Dealt(k=k):
                 return self._dealt(at, k)
-            case Moved(seat=number, move=move):
-                seat, run = self._playing(number, at)
-                return self._seated(replace(seat, run=run.after(move, at, self.options)))
             case Resigned(seat=number):
                 seat, run = self._playing(number, at)
                 return self._seated(replace(seat, run=replace(run, resigned=True)))
@@ -334,7 +358,7 @@ class Race(Frozen, frozen=True):
         """Whether nothing more can happen but the closing: all are done, the time is up, or nobody ever started."""
         if self.ends_at is None:
             return (self.stage == "open" or self.header.daily) and at >= self.called_off_at
-        return at >= self.ends_at or all(seat.run is None or seat.run.done(self.options) for seat in self.seats)
+        return at >= self.ends_at or all(seat.run is None or seat.run.done for seat in self.seats)
 
     def seat(self, number: int) -> Seat:
         """The seat of that number. Raises Refused if nobody has it."""
@@ -402,7 +426,7 @@ class Race(Frozen, frozen=True):
         deal = self.game.from_seed(seed, **self.header.variant)
         in_time = [not self.header.sealed or seat.nonce is not None for seat in self.seats]
         seats = tuple(
-            replace(seat, run=Run(deal, deal, peak=deal.home, peak_at=at)) if counts and not seat.left else seat
+            replace(seat, run=Run(self.options, deal, deal, peak=deal.home)) if counts and not seat.left else seat
             for seat, counts in zip(self.seats, in_time, strict=True)
         )
         return replace(self, seats=seats, started_at=at, seed=seed)
@@ -413,14 +437,14 @@ class Race(Frozen, frozen=True):
         return self.seat(number)
 
     def _playing(self, number: int, at: int) -> tuple[Seat, Run]:
-        seat = self.seat(number)
-        if self.started_at is None:
+        seat, ends_at = self.seat(number), self.ends_at
+        if ends_at is None:
             raise Refused("untimely", "The race has not begun.")
         if seat.run is None:
             raise Refused("not-playing", "This seat was scratched: its nonce did not come in time.")
-        if self.finished(at):
+        if at >= ends_at or (seat.run.done and self.finished(at)):
             raise Refused("race-over")
-        if seat.run.done(self.options):
+        if seat.run.done:
             raise Refused("not-playing", f"You have stopped: {seat.run.outcome}.")
         return seat, seat.run
 
@@ -432,25 +456,26 @@ class Race(Frozen, frozen=True):
         return replace(self, seats=(*self.seats[:at], replace(seat, entries=seat.entries + 1), *self.seats[at + 1 :]))
 
     def _standing(self, place: int, seat: Seat) -> Standing:
-        run = seat.run
-        if run is None:
-            outcome = "scratched" if self.started_at is not None else "ready" if seat.ready else "waiting"
-            done = self.closed or self.started_at is not None
-        else:
-            outcome = "timeout" if self.closed and run.outcome == "playing" else run.outcome
-            done = self.closed or run.done(self.options)
+        standing = seat.standing or self._without_run(seat)
+        if self.closed:
+            outcome = "timeout" if standing.outcome == "playing" else standing.outcome
+            standing = replace(standing, outcome=outcome, done=True)
+        return replace(standing, place=place)
+
+    def _without_run(self, seat: Seat) -> Standing:
+        dealt = self.started_at is not None
         return Standing(
-            place=place,
+            place=0,
             seat=seat.number,
             name=seat.name,
             bot=seat.bot,
-            outcome=outcome,
-            done=done,
-            home=run.peak if run else 0,
+            outcome="scratched" if dealt else "ready" if seat.ready else "waiting",
+            done=dealt,
+            home=0,
             goal=self.game.goal,
-            progress=run.progress if run else 0.0,
-            attempts=run.attempts if run else 0,
-            ms=run.peak_at - (self.started_at or 0) if run else 0,
+            progress=0.0,
+            attempts=0,
+            ms=0,
         )
 
 

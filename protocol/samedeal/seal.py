@@ -7,6 +7,7 @@ docs/replay-format.md specifies each to the byte.
 from collections.abc import Iterable
 from hashlib import sha256
 from hmac import digest as hmac_digest
+from hmac import new as hmac_new
 
 SECRET_BYTES = NONCE_BYTES = 32
 
@@ -54,7 +55,7 @@ def next_digest(secret: bytes, digest: str, entry: bytes) -> str:
     Keyed with the race's secret, so that a digest given out as a receipt while the race runs cannot be used to guess a
     rival's move; after the race the secret is known and everybody can check the chain.
     """
-    return hmac_digest(secret, digest.encode() + b"|" + entry, "sha256").hex()
+    return hmac_new(secret, digest.encode() + b"|" + entry, "sha256").hexdigest()
 
 
 def _sha256(text: str) -> str:

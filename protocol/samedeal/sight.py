@@ -46,11 +46,11 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     if race.closed or race.options.spectators != "open":
         return False
     run = race.seat(viewer).run if viewer is not None else None
-    return run is None or run.done(race.options)
+    return run is None or run.done
 
 
 def _board(race: Race, run: Run, legal: bool) -> Board:
-    stopped = race.closed or run.done(race.options)
+    stopped = race.closed or run.done
     return Board(
         table=run.game.view(),
         notes=run.game.notes,
@@ -59,8 +59,8 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
         attempt=run.attempts,
         ply=len(run.moves),
         moves=(() if stopped else run.game.moves()) if legal else None,
-        undo=not stopped and run.may(UNDO, race.options),
-        restart=not stopped and run.may(RESTART, race.options),
+        undo=not stopped and run.may(UNDO),
+        restart=not stopped and run.may(RESTART),
     )
 
 

@@ -128,7 +128,7 @@ class Recording:
                 seat = race.seats[entry.event.seat - 1]
                 if seat.run and isinstance(entry.event, Moved):
                     steps[seat.number].append(_step(race, seat.run, entry.event.move))
-                if seat.run and seat.run.done(race.options):
+                if seat.run and seat.run.done:
                     ended[seat.number] = Mark(entry.n, entry.at - race.started_at, "end")
         if dealt is None or last is None or dealt.started_at is None or not steps:
             raise LookupError("nobody was dealt to in this race: there is nothing to look at")
