@@ -132,7 +132,7 @@ def test_undo_goes_back_to_the_last_deal_and_never_across_it() -> None:
 
 
 def test_aces_leave_one_after_another() -> None:
-    game = gallery("t1: KH AS AH\nb2: AD\nt2: 4S\nstock: 9S").after("t2")
+    game = gallery("t1: KH AS AH\nb2: AD\nstock: 9S")._settled()
     assert game.table["aces"] == ("AD", "AH", "AS")
     assert game.table["t1"] == ("KH",)
     assert game.table["b2"] == ()

@@ -65,7 +65,7 @@ class Grid(Game, frozen=True):
             return placed if placed.won or placed._full else placed._drawn()
         return self._removed(_cells(move))
 
-    @property
+    @derived
     def home(self) -> int:
         """How many cards have been placed so far, removed ones included."""
         return self.goal - self.table.count(("stock", "hand"))

@@ -1,6 +1,6 @@
 """The table: named piles of cards. Every game's position is one of these and little more."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 from msgspec import Struct
@@ -30,10 +30,10 @@ class Table(Struct, frozen=True):
         pile = self.piles[place]
         return pile[-1] if pile else None
 
-    def tops(self, places: Iterable[str]) -> Iterator[tuple[str, Card]]:
+    def tops(self, places: Iterable[str]) -> list[tuple[str, Card]]:
         """Each of the places that has a card, with its top card."""
         piles = self.piles
-        return ((place, piles[place][-1]) for place in places if piles[place])
+        return [(place, pile[-1]) for place in places if (pile := piles[place])]
 
     def empty(self, places: Iterable[str]) -> list[str]:
         """Each of the places that has no card."""
@@ -50,13 +50,15 @@ class Table(Struct, frozen=True):
 
     def moved(self, source: str, target: str) -> Self:
         """The table with the top card of `source` on top of `target`."""
-        pile = self.piles[source]
-        return self.put({source: pile[:-1], target: (*self.piles[target], pile[-1])})
+        piles = self.piles.copy()
+        pile = piles[source]
+        piles[source], piles[target] = pile[:-1], (*piles[target], pile[-1])
+        return type(self)(piles)
 
     def turned(self, source: str, target: str) -> Self:
         """The table with the whole pile of `source` turned over onto `target`."""
         return self.put({source: (), target: (*self.piles[target], *self.piles[source][::-1])})
 
-    def put(self, piles: Mapping[str, Pile]) -> Self:
+    def put(self, piles: dict[str, Pile]) -> Self:
         """The table with these piles in place of the old."""
-        return type(self)({**self.piles, **piles})
+        return type(self)(self.piles | piles)

@@ -9,11 +9,10 @@ rank, whatever the suit, king and ace being neighbours here. An empty corner tak
 empty. Cards on foundations stay there. The game is won when all cards are on the foundations.
 """
 
-from collections.abc import Iterator
 from typing import Self
 
-from samedeal.cards import ACE, KING, SUITS, Card, Pile, pack, rank_of, suit_of
-from samedeal.frozen import replace
+from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
+from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -26,12 +25,13 @@ STEPS = {"u": 1, "d": -1}
 FIRSTS = {direction + row: rank + suit for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()}
 """The card that each foundation starts with."""
 
-EMPTY = 0
-"""What an empty corner shows, where other stacks show the rank of their top card."""
-_RANKS = range(ACE, KING + 1)
-_ONTO = {rank: frozenset(other for other in _RANKS if (rank - other) % KING in (1, KING - 1)) for rank in _RANKS}
-_ONTO_OR_EMPTY = {rank: others | {EMPTY} for rank, others in _ONTO.items()}
-"""What the stacks show that a card of a rank may go to; the only card of a corner goes to no empty one."""
+_AFTER = {
+    foundation: {RANKS[at] + first[1]: (*RANKS, "")[at + STEPS[foundation[0]]] + first[1] for at in range(KING)}
+    for foundation, first in FIRSTS.items()
+}
+"""The card that each foundation takes when one of its suit is on top."""
+_NEIGHBOURS = {rank: ((rank - 2) % KING + 1, rank % KING + 1) for rank in range(ACE, KING + 1)}
+"""The ranks next to each."""
 
 
 class CornerStones(Game, frozen=True):
@@ -68,23 +68,23 @@ class CornerStones(Game, frozen=True):
         stacks = {stack: cards[first :: len(STACKS)] for first, stack in enumerate(STACKS)}
         return cls(Table(stacks | {foundation: (card,) for foundation, card in FIRSTS.items()}))
 
-    def _moves(self) -> Iterator[Move]:
-        tops = dict(self.table.tops(STACKS))
-        takes = {**dict.fromkeys(CORNERS, EMPTY), **{stack: rank_of(card) for stack, card in tops.items()}}
-        shown = [(stack, takes[stack]) for stack in STACKS if stack in takes]
-        for source, card in tops.items():
-            for foundation in self._foundations(source, card):
-                yield source + foundation
-            lone = source in CORNERS and len(self.table[source]) == 1
-            onto = _ONTO[rank_of(card)] if lone else _ONTO_OR_EMPTY[rank_of(card)]
-            for target, rank in shown:
-                if rank in onto:
-                    yield source + target
+    def _moves(self) -> list[Move]:
+        piles = self.table.piles
+        wanted, takers = self._wanted(), self._takers()
+        moves = list[Move]()
+        for source, card in self.table.tops(STACKS):
+            if card in wanted:
+                moves += [source + foundation for foundation in self._foundations(source, card)]
+            lone = len(piles[source]) == 1 and source in CORNERS
+            for target in takers[rank_of(card)]:
+                if piles[target] or not lone:
+                    moves.append(source + target)
+        return moves
 
     def _after(self, move: Move) -> Self:
         return replace(self, table=self.table.moved(move[:2], move[2:]))
 
-    @property
+    @derived
     def home(self) -> int:
         return self.table.count(FIRSTS) - len(FIRSTS)
 
@@ -101,13 +101,31 @@ class CornerStones(Game, frozen=True):
             return "A card moves to another place."
         return self._why_no_foundation(source, card, target) if target in FIRSTS else self._why_no_stack(card, target)
 
-    def _foundations(self, source: str, card: Card) -> Iterator[str]:
+    def _wanted(self) -> set[Card]:
+        """The cards that foundations take next."""
+        piles = self.table.piles
+        return {after[piles[foundation][-1]] for foundation, after in _AFTER.items()}
+
+    def _takers(self) -> dict[int, list[str]]:
+        """For each rank the stacks that take a card of it, empty corners included, in their order."""
+        piles = self.table.piles
+        takers: dict[int, list[str]] = {rank: [] for rank in _NEIGHBOURS}
+        for stack in STACKS:
+            if pile := piles[stack]:
+                lower, higher = _NEIGHBOURS[rank_of(pile[-1])]
+                takers[lower].append(stack)
+                takers[higher].append(stack)
+            elif stack in CORNERS:
+                for stacks in takers.values():
+                    stacks.append(stack)
+        return takers
+
+    def _foundations(self, source: str, card: Card) -> list[str]:
         """The foundations that the top card of a stack may go to."""
         row = ROWS[suit_of(card)]
-        if source in CORNERS or source[1] == row:
-            for direction, step in STEPS.items():
-                if rank_of(self.table[direction + row][-1]) + step == rank_of(card):
-                    yield direction + row
+        feeds = source in CORNERS or source[1] == row
+        there = (direction + row for direction in STEPS) if feeds else ()
+        return [foundation for foundation in there if _AFTER[foundation][self.table[foundation][-1]] == card]
 
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from samedeal.cards import KING, SUITS, Card, Pile, rank_of, suit_of
-from samedeal.frozen import replace
+from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
 
@@ -67,7 +67,7 @@ class Corners(Game, frozen=True):
                     self, table=self.table.moved(place, FOUNDATIONS[suit_of(self.table[place][-1])])
                 )._filled()
 
-    @property
+    @derived
     def home(self) -> int:
         return self.table.count(FOUNDATIONS.values()) - len(FOUNDATIONS)
 

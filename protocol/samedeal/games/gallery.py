@@ -10,7 +10,7 @@ With ``cap`` the game also plays by itself what can never hurt. The game is over
 be played. The score is the number of cards that are not home, without the aces: the lower the better, and 0 is won.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Self
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
@@ -32,11 +32,12 @@ ROW_OF = {rank: row for row, base in BASES.items() for rank in range(base, KING 
 _BASES_OF = {row: frozenset(RANKS[base - 1] + suit for suit in SUITS) for row, base in BASES.items()}
 _HOMES = tuple((spot, _BASES_OF[spot[0]]) for spot in SPOTS)
 """Each spot with the cards that make it a home."""
-_NEXT = {RANKS[rank - 1] + suit: RANKS[rank + STEP - 1] + suit for rank in range(2, KING - STEP + 1) for suit in SUITS}
-"""The card that goes onto each card in a home spot; none goes onto the last of a row."""
-
-Room = Mapping[str, Sequence[str]]
-"""For each card that has a place now the spots that take it, leftmost first."""
+_ONTO = {
+    RANKS[rank - 1] + suit: row if rank <= HIGHEST_BASE else RANKS[rank - STEP - 1] + suit
+    for rank, row in ROW_OF.items()
+    for suit in SUITS
+}
+"""What each card goes onto: one three below it in a home spot, a base onto an empty spot of its row, an ace nowhere."""
 
 
 class Gallery(Game, frozen=True):
@@ -82,11 +83,14 @@ class Gallery(Game, frozen=True):
             yield "deal"
 
     def _after(self, move: Move) -> Self:
-        return (self._dealt_more() if move == "deal" else self._played(move))._settled()
+        if move == "deal":
+            return self._dealt_more()._settled(TABLEAU)
+        return self._played(move)._settled((move,))
 
-    @property
+    @derived
     def home(self) -> int:
-        return self.table.count(self._home_spots)
+        home, _, _ = self._spots
+        return self.table.count(home)
 
     @property
     def score(self) -> int:
@@ -104,58 +108,63 @@ class Gallery(Game, frozen=True):
         card = self.table.top(move)
         if card is None:
             return f"There is no card on {move}."
-        if move in self._home_spots:
+        home, _, _ = self._spots
+        if move in home:
             return f"{card} is home, and cards that are home stay there."
         row = ROW_OF[rank_of(card)]
         if rank_of(card) <= HIGHEST_BASE:
             return f"{card} is a base of row {row}, which has no empty spot."
-        return f"{card} goes only onto {_below(card)} in a home spot, and none shows it."
+        return f"{card} goes only onto {_ONTO[card]} in a home spot, and none shows it."
 
     # What a position is like.
 
     @derived
-    def _home_spots(self) -> tuple[str, ...]:
+    def _spots(self) -> tuple[list[str], list[str], list[str]]:
+        """The spots that are home, those that are empty, and those whose card lies astray."""
         piles = self.table.piles
-        return tuple(spot for spot, bases in _HOMES if piles[spot] and piles[spot][0] in bases)
-
-    @derived
-    def _room(self) -> Room:
-        room: dict[str, list[str]] = {}
-        for row, spots in ROWS.items():
-            if free := self.table.empty(spots):
-                room |= dict.fromkeys(_BASES_OF[row], free)
-        for spot, top in self.table.tops(self._home_spots):
-            if top in _NEXT:
-                room.setdefault(_NEXT[top], []).append(spot)
-        return room
+        home, empty, astray = list[str](), list[str](), list[str]()
+        for spot, bases in _HOMES:
+            pile = piles[spot]
+            (empty if not pile else home if pile[0] in bases else astray).append(spot)
+        return home, empty, astray
 
     @derived
     def _playable(self) -> list[str]:
         """The places whose last card has a place to go to."""
-        home, room = frozenset(self._home_spots), self._room
-        return [source for source, card in self.table.tops(SOURCES) if card in room and source not in home]
+        piles = self.table.piles
+        home, empty, astray = self._spots
+        open_to = {piles[spot][-1] for spot in home} | {spot[0] for spot in empty}
+        return [source for source, card in self.table.tops((*astray, *TABLEAU)) if _ONTO.get(card) in open_to]
+
+    def _takers(self, card: Card) -> list[str]:
+        """The spots that a card may go to, leftmost first."""
+        piles, onto = self.table.piles, _ONTO[card]
+        home, empty, _ = self._spots
+        if onto in ROWS:
+            return [spot for spot in empty if spot[0] == onto]
+        return [spot for spot in home if piles[spot][-1] == onto]
 
     # What follows from one.
 
-    def _settled(self) -> Self:
-        """The position after everything that happens by itself."""
-        position = self._without_aces()
+    def _settled(self, places: Iterable[str] = SOURCES) -> Self:
+        """The position after everything that happens by itself, once other cards are last on these places."""
+        position = self._without_aces(places)
         while position.cap and (source := next(position._safe(), None)):
-            position = position._played(source)._without_aces()
+            position = position._played(source)._without_aces((source,))
         return position
 
     def _played(self, source: str) -> Self:
-        return replace(self, table=self.table.moved(source, self._room[self.table[source][-1]][0]))
+        return replace(self, table=self.table.moved(source, self._takers(self.table[source][-1])[0]))
 
     def _dealt_more(self) -> Self:
         stock = self.table["stock"]
         dealt = {place: (*self.table[place], card) for place, card in zip(TABLEAU, reversed(stock), strict=False)}
         return replace(self, table=self.table.put({**dealt, "stock": stock[: -len(TABLEAU)]}))
 
-    def _without_aces(self) -> Self:
-        """The position after the aces have left that lie in a spot or last on a tableau pile, place by place."""
+    def _without_aces(self, places: Iterable[str]) -> Self:
+        """The position after the aces have left that lie last on these places, place by place."""
         table = self.table
-        for place, card in self.table.tops(SOURCES):
+        for place, card in self.table.tops(places):
             while card in ACES:
                 table = table.moved(place, "aces")
                 card = table.top(place) or ""
@@ -173,7 +182,7 @@ class Gallery(Game, frozen=True):
                 if self._is_clean(ROW_OF[rank_of(card)]):
                     yield source
             elif (
-                len(self._room[card]) > 1
+                len(self._takers(card)) > 1
                 or self._twin_is_home(card)
                 or self._twin_is_interchangeable(card, source)
                 or self._twin_has_to_wait(card)
@@ -182,17 +191,20 @@ class Gallery(Game, frozen=True):
 
     def _is_clean(self, row: str) -> bool:
         """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
-        return all(spot in self._home_spots for spot in ROWS[row] if self.table[spot])
+        _, _, astray = self._spots
+        return all(spot[0] != row for spot in astray)
 
     def _twin_is_home(self, card: Card) -> bool:
         """Whether nothing else will ever use the card's place."""
-        return any(card in self.table[spot] for spot in self._home_spots if spot[0] == ROW_OF[rank_of(card)])
+        piles = self.table.piles
+        return any(card in piles[spot][1:] for spot in ROWS[ROW_OF[rank_of(card)]])  # a card astray lies alone
 
     def _twin_is_interchangeable(self, card: Card, source: str) -> bool:
         """Whether the twin lies deeper in the same tableau pile, or astray in the same row: it cannot matter which."""
         if source in TABLEAU:
             return card in self.table[source][:-1]
-        return any(self.table[spot] == (card,) for spot in ROWS[source[0]] if spot != source)
+        piles = self.table.piles
+        return any(piles[spot] == (card,) for spot in ROWS[source[0]] if spot != source)
 
     def _twin_has_to_wait(self, card: Card) -> bool:
         """Whether the twin lies in the tableau under a card to be played after this one, or that makes its place.
@@ -201,10 +213,12 @@ class Gallery(Game, frozen=True):
         it; or somewhere above it lies one of the suit, three, six or nine ranks higher, that goes onto this card sooner
         or later.
         """
-        for pile in (self.table[place] for place in TABLEAU):
+        piles = self.table.piles
+        for place in TABLEAU:
+            pile = piles[place]
             if card in pile[:-1]:
                 at = pile.index(card)
-                if pile[at + 1] == _below(card) or any(_jams(upper, card) for upper in pile[at + 1 :]):
+                if pile[at + 1] == _ONTO[card] or any(_jams(upper, card) for upper in pile[at + 1 :]):
                     return True
         return False
 
@@ -212,8 +226,3 @@ class Gallery(Game, frozen=True):
 def _jams(upper: Card, card: Card) -> bool:
     higher = rank_of(upper) - rank_of(card)
     return suit_of(upper) == suit_of(card) and higher > 0 and higher % STEP == 0
-
-
-def _below(card: Card) -> str:
-    """The card that this one is played onto."""
-    return RANKS[rank_of(card) - STEP - 1] + suit_of(card)
