@@ -10,10 +10,11 @@ laid. When the grid is full, cards from ace to ten whose ranks add up to ten lea
 is drawn when its four cells are taken loses the game, and so does a full grid from which nothing can be removed.
 """
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from samedeal.cards import JACK, KING, QUEEN, RANKS, TEN, Card, Pile, rank_of
+from samedeal.cards import JACK, KING, QUEEN, RANKS, SUITS, TEN, Card, Pile, pack, rank_of
 from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
@@ -25,6 +26,10 @@ OWN_CELLS = {
     KING: ("the corners", ("a1", "a4", "d1", "d4")),
 }
 FACES = 12
+_OWNED = tuple(cell for _, cells in OWN_CELLS.values() for cell in cells)
+_FACE_CARDS = frozenset(RANKS[rank - 1] + suit for rank in OWN_CELLS for suit in SUITS)
+_NUMBERS = {card: rank_of(card) for card in pack() if rank_of(card) <= TEN}
+"""The ranks of the cards that can be removed."""
 
 
 class Grid(Game, frozen=True):
@@ -53,11 +58,14 @@ class Grid(Game, frozen=True):
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
         return cls(Table.laid(cards, dict.fromkeys((*CELLS, "discard"), 0) | {"hand": 1}, rest="stock"))
 
-    def _moves(self) -> Iterator[Move]:
-        if hand := self.table.top("hand"):
-            yield from self.table.empty(_cells_for(hand))
-        else:
-            yield from self._groups
+    @property
+    @abstractmethod
+    def _groups(self) -> list[Move]:
+        """The moves that remove cards from the grid as it is, in the order of the alphabet."""
+
+    def _moves(self) -> list[Move]:
+        hand = self.table.top("hand")
+        return self.table.empty(_cells_for(hand)) if hand else self._groups
 
     def _after(self, move: Move) -> Self:
         if self.table["hand"]:
@@ -80,7 +88,7 @@ class Grid(Game, frozen=True):
         cells = _cells(move)
         if move == "draw":
             return self._why_not_draw()
-        if not set(cells) <= set(CELLS) or move not in (_written(cells), *CELLS):
+        if not set(cells) <= set(CELLS) or move not in (written(cells), *CELLS):
             return self._why_no_move(move)
         if move in CELLS:
             return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
@@ -122,12 +130,14 @@ class Grid(Game, frozen=True):
 
     @derived
     def _faces(self) -> int:
-        return sum(rank_of(card) > TEN for _, card in self.table.tops(CELLS))
+        piles = self.table.piles
+        return len([cell for cell in _OWNED if (pile := piles[cell]) and pile[0] in _FACE_CARDS])
 
-    @derived
-    def _groups(self) -> list[Move]:
-        ranks = [(cell, rank_of(card)) for cell, card in self.table.tops(CELLS)]
-        return list(map(_written, _adding_up(ranks, TEN, self.largest_group)))
+    @property
+    def _numbers(self) -> list[tuple[str, int]]:
+        """The cells with cards from ace to ten, with their ranks."""
+        piles = self.table.piles
+        return [(cell, _NUMBERS[pile[0]]) for cell in CELLS if (pile := piles[cell]) and pile[0] in _NUMBERS]
 
     def _removed(self, cells: Sequence[str]) -> Self:
         cards = (self.table[cell][-1] for cell in cells)
@@ -144,21 +154,7 @@ def _cells_for(card: Card) -> Sequence[str]:
     return CELLS if rank <= TEN else OWN_CELLS[rank][1]
 
 
-def _adding_up(ranks: Sequence[tuple[str, int]], total: int, most: int) -> list[tuple[str, ...]]:
-    """The cells of every group of at most `most` ranks with this total, in the order in which they are given.
-
-    Cell by cell from the last: what makes up n is the cell with what made up n less its rank, and what made up n
-    without it.
-    """
-    making: list[list[tuple[str, ...]]] = [[()], *([] for _ in range(total))]
-    for cell, rank in reversed(ranks):
-        for sum_ in range(total, rank - 1, -1):
-            if groups := making[sum_ - rank]:
-                making[sum_] = [(cell, *group) for group in groups if len(group) < most] + making[sum_]
-    return making[total]
-
-
-def _written(cells: Sequence[str]) -> Move:
+def written(cells: Sequence[str]) -> Move:
     """The move that removes the cards of these cells."""
     return "+".join(cells) if len(cells) > 1 else f"{cells[0]}-"
 

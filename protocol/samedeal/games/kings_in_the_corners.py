@@ -9,10 +9,13 @@ The game is won when the last card of the stock is placed. It is lost when a fac
 or when the grid is full, holds neither a ten nor a pair, and there are still cards in the stock.
 """
 
+from itertools import combinations
 from typing import Self
 
+from samedeal.cards import TEN
+from samedeal.frozen import derived
 from samedeal.game import Move
-from samedeal.grid import Grid
+from samedeal.grid import Grid, written
 
 
 class KingsInTheCorners(Grid, frozen=True):
@@ -27,3 +30,11 @@ class KingsInTheCorners(Grid, frozen=True):
         later = super()._after(move)
         cleared = not self.table["hand"] and not later._groups
         return later._drawn() if cleared else later
+
+    @derived
+    def _groups(self) -> list[Move]:
+        """Tens and pairs."""
+        numbers = self._numbers
+        tens = [(cell,) for cell, rank in numbers if rank == TEN]
+        pairs = [(a, b) for (a, x), (b, y) in combinations(numbers, 2) if x + y == TEN]
+        return list(map(written, sorted([*tens, *pairs])))

@@ -9,12 +9,12 @@ The game is won the moment the twelfth face card is placed. It is lost when a fa
 or when the grid is full and holds no group.
 """
 
-from collections.abc import Iterator
 from typing import Self
 
+from samedeal.cards import TEN
 from samedeal.frozen import derived
 from samedeal.game import Move
-from samedeal.grid import FACES, Grid
+from samedeal.grid import FACES, Grid, written
 
 
 class TheEdge(Grid, frozen=True):
@@ -28,10 +28,9 @@ class TheEdge(Grid, frozen=True):
         "c2- a ten alone; draw turns up the next card once a group is gone."
     )
 
-    def _moves(self) -> Iterator[Move]:
-        yield from super()._moves()
-        if not self.table["hand"] and not self._full:
-            yield "draw"
+    def _moves(self) -> list[Move]:
+        moves = super()._moves()
+        return moves if self.table["hand"] or self._full else [*moves, "draw"]
 
     def _after(self, move: Move) -> Self:
         return self._drawn() if move == "draw" else super()._after(move)
@@ -39,6 +38,20 @@ class TheEdge(Grid, frozen=True):
     @derived
     def won(self) -> bool:
         return self._faces == FACES
+
+    @derived
+    def _groups(self) -> list[Move]:
+        """Tens, and any number of cards that add up to ten.
+
+        Cell by cell from the last: what makes up n is the cell with what made up n less its rank, and what made up n
+        without it.
+        """
+        making: list[list[tuple[str, ...]]] = [[()], *([] for _ in range(TEN))]
+        for cell, rank in reversed(self._numbers):
+            for sum_ in range(TEN, rank - 1, -1):
+                if groups := making[sum_ - rank]:
+                    making[sum_] = [(cell, *group) for group in groups] + making[sum_]
+        return list(map(written, making[TEN]))
 
     def _why_not_draw(self) -> str:
         if self.table["hand"]:
