@@ -16,7 +16,7 @@ import pytest
 from redis.exceptions import ConnectionError as Unreachable
 from redis.exceptions import OutOfMemoryError
 from redis.exceptions import TimeoutError as Unanswered
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosedError
 from websockets.frames import Close
 
@@ -205,12 +205,14 @@ class Client:
         finally:
             timer.cancel()
 
+    ask = execute_command
+
 
 class _Store(Store):
     """The server's own, over that client."""
 
     def __init__(self, client: Client) -> None:
-        self._redis = client
+        self._redis, self._lines = client, cast(Any, client)
 
 
 # Processes.
@@ -244,8 +246,7 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(line)))
 
     async def _serve(self, line: "Line") -> None:
-        socket = cast(WebSocket, line)
-        parts = socket, "msgpack", self.hall, self._guests, self._allowances, self._turns, SETTINGS
+        parts = line, "msgpack", self.hall, self._guests, self._allowances, self._turns, SETTINGS
         its = _Session(len(self.sessions), *parts)
         try:
             await its.run()
@@ -329,9 +330,6 @@ class Slot:
 class Line:
     """A WebSocket: to the session what Starlette's is, to the racer what the client's is."""
 
-    headers: Mapping[str, str] = {}
-    client = None
-
     def __init__(self, world: World, process: Process) -> None:
         self._world, self.process = world, process
         self._context = process.call(copy_context)
@@ -350,6 +348,9 @@ class Line:
         if self._to_server.ended:
             raise WebSocketDisconnect(1006)
         self._to_racer.put(data, self._world.outside)
+
+    async def send_text(self, data: str) -> None:
+        await self.send_bytes(data.encode())
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Either end closes it."""

@@ -199,17 +199,20 @@ async def test_the_logs_of_races_on_all_nodes_are_written_read_and_followed(node
     assert {nodes.home(slot_of(header.race)).id for header in headers} == {node.id for node in nodes.nodes}
     log, theirs = RaceLog(store), store_at(nodes.url)
     follower, heard = RaceLog(theirs), dict[str, int]()
+
+    def known() -> dict[str, int]:
+        return {header.race: heard.get(header.race, 0) for header in headers}
+
     try:
         assert await asyncio.gather(*(log.create(header, before(header)) for header in headers)) == [True] * 40
         writing = [log.append(header.race, before(header), ENTRIES[: 1 + n % 5]) for n, header in enumerate(headers)]
         await asyncio.gather(*writing)
         async with asyncio.timeout(10):
             while len(heard) < 40:
-                cursors = {header.race: heard.get(header.race, 0) for header in headers}
-                for race, entries in (await follower.follow(cursors)).items():
+                for race, entries in (await follower.follow(known)).items():
                     assert entries
                     heard[race] = heard.get(race, 0) + len(entries)
-        assert await follower.follow(heard) == {}
+        assert await follower.follow(lambda: heard) == {}
     finally:
         await theirs.close()
     for n, header in enumerate(headers):
@@ -231,7 +234,7 @@ async def test_what_is_asked_for_while_its_slot_moves_is_found(nodes: ValkeyClus
         assert await heads == (count, ENTRIES[count - 1].h)
         assert await reads == list(ENTRIES[:count])
         assert await asyncio.gather(*(log.header(race) for _ in range(60))) == [header] * 60
-        assert await log.follow({race: count - 1}) == {race: [ENTRIES[count - 1]]}
+        assert await log.follow(lambda: {race: count - 1}) == {race: [ENTRIES[count - 1]]}
 
     source = nodes.home(slot)
     target = next(node for node in nodes.nodes if node is not source)

@@ -139,7 +139,7 @@ class Deaf(RaceLog):
 
     swallowed = False
 
-    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry] | None]:
+    async def follow(self, known: Callable[[], Mapping[str, int]]) -> dict[str, list[Entry] | None]:
         try:
             await asyncio.sleep(0.01 if self.swallowed else 60)
         except asyncio.CancelledError:

@@ -7,7 +7,7 @@ connection.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -96,6 +96,9 @@ class Cluster(Store):
             await asyncio.gather(self._learning, return_exceptions=True)
         for its in self._clients.values():
             await its.aclose(close_connection_pool=True)
+
+    def _reply(self, *command: Word) -> Awaitable[Any]:
+        return self._answer(*command)
 
     async def _answer(self, *command: Word) -> Any:
         slot = _slot(_key(command))

@@ -229,8 +229,7 @@ class Hall:
     async def _follow(self) -> None:
         while not self._stopping:
             try:
-                cursors = {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
-                found, news = await self._log.follow(cursors), False
+                found, news = await self._log.follow(self._followed), False
                 for race, entries in found.items():
                     if entries is None:
                         await self._drop(race)
@@ -243,6 +242,10 @@ class Hall:
             except Exception:
                 logger.exception("following the logs failed")
                 await asyncio.sleep(SWEPT_EVERY_S)
+
+    def _followed(self) -> dict[str, int]:
+        """The live races that are in memory, each with the number of its last entry there."""
+        return {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
 
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""

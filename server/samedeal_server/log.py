@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
@@ -13,7 +13,7 @@ from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
 T = TypeVar("T")
-IN_FLIGHT = 4
+IN_FLIGHT = 2
 """How many group commits of this process may be under way at once."""
 BLOCK_MS = 200
 """How long a process waits for news of the races it follows before it looks again which these are."""
@@ -94,16 +94,19 @@ class RaceLog:
             self._begin([run])
         await run.written
 
-    async def follow(self, cursors: Mapping[str, int]) -> dict[str, list[Entry] | None]:
-        """What comes next in any of the races after the given numbers, waiting up to BLOCK_MS for it.
+    async def follow(self, known: Callable[[], Mapping[str, int]]) -> dict[str, list[Entry] | None]:
+        """What comes next in any of the races that are followed, waiting up to BLOCK_MS for it.
 
-        None stands for what cannot be read by this version.
+        `known` tells of each of them up to which number it is known: it is asked again before what has come is read,
+        since most of that was written here. None stands for what cannot be read by this version.
         """
-        if not cursors:
+        before = known()
+        if not before:
             await asyncio.sleep(BLOCK_MS / 1000)
             return {}
-        found = await self._store.news({_log(race): n for race, n in cursors.items()}, BLOCK_MS)
-        return {_race(key): _readable(entries) for key, entries in found}
+        found = await self._store.news({_log(race): n for race, n in before.items()}, BLOCK_MS)
+        after = known()
+        return {(race := _race(key)): _readable(lines, after.get(race, 0)) for key, lines in found}
 
     async def discard(self, race: str) -> None:
         """Lets the log of a race that is kept as a replay go after LINGER_S."""
@@ -169,9 +172,9 @@ _line_decoder = json.Decoder(_Line)
 _header_decoder = json.Decoder(Header)
 
 
-def _readable(entries: Iterable[tuple[bytes, Mapping[bytes, bytes]]]) -> list[Entry] | None:
+def _readable(lines: Iterable[tuple[bytes, Mapping[bytes, bytes]]], known: int) -> list[Entry] | None:
     try:
-        return [_entry(fields) for _, fields in entries]
+        return [_entry(fields) for id_, fields in lines if int(id_.partition(b"-")[0]) > known]
     except Refused:
         return None
 
