@@ -1,10 +1,8 @@
 """The application: the parts put together, and where their refusals become answers."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -14,12 +12,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
-from samedeal.wire import SUBPROTOCOLS, Form
 from samedeal_server import metrics
-from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import problem_response
 from samedeal_server.api.daily import DailyDeals
@@ -35,16 +30,13 @@ from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.cluster import store_at
 from samedeal_server.daily import Dailies
+from samedeal_server.door import Door
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
 from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
-from samedeal_server.session import Session
 from samedeal_server.settings import Keys, Settings
-
-MOST_ENTERING = 24
-"""How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
@@ -54,50 +46,17 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
     dailies = Dailies(archive, clock, hall.dealer, keys.master)
     guests, pars = Guests(store, settings.guest_days), Pars(store, hall, keys.signing)
-    allowances, turns = Allowances(settings), asyncio.Semaphore(MOST_ENTERING)
-    connections, sessions = Counter[str](), set[Session]()
+    allowances = Allowances(settings)
+    door = Door(hall, guests, allowances, settings)
 
     async def ready() -> None:
         hall.check_open()
         await store.ask("PING")
 
-    async def play(socket: WebSocket) -> None:
-        origin, address = socket.headers.get("origin"), network(socket.client.host) if socket.client else ""
-        offered: list[str] = socket.scope.get("subprotocols", [])
-        subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
-        if origin is not None and not _same_origin(origin, socket, settings):
-            refused = Refused("foreign-page", f"Pages of {origin} may not play here.")
-            return await socket.send_denial_response(problem_response(refused))
-        if offered and subprotocol is None:
-            refused = Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
-            return await socket.send_denial_response(problem_response(refused))
-        if connections[address] >= (settings.connections_per_address or float("inf")):
-            refused = Refused("too-many", "Too many connections from this address.")
-            return await socket.send_denial_response(problem_response(refused))
-        try:
-            hall.check_open()
-        except Refused as refused:
-            return await socket.send_denial_response(problem_response(refused))
-        connections[address] += 1
-        try:
-            await socket.accept(subprotocol)
-            form: Form = SUBPROTOCOLS[subprotocol] if subprotocol else "json"
-            session = Session(socket, form, hall, guests, allowances, turns, settings)
-            sessions.add(session)
-            try:
-                await session.run()
-            finally:
-                sessions.discard(session)
-        finally:
-            connections[address] -= 1
-            if not connections[address]:
-                del connections[address]
-        return None
-
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await hall.start()
-        watching = asyncio.create_task(metrics.watch(hall.stages, lambda: sum(each.seated for each in sessions)))
+        watching = asyncio.create_task(metrics.watch(hall.stages, door.seated))
         if settings.metrics == "off":
             watching.cancel()
         yield
@@ -119,14 +78,14 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
     app = Starlette(
-        routes=[*routes(declared), files_of_page(), WebSocketRoute("/ws", play)],
+        routes=[*routes(declared), files_of_page(), WebSocketRoute("/ws", door)],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,
             ClientDisconnect: _gone,
             Exception: _failed,
         },
-        middleware=[Middleware(metrics.CountingConnections), Middleware(OpenToPages)],
+        middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,
     )
     app.state.drain = hall.drain
@@ -147,15 +106,6 @@ class OpenToPages:
 
         reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
         await self._app(scope, receive, opened if reading else send)
-
-
-def _same_origin(origin: str, socket: WebSocket, settings: Settings) -> bool:
-    """Whether a browser's page comes from this server, by the address it was reached at or by the public one."""
-    try:
-        site = urlsplit(origin).netloc
-    except ValueError:
-        return False
-    return site == socket.headers.get("host") or (bool(site) and origin == (settings.public_url or "").lower())
 
 
 async def _refused(request: Request, refused: Exception) -> Response:

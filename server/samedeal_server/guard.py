@@ -240,6 +240,35 @@ class Frames(ServerProtocol):
         super().recv_frame(frame)
 
 
+class Mailbox:
+    """What has come for one reader. A Queue of asyncio is for many: it takes more time, and kilobytes while empty."""
+
+    __slots__ = ("_arrived", "_items", "_loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._items: list[Any] = []
+        self._arrived: asyncio.Future[None] | None = None
+
+    def put_nowait(self, item: Any) -> None:
+        self._items.append(item)
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
+
+    def get_nowait(self) -> Any:
+        """The oldest. Raises IndexError where there is none."""
+        return self._items.pop(0)  # there are few: whoever sends is not read from until they are taken
+
+    async def get(self) -> Any:
+        while not self._items:
+            self._arrived = self._loop.create_future()
+            await self._arrived
+        return self._items.pop(0)
+
+    def empty(self) -> bool:
+        return not self._items
+
+
 class GuardedSocket(WebSocketsSansIOProtocol):
     """A WebSocket."""
 
@@ -248,6 +277,7 @@ class GuardedSocket(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.conn = Frames(max_size=self.config.ws_max_size, logger=self.logger)
+        self.queue = cast(Any, Mailbox(self.loop))
         self._held = b""  # what has come and was not looked at yet
         self._fragments = 0
         self._controls, self._controls_from = 0, 0.0
@@ -270,8 +300,11 @@ class GuardedSocket(WebSocketsSansIOProtocol):
             _reset(self.transport)
 
     def data_received(self, data: bytes) -> None:
-        self._held += data
-        self._take_in()
+        if self._held or self.read_paused or len(data) > PIECE_BYTES or self.transport.is_closing():
+            self._held += data
+            self._take_in()
+        else:
+            super().data_received(data)
 
     async def receive(self) -> Any:
         message = await self.queue.get()
@@ -284,7 +317,8 @@ class GuardedSocket(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         await super().send(message)
-        self._take_in()  # after a close, reading goes on
+        if self._held:
+            self._take_in()  # after a close, reading goes on
 
     def shutdown(self) -> None:
         self._held = b""

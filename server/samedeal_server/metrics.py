@@ -8,7 +8,7 @@ import os
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Final
+from typing import Final, Self
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -20,7 +20,6 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.multiprocess import MultiProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.race import Stage
 
@@ -130,37 +129,16 @@ async def watch(stages: Callable[[], Iterable[Stage]], seats: Callable[[], int])
         LAG.observe(max(0.0, loop.time() - until))
 
 
-class CountingConnections:
-    """Counts WebSockets as they come, and as they go by the code that was given first."""
+class Connected:
+    """Counts a WebSocket from its beginning, and when it has ended, by the code that was given first."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    code = 1006
+    """To be set before the end; where nobody gave one, the connection broke."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "websocket":
-            return await self._app(scope, receive, send)
-        codes: list[int] = []
-        accepted = False
+    def __enter__(self) -> Self:
+        CONNECTIONS.inc()
+        return self
 
-        async def received() -> Message:
-            message = await receive()
-            if message["type"] == "websocket.disconnect":
-                codes.append(message.get("code", 1005))
-            return message
-
-        async def sent(message: Message) -> None:
-            nonlocal accepted
-            await send(message)
-            if message["type"] == "websocket.accept":
-                accepted = True
-                CONNECTIONS.inc()
-            elif message["type"] == "websocket.close":
-                codes.append(message.get("code", 1000))
-
-        try:
-            return await self._app(scope, received, sent)
-        finally:
-            if accepted:
-                CONNECTIONS.dec()
-                known = next(iter(codes), None)
-                CLOSES.labels(str(known) if known in CLOSE_CODES else "other").inc()
+    def __exit__(self, *_: object) -> None:
+        CONNECTIONS.dec()
+        CLOSES.labels(str(self.code) if self.code in CLOSE_CODES else "other").inc()

@@ -33,6 +33,10 @@ ALIKE_MS = 50
 """So much later the time that is left of a race is told anew to those who are told it alike."""
 
 
+TOLD = (Dealt, Closed)
+"""What is logged of every race; all else only for those who look for it, since a guest may repeat it at will."""
+
+
 class Listener(Protocol):
     """Somebody who hears of a race."""
 
@@ -43,8 +47,9 @@ class Listener(Protocol):
 class _Wish:
     """A proposal on its way, and the one who waits for the race that it leads to."""
 
-    def __init__(self, proposal: Proposal) -> None:
-        loop = asyncio.get_running_loop()
+    __slots__ = ("proposal", "settled", "until")
+
+    def __init__(self, proposal: Proposal, loop: asyncio.AbstractEventLoop) -> None:
         self.proposal = proposal
         self.settled: asyncio.Future[Race] = loop.create_future()
         self.until = loop.time() + ANSWER_WITHIN_S
@@ -92,7 +97,8 @@ class Room:
         self._patience: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_for: int | None = None
-        self._task = asyncio.get_running_loop().create_task(self._work())
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._work())
         self.remind()
 
     async def submit(self, proposal: Proposal) -> Race:
@@ -103,12 +109,12 @@ class Room:
         """
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
-        wish = _Wish(proposal)
+        wish = _Wish(proposal, self._loop)
         self._wishes.append(wish)
         self._waiting[wish] = None
         self._bell.set()
         if self._patience is None:
-            self._patience = asyncio.get_running_loop().call_at(wish.until, self._lose_patience)
+            self._patience = self._loop.call_at(wish.until, self._lose_patience)
         try:
             return await wish.settled
         finally:
@@ -116,7 +122,7 @@ class Room:
 
     def _lose_patience(self) -> None:
         """Tells those who have waited for too long; one timer watches over all, since hardly anybody ever does."""
-        loop, self._patience = asyncio.get_running_loop(), None
+        loop, self._patience = self._loop, None
         for wish in tuple(self._waiting):
             if wish.until > loop.time():
                 self._patience = loop.call_at(wish.until, self._lose_patience)
@@ -269,12 +275,13 @@ class Room:
                 listener.heard(race, news)
 
     def _tell(self, made: Sequence[Entry]) -> None:
-        """Logs what was written here, by kind alone. What a guest may repeat at will is for those who look for it."""
+        """Logs what was written here, by kind alone."""
+        everything = logger.isEnabledFor(logging.DEBUG)
         for entry in made:
-            level = logging.INFO if isinstance(entry.event, Dealt | Closed) else logging.DEBUG
-            if logger.isEnabledFor(level):
+            if everything or isinstance(entry.event, TOLD):
                 seat: int | None = getattr(entry.event, "seat", None)
                 told = about(race=self.race.id, seat=seat, connection=self._connection(seat))
+                level = logging.INFO if isinstance(entry.event, TOLD) else logging.DEBUG
                 logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=told)
 
     def _connection(self, seat: int | None) -> str | None:
@@ -358,7 +365,7 @@ class Room:
             if self._doubtful or race.closed or (wait_s == 0 and race.stage == "countdown"):
                 wait_s, due_at = AGAIN_S, 0
             self._timer_for = due_at
-            self._timer = asyncio.get_running_loop().call_later(wait_s, self._ring)
+            self._timer = self._loop.call_later(wait_s, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
@@ -383,7 +390,7 @@ class Room:
             return 0
         root, search = self._search
         if root != race.root:
-            search = asyncio.get_running_loop().create_task(self._dealer.dealt(race))
+            search = self._loop.create_task(self._dealer.dealt(race))
             search.add_done_callback(lambda _: self.remind())
             self._search = (race.root, search)
         if search is None or not search.done():

@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from secrets import token_hex
-from typing import Literal
+from typing import Any, Literal, Protocol
 
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketDisconnect
 
 from samedeal import messages as m
 from samedeal import sight, wire
@@ -57,24 +57,39 @@ class Closing(Exception):
         self.code, self.reason = code, reason
 
 
+class Socket(Protocol):
+    """An open WebSocket. Whoever sends or closes when the other side has gone hears WebSocketDisconnect, or nothing."""
+
+    def receive(self) -> Awaitable[MutableMapping[str, Any]]:
+        """What comes next, as ASGI has it."""
+
+    async def send_text(self, data: str) -> None: ...
+    async def send_bytes(self, data: bytes) -> None: ...
+    async def close(self, code: int, reason: str) -> None: ...
+
+
 class Session:
     """Reads requests one after another, and has one task that does all the sending."""
 
     def __init__(
         self,
-        socket: WebSocket,
+        socket: Socket,
         form: wire.Form,
         hall: Hall,
         guests: Guests,
         allowances: Allowances,
         turns: asyncio.Semaphore,
         settings: Settings,
+        *,
+        address: str = "",
+        bearer: str | None = None,
     ) -> None:
-        """`turns` are shared by all sessions: so many at once say hello, or enter a race."""
-        scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
-        self._bearer = bearer if scheme.lower() == "bearer" else None
+        """`turns` are shared by all sessions: so many at once say hello, or enter a race.
+
+        `address` is the one that the connection comes from, `bearer` a token that came with it.
+        """
         self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
-        self._turns, self._allowances, self._address = turns, allowances, socket.client.host if socket.client else ""
+        self._turns, self._allowances, self._address, self._bearer = turns, allowances, address, bearer
         self._name = token_hex(8)
         self._guest: Guest | None = None
         self._room: Room | None = None
@@ -90,17 +105,20 @@ class Session:
         self._progress_timer: asyncio.TimerHandle | None = None
         self._closing: Closing | None = None
         self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._bucket = float(settings.burst)
         self._filled_at = 0.0
 
-    async def run(self) -> None:
-        """Serves the connection until it ends."""
+    async def run(self) -> int:
+        """Serves the connection until it ends; answers with the code that was given first, here or there."""
         sender = asyncio.create_task(self._send_all())
+        ended = INTERNAL
         try:
             await self._receive_all()
         except Closing as closing:
             self._close(closing)
-        except WebSocketDisconnect:
+        except WebSocketDisconnect as disconnect:
+            ended = disconnect.code
             sender.cancel()
         except asyncio.CancelledError:
             sender.cancel()
@@ -113,6 +131,7 @@ class Session:
             if self._progress_timer:
                 self._progress_timer.cancel()
             await asyncio.gather(sender, return_exceptions=True)
+        return self._closing.code if self._closing else ended
 
     @property
     def seated(self) -> bool:
@@ -133,7 +152,8 @@ class Session:
             event = entry.event
             if not isinstance(event, Moved) or event.seat == self._seat:
                 self._news = "view"
-                self._wake.set()
+                if not self._answering:  # as it is soon no more, and then the sender is woken
+                    self._wake.set()
                 return
         if self._news == "none":
             self._news = "progress"
@@ -141,11 +161,12 @@ class Session:
 
     def _wake_for_progress(self) -> None:
         """Wakes the sender when progress may be told again: once, however many move until then."""
-        loop = asyncio.get_running_loop()
-        if loop.time() >= self._progress_from:
+        if self._progress_timer is not None:
+            return
+        if self._loop.time() >= self._progress_from:
             self._wake.set()
-        elif self._progress_timer is None:
-            self._progress_timer = loop.call_at(self._progress_from, self._may_tell_progress)
+        else:
+            self._progress_timer = self._loop.call_at(self._progress_from, self._may_tell_progress)
 
     def _may_tell_progress(self) -> None:
         self._progress_timer = None
@@ -199,7 +220,7 @@ class Session:
 
     async def _keep_to_rate(self) -> None:
         """Answers no faster than the rate allows: nothing is refused or lost, a flood only slows its sender down."""
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         earned = (now - self._filled_at) * self._settings.rate
         self._bucket, self._filled_at = min(float(self._settings.burst), self._bucket + earned) - 1, now
         if self._bucket < 0:
@@ -370,7 +391,7 @@ class Session:
         """Adds the news to what is sent: whole when it matters, progress at most every PROGRESS_EVERY_S."""
         if self._room is None or self._news == "none":
             return
-        now = asyncio.get_running_loop().time()
+        now = self._loop.time()
         if self._news == "progress" and now < self._progress_from:
             self._wake_for_progress()
             return
