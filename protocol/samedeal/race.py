@@ -309,12 +309,10 @@ class Race(Frozen, frozen=True):
     @property
     def set_to_go(self) -> bool:
         """Whether the countdown may begin: all are ready, and they are at least two unless it is a race for one."""
+        if self.stage != "open":
+            return False
         roster = self.roster
-        return (
-            self.stage == "open"
-            and len(roster) >= min(2, self.options.max_racers)
-            and all(seat.ready for seat in roster)
-        )
+        return len(roster) >= min(2, self.options.max_racers) and all(seat.ready for seat in roster)
 
     @property
     def starts_at(self) -> int | None:
@@ -386,8 +384,8 @@ class Race(Frozen, frozen=True):
         for seat in sorted(self.roster, key=_rank):
             if (rank := seat.rank) != before:
                 place, before = len(table) + 1, rank
-            table.append(self._standing(place, seat))
-        return tuple(table)
+            table.append(replace(seat.standing or self._without_run(seat), place=place))
+        return tuple(map(_stopped, table) if self.closed else table)
 
     # Steps of the fold.
 
@@ -455,13 +453,6 @@ class Race(Frozen, frozen=True):
         at = seat.number - 1
         return replace(self, seats=(*self.seats[:at], replace(seat, entries=seat.entries + 1), *self.seats[at + 1 :]))
 
-    def _standing(self, place: int, seat: Seat) -> Standing:
-        standing = seat.standing or self._without_run(seat)
-        if self.closed:
-            outcome = "timeout" if standing.outcome == "playing" else standing.outcome
-            standing = replace(standing, outcome=outcome, done=True)
-        return replace(standing, place=place)
-
     def _without_run(self, seat: Seat) -> Standing:
         dealt = self.started_at is not None
         return Standing(
@@ -477,6 +468,12 @@ class Race(Frozen, frozen=True):
             attempts=0,
             ms=0,
         )
+
+
+def _stopped(standing: Standing) -> Standing:
+    """How a racer stands when the race is closed."""
+    outcome = "timeout" if standing.outcome == "playing" else standing.outcome
+    return replace(standing, outcome=outcome, done=True)
 
 
 def _commitment(header: Header, secret: bytes) -> str:

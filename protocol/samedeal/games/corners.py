@@ -5,10 +5,9 @@ filled from the stock at once, or, in the easier variant ``refill=waste``, from 
 drawn one at a time to the waste, which may be turned over twice.
 """
 
-from collections.abc import Iterator
 from typing import Self
 
-from samedeal.cards import KING, SUITS, Card, Pile, rank_of, suit_of
+from samedeal.cards import KING, RANKS, SUITS, Pile, pack, rank_of, suit_of
 from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
@@ -16,6 +15,10 @@ from samedeal.table import Table
 FOUNDATIONS = {suit: f"f{row}" for row, suit in enumerate(SUITS, start=1)}
 RESERVE = ("r1", "r2", "r3", "r4", "r5")
 PASSES = 3
+_AFTER = {card: RANKS[rank_of(card) % KING] + suit_of(card) for card in pack()}
+"""The card that goes onto each on a foundation."""
+_MOVES = {**{place: place for place in RESERVE}, "waste": "w"}
+"""The move that plays the card of each place home."""
 
 
 class Corners(Game, frozen=True):
@@ -46,14 +49,16 @@ class Corners(Game, frozen=True):
         sizes = dict.fromkeys((*FOUNDATIONS.values(), *RESERVE), 1) | {"waste": 0}
         return cls(Table.laid(bases + others, sizes, rest="stock"), refill=str(variant.get("refill", "stock")))
 
-    def _moves(self) -> Iterator[Move]:
-        for place, card in self.table.tops((*RESERVE, "waste")):
-            if self._fits(card):
-                yield "w" if place == "waste" else place
-        if self.table["stock"]:
-            yield "draw"
-        elif self.table["waste"] and self.passed < PASSES:
-            yield "redeal"
+    def _moves(self) -> list[Move]:
+        piles = self.table.piles
+        foundations = [piles[place] for place in FOUNDATIONS.values()]
+        wanted = [_AFTER[foundation[-1]] for foundation in foundations if len(foundation) < KING]
+        moves = [_MOVES[place] for place, card in self.table.tops(_MOVES) if card in wanted]
+        if piles["stock"]:
+            moves.append("draw")
+        elif piles["waste"] and self.passed < PASSES:
+            moves.append("redeal")
+        return moves
 
     def _after(self, move: Move) -> Self:
         match move:
@@ -97,10 +102,6 @@ class Corners(Game, frozen=True):
                 return (
                     f"{move!r} is no move of Corners: r1 to r5 or w plays a card home, draw and redeal work the stock."
                 )
-
-    def _fits(self, card: Card) -> bool:
-        foundation = self.table[FOUNDATIONS[suit_of(card)]]
-        return len(foundation) < KING and rank_of(card) == rank_of(foundation[-1]) % KING + 1
 
     def _filled(self) -> Self:
         """The position with the gaps of the reserve filled, as far as the cards go."""
