@@ -1,25 +1,27 @@
 """The program: runs the parts that are asked for, round by round, and prints and writes what came out."""
 
 import asyncio
+import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import uvloop
 
 from bench import machine, peers, report, scaling
 from bench.fanout import fanout
-from bench.figures import Figures
+from bench.figures import Figures, summary
 from bench.finished import finished
 from bench.growth import growth
 from bench.memory import memory
 from bench.moves import echo, moves
-from bench.plan import QUICK, Plan
+from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
 
-Part = Callable[[Figures, Plan], Awaitable[None]]
+Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
     "moves": moves,
     "peers": peers.peers,
@@ -29,8 +31,10 @@ EVERY_ROUND: dict[str, Part] = {
 }
 ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": restoring}
 """What hardly differs from one round to the next: bytes, processor time of one process, and what takes long."""
-LONGEST_S = 12.5 * 60
+LONGEST_S = 12 * 60.0
 """No round is begun that would last beyond this, so that all is done within a quarter of an hour on a slow machine."""
+CASE_S = 90.0
+"""No measurement takes longer, or it has failed."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,61 +47,81 @@ LONGEST_S = 12.5 * 60
     help="How often all is measured, if there is time.",
 )
 @click.option("--quick", is_flag=True, help="One short round with fewer of everything, to try it.")
+@click.option("--tiny", is_flag=True, help="Next to nothing of everything, to see that it runs.")
 @click.option("--games", help="Only these, with commas between them; the first is played where one will do.")
 @click.option("--racers", help="Only with so many racers, with commas between them.")
 @click.option("--no-legal", is_flag=True, help="Racers do not ask for the legal moves.")
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
 @click.option(
     "--write", is_flag=True, help="Put what the latest whole run found into docs/performance.md and docs/scaling.md."
 )
 def main(
-    parts: Sequence[str], rounds: int, quick: bool, games: str | None, racers: str | None, no_legal: bool, write: bool
+    parts: Sequence[str],
+    rounds: int,
+    quick: bool,
+    tiny: bool,
+    games: str | None,
+    racers: str | None,
+    no_legal: bool,
+    to: Path | None,
+    write: bool,
 ) -> None:
     """Measure what the server carries, all PARTS or those named, beside a plain echo. Needs Linux and two cores.
 
-    What a whole run found is written to bench/results/latest.json, and of others to quick.json beside it.
+    What a whole run found is written to bench/results/latest.json, and of others to quick.json beside it. If something
+    could not be measured, all else is, and the exit code is 1.
     """
     machine.raise_open_files()
     machine.pin(0, machine.LOAD_CORE)
-    plan = QUICK if quick else Plan()
+    plan = TINY if tiny else QUICK if quick else Plan()
     plan = replace(plan, legal=not no_legal)
     if games:
         plan = replace(plan, games=games.split(","))
     if racers:
         plan = replace(plan, racers=[int(count) for count in racers.split(",")])
+    whole = not (parts or quick or tiny or games or racers or no_legal)
+    file = to or (report.LATEST if whole else report.QUICK)
     wanted, left_out = set(parts or [*EVERY_ROUND, *ONCE]), ""
+    figures, began = Figures(), time.monotonic()
     if "peers" in wanted and (left_out := peers.installed()):
         click.echo(f"Left out: boardgame.io and Colyseus, because {left_out}.")
         wanted.discard("peers")
-    figures, began = Figures(), time.monotonic()
-
-    async def run() -> None:
-        for name, part in ONCE.items():
-            if name in wanted:
-                click.echo(f"{time.monotonic() - began:4.0f} s  {name}", err=True)
-                await part(figures, plan)
-        first_began = time.monotonic()
-        for number in range(1, 2 if quick else rounds + 1):
-            taken_s = time.monotonic() - first_began
-            if number > 1 and time.monotonic() - began + taken_s / (number - 1) > LONGEST_S:
-                click.echo(f"There is no time for more than {number - 1} rounds.")
-                break
-            await echo(figures, plan)
-            for name, part in EVERY_ROUND.items():
-                if name in wanted:
-                    click.echo(f"{time.monotonic() - began:4.0f} s  round {number}: {name}", err=True)
-                    await part(figures, plan)
-
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run())
-    for name, figure in figures.summary().items():
+        runner.run(_rounds(plan, figures, wanted, 1 if quick or tiny else rounds, began))
+    took_s = time.monotonic() - began
+    report.save(figures, plan, file, took_s=took_s, left_out=left_out)
+    for name, figure in summary(figures.by_name()).items():
         click.echo(f"{name:50} {figure.median:12.2f}  ({figure.least:.2f}-{figure.greatest:.2f})")
-    took = time.monotonic() - began
-    click.echo(f"{took:.0f} s")
-    whole = not (parts or quick or games or racers or no_legal)
-    report.save(figures, plan, report.LATEST if whole else report.QUICK, took_s=took, left_out=left_out)
+    click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
         scaling.write()
+    for name, why in figures.missing.items():
+        click.echo(f"Missing: {name}: {why}", err=True)
+    sys.exit(bool(figures.missing))
+
+
+async def _rounds(plan: Plan, figures: Figures, wanted: set[str], rounds: int, began: float) -> None:
+    await _measure([case for name, part in ONCE.items() if name in wanted for case in part(plan)], figures, began)
+    parts = [part for name, part in EVERY_ROUND.items() if name in wanted]
+    first_began = time.monotonic()
+    for figures.round in range(1, rounds + 1 if parts else 1):
+        round_s = (time.monotonic() - first_began) / max(1, figures.round - 1)
+        if figures.round > 1 and time.monotonic() - began + round_s > LONGEST_S:
+            click.echo(f"There is no time for more than {figures.round - 1} rounds.")
+            break
+        await _measure([case for part in (echo, *parts) for case in part(plan)], figures, began)
+
+
+async def _measure(cases: Sequence[Case], figures: Figures, began: float) -> None:
+    for case in cases:
+        click.echo(f"{time.monotonic() - began:4.0f} s  {case.name}", err=True)
+        try:
+            async with asyncio.timeout(CASE_S):
+                await case.measure(figures)
+        except Exception as error:  # whatever it was, the others are to be measured
+            figures.missing[case.name] = f"{error}" or f"{type(error).__name__} within {CASE_S:.0f} s"
+            click.echo(f"        failed: {figures.missing[case.name]}", err=True)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,23 @@
 import asyncio
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, msgpack
 
 from bench.figures import Figures
-from bench.load import Drive, Line, close_all
+from bench.load import Drive, Line, close_all, undisturbed
 from bench.machine import cpu_s
-from bench.plan import Plan
+from bench.plan import Case, Plan
 from bench.racing import LIMIT_MS, begin, guests
 from bench.recorded import book
 from bench.services import Server, Store
 
 UPDATES_PER_S = 20
+STEADY = 3
+"""So much longer than other things the steady pace is measured, since there are few updates in a second."""
 
 
 class _Numbered(Struct):
@@ -52,45 +56,48 @@ class _Audience:
             self.last_at[n] = now
 
 
-async def fanout(figures: Figures, plan: Plan) -> None:
-    """Measures views that go to all, flat out and at a steady pace, and the news of moves."""
+def fanout(plan: Plan) -> Iterator[Case]:
+    """Views that go to all, flat out and at a steady pace, and the news of moves."""
     for count in plan.sizes:
-        with (
-            tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-            Store(Path(folder)) as store,
-            Server(store, Path(folder)) as server,
-        ):
-            lines = await guests(server, count + 6)
-            watching, racer, racers = lines[6:], lines[0], lines[1:6]
-            opening = {**book(plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
-            race = server.ask("/api/v1/races", opening)["race"]
-            await racer.ask("join", race=race)
-            await asyncio.gather(*(line.ask("watch", race=race) for line in watching))
-            audience = _Audience(watching)
-            await _flat_out(figures, plan, f"fanout/{count}", server, racer, audience)
-            await _steady(figures, plan, f"fanout/{count}/steady", server, racer, audience)
-            for line in watching:
-                line.news = None
-            (playing,) = await begin(server, racers, plan.games[0])
-            await asyncio.gather(*(line.ask("watch", race=playing) for line in watching))
-            audience = _Audience(watching)
-            drive = Drive(racers, {"server": [server]})
-            audience.clear()
-            seconds = sum(plan.pace)
-            news = await drive.scheduled(UPDATES_PER_S, plan.pace.measured, plan.pace.warm, seed="news")
-            figures.note(f"fanout/{count}/news/rate", audience.deliveries / seconds)
-            figures.note(f"fanout/{count}/news/server-cpu", news.cpu_share("server"))
-            figures.note(f"fanout/{count}/news/p99-ms", news.quantile_ms(0.99))
-            await close_all(lines)
+        yield Case(f"fanout/{count}", partial(_fanout, plan, count))
+
+
+async def _fanout(plan: Plan, count: int, figures: Figures) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+        Store(Path(folder)) as store,
+        Server(store, Path(folder)) as server,
+    ):
+        lines = await guests(server, count + 6)
+        watching, racer, racers = lines[6:], lines[0], lines[1:6]
+        opening = {**book(plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
+        race = server.ask("/api/v1/races", opening)["race"]
+        await racer.ask("join", race=race)
+        await asyncio.gather(*(line.ask("watch", race=race) for line in watching))
+        audience = _Audience(watching)
+        await _flat_out(figures, plan, f"fanout/{count}", server, racer, audience)
+        await _steady(figures, plan, f"fanout/{count}/steady", server, racer, audience)
+        for line in watching:
+            line.news = None
+        (playing,) = await begin(server, racers, plan.games[0])
+        await asyncio.gather(*(line.ask("watch", race=playing) for line in watching))
+        audience = _Audience(watching)
+        drive = Drive(racers, {"server": [server]})
+        news = await drive.scheduled(UPDATES_PER_S, plan.pace.measured, plan.pace.warm, seed="news")
+        figures.note(f"fanout/{count}/news/rate", audience.deliveries / sum(plan.pace))
+        figures.note(f"fanout/{count}/news/server-cpu", news.cpu_share("server"))
+        figures.note(f"fanout/{count}/news/p99-ms", news.quantile_ms(0.99))
+        await close_all(lines)
 
 
 async def _flat_out(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
     """The racer is ready, and not ready, as fast as that is answered; each is a whole view for everybody."""
     audience.clear()
-    began, before, load_before, updates = time.perf_counter(), cpu_s(server.pids), time.process_time(), 0
-    while (seconds := time.perf_counter() - began) < plan.pace.measured:
-        await racer.ask("ready", ready=not updates % 2)
-        updates += 1
+    with undisturbed():
+        began, before, load_before, updates = time.perf_counter(), cpu_s(server.pids), time.process_time(), 0
+        while (seconds := time.perf_counter() - began) < plan.pace.measured:
+            await racer.ask("ready", ready=not updates % 2)
+            updates += 1
     figures.note(f"{name}/rate", audience.deliveries / seconds)
     figures.note(f"{name}/updates", updates / seconds)
     figures.note(f"{name}/server-us", 1e6 * (cpu_s(server.pids) - before) / max(1, audience.deliveries))
@@ -104,13 +111,14 @@ async def _steady(figures: Figures, plan: Plan, name: str, server: Server, racer
     n = (await racer.ask("ready", ready=True))["n"]
     await asyncio.sleep(0.3)
     audience.clear()
-    began, before = time.perf_counter(), cpu_s(server.pids)
-    updates = int(UPDATES_PER_S * plan.pace.measured)
-    for update in range(updates):
-        await asyncio.sleep(max(0.0, began + update / UPDATES_PER_S - time.perf_counter()))
-        audience.sent_at[n + update + 1] = time.perf_counter()
-        await racer.ask("ready", ready=bool(update % 2))
-    await asyncio.sleep(0.3)
+    updates = int(UPDATES_PER_S * STEADY * plan.pace.measured)
+    with undisturbed():
+        began, before = time.perf_counter(), cpu_s(server.pids)
+        for update in range(updates):
+            await asyncio.sleep(max(0.0, began + update / UPDATES_PER_S - time.perf_counter()))
+            audience.sent_at[n + update + 1] = time.perf_counter()
+            await racer.ask("ready", ready=bool(update % 2))
+        await asyncio.sleep(0.3)
     seconds = updates / UPDATES_PER_S
     delays = sorted(audience.delays)
     last = sorted(at - audience.sent_at[n] for n, at in audience.last_at.items())

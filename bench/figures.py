@@ -1,6 +1,6 @@
 """Figures: what was measured in each round by its name, and the medians of that."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
@@ -16,18 +16,26 @@ class Figure(NamedTuple):
 
 @dataclass
 class Figures:
-    """Values by name, such as ``moves/the-edge/50/rate``, in the order of the rounds."""
+    """Values by name, such as ``moves/the-edge/50/rate``, and what could not be measured."""
 
-    values: dict[str, list[float]] = field(default_factory=dict)
+    round: int = 1
+    missing: dict[str, str] = field(default_factory=dict)
+    """For each measurement that failed in any round, its name, why."""
+    _values: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def note(self, name: str, value: float) -> None:
-        """Takes in one round's value."""
-        self.values.setdefault(name, []).append(value)
+        """Takes in the present round's value."""
+        self._values.setdefault(name, {})[self.round] = value
 
-    def last(self, name: str) -> float:
-        """The value of the present round. Raises KeyError where there is none."""
-        return self.values[name][-1]
+    def now(self, name: str) -> float | None:
+        """The value of the present round, or None where there is none."""
+        return self._values.get(name, {}).get(self.round)
 
-    def summary(self) -> Mapping[str, Figure]:
-        """All figures."""
-        return {name: Figure(median(values), min(values), max(values)) for name, values in self.values.items()}
+    def by_name(self) -> Mapping[str, Sequence[float]]:
+        """The values of all figures, in the order of the rounds; a round in which it failed has none."""
+        return {name: list(values.values()) for name, values in self._values.items()}
+
+
+def summary(values: Mapping[str, Sequence[float]]) -> Mapping[str, Figure]:
+    """All figures by their name, from their values in each round."""
+    return {name: Figure(median(rounds), min(rounds), max(rounds)) for name, rounds in values.items()}

@@ -3,38 +3,41 @@
 import asyncio
 import tempfile
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from redis import Redis
 
 from bench.figures import Figures
 from bench.load import Drive, LoadError, close_all
-from bench.plan import Plan
+from bench.plan import Case, Plan
 from bench.racing import RACERS, begin, guests
 from bench.services import Server, Store
 from samedeal.replay import read
 from samedeal.verification import verify
 
-FEW, MANY, MOST = 20, 200, 2000
-"""How many moves each of the racers makes, for a race that is short, long, and ten times as long as that."""
 
-
-async def finished(figures: Figures, plan: Plan) -> None:
-    """Plays races of each game to their end and looks at what is left of them."""
+def finished(plan: Plan) -> Iterator[Case]:
+    """Races of each game, played to their end, and what is left of them."""
     for game in plan.games:
-        with (
-            tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-            Store(Path(folder)) as store,
-            Server(store, Path(folder)) as server,
-        ):
-            sizes = {}
-            growing = game == plan.games[0] and len(plan.sizes) > 2
-            for plies in (FEW, MANY, MOST) if growing else (FEW, MANY):
-                replay, sizes[plies] = await _race(server, store, game, plies)
-                await _verify(figures, f"verify/{game}/{plies}", replay)
-            per_move = (sizes[MANY] - sizes[FEW]) / (MANY - FEW) / RACERS
-            figures.note(f"store/{game}/bytes-per-move", per_move)
-            figures.note(f"store/{game}/bytes-besides", sizes[FEW] - per_move * FEW * RACERS)
+        yield Case(f"finished/{game}", partial(_finished, plan, game))
+
+
+async def _finished(plan: Plan, game: str, figures: Figures) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+        Store(Path(folder)) as store,
+        Server(store, Path(folder)) as server,
+    ):
+        sizes = {}
+        few, many = plan.plies[:2]
+        for plies in plan.plies if game == plan.games[0] else (few, many):
+            replay, sizes[plies] = await _race(server, store, game, plies)
+            _verify(figures, f"verify/{game}/{plies}", replay)
+        per_move = (sizes[many] - sizes[few]) / (many - few) / RACERS
+        figures.note(f"store/{game}/bytes-per-move", per_move)
+        figures.note(f"store/{game}/bytes-besides", sizes[few] - per_move * few * RACERS)
 
 
 async def _race(server: Server, store: Store, game: str, plies: int) -> tuple[bytes, int]:
@@ -58,7 +61,7 @@ async def _race(server: Server, store: Store, game: str, plies: int) -> tuple[by
         return server.fetch(f"/api/v1/replays/{race}.json"), sum(redis.memory_usage(key, samples=0) for key in kept)
 
 
-async def _verify(figures: Figures, name: str, data: bytes) -> None:
+def _verify(figures: Figures, name: str, data: bytes) -> None:
     replay = read(data)
     began = time.process_time()
     facts = verify(read(data))

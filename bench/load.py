@@ -7,7 +7,7 @@ import os
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -22,6 +22,8 @@ from bench.services import Service
 SUBPROTOCOL = {"Sec-WebSocket-Protocol": "samedeal.v1.msgpack"}
 TICK_S = 0.0005
 """How finely a schedule is kept: what is due within a tick is sent together, and counts from that tick."""
+PATIENCE_S = 60.0
+"""How long is waited for the last answers of an interval. The server itself gives a move up sooner."""
 AT_ONCE = 100
 """How many connections are opened at the same time."""
 _ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
@@ -45,12 +47,14 @@ class Tally:
     bytes_in: int = 0
     others: int = 0
     """Messages that came unasked."""
+    repeats: int = 0
+    """Moves that were sent again because the store had been away."""
     problems: list[Any] = field(default_factory=list)
 
     def clear(self) -> None:
         """Begins anew."""
         del self.latencies[:]
-        self.bytes_out = self.bytes_in = self.others = 0
+        self.bytes_out = self.bytes_in = self.others = self.repeats = 0
 
 
 class Line(WSListener):
@@ -112,8 +116,12 @@ class Line(WSListener):
         data = self.frames[self.at]
         self.at += 1
         self.sent_at.append(since)
+        self._send(data)
+
+    def _send(self, data: bytes) -> None:
         self.tally.bytes_out += len(data)
-        self.transport.send(_BINARY, data)  # type: ignore[union-attr]
+        if self.transport:
+            self.transport.send(_BINARY, data)
 
     async def ask(self, kind: str, **fields: object) -> dict[str, Any]:
         """Sends a request and answers with its answer. Raises LoadError for a refusal."""
@@ -139,13 +147,24 @@ class Line(WSListener):
         if (asked := self._asked.pop(message.get("re", 0), None)) and not asked.done():
             asked.set_result(message)
         elif message["t"] == "problem":
-            self.tally.problems.append(message)
+            if message["code"] == "store-unavailable" and len(self.sent_at) == 1:
+                self.tally.repeats += 1
+                self._send(self.frames[self.at - 1])  # as any client does; the time still counts from the first
+            else:
+                self.tally.problems.append(message)
         else:
             self.tally.others += 1
 
 
-async def opened(address: str, count: int, *, echoing: bool = False, buffer_bytes: int = 4096) -> list[Line]:
-    """So many connections to a server."""
+async def opened(
+    address: str,
+    count: int,
+    greet: Callable[[Line], Awaitable[None]] | None = None,
+    *,
+    echoing: bool = False,
+    buffer_bytes: int = 4096,
+) -> list[Line]:
+    """So many connections to a server, each greeted with what is to be said first; so many AT_ONCE."""
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def one() -> Line:
@@ -157,8 +176,10 @@ async def opened(address: str, count: int, *, echoing: bool = False, buffer_byte
                 websocket_handshake_timeout=60,
                 read_buffer_init_size=buffer_bytes,
             )
-        assert isinstance(line, Line)
-        line.echoing = echoing
+            assert isinstance(line, Line)
+            line.echoing = echoing
+            if greet:
+                await greet(line)
         return line
 
     return await asyncio.gather(*(one() for _ in range(count)))
@@ -262,28 +283,25 @@ class Drive:
             line.running = False
         timer = _timer(TICK_S)
         loop.add_reader(timer, tick)
-        await asyncio.sleep(warm_s)
-        with self._measured() as measured:
-            await asyncio.sleep(seconds)
-        loop.remove_reader(timer)
-        os.close(timer)
+        try:
+            await asyncio.sleep(warm_s)
+            with self._measured() as measured:
+                await asyncio.sleep(seconds)
+        finally:
+            loop.remove_reader(timer)
+            os.close(timer)
         await self._settled()
         return measured[0]
 
     @contextmanager
     def _measured(self) -> Iterator[list[Interval]]:
         """The interval of the block, in the list when it is over."""
-        gc.collect()
-        gc.freeze()
-        gc.disable()
         found: list[Interval] = []
-        self._tally.clear()
-        before, began = self._cpu_s(), time.perf_counter()
-        try:
+        with undisturbed():
+            self._tally.clear()
+            before, began = self._cpu_s(), time.perf_counter()
             yield found
-        finally:
             seconds, after = time.perf_counter() - began, self._cpu_s()
-            gc.enable()
         tally, used = self._tally, {party: after[party] - before[party] for party in before}
         latencies = sorted(tally.latencies)
         if not latencies:
@@ -297,11 +315,27 @@ class Drive:
         return {**used, "load": time.process_time()}
 
     async def _settled(self) -> None:
-        async with asyncio.timeout(120):
-            while any(line.sent_at for line in self._lines):  # noqa: ASYNC110 - answers come one by one
-                await asyncio.sleep(0.01)
+        until = time.perf_counter() + PATIENCE_S
+        while any(line.sent_at for line in self._lines) and not self._tally.problems:
+            if time.perf_counter() > until:
+                waiting = sum(bool(line.sent_at) for line in self._lines)
+                raise LoadError(f"{waiting} of {len(self._lines)} had no answer for {PATIENCE_S:.0f} s")
+            await asyncio.sleep(0.01)
         if self._tally.problems:
             raise LoadError(f"refused: {self._tally.problems[0]}")
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """No garbage is collected by the load itself meanwhile."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
 
 
 def _timer(every_s: float) -> int:

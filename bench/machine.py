@@ -33,11 +33,15 @@ def rss_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
 
 
-def raise_open_files() -> int:
-    """Lets this process, and what it starts, have as many files open as may be, and says how many that are."""
+def raise_open_files() -> None:
+    """Lets this process, and what it starts, have as many files open as may be."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return most
+
+
+def open_files() -> int:
+    """How many files this process may have open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def described() -> dict[str, str]:

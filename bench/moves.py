@@ -1,45 +1,52 @@
 """Moves: how many are accepted a second, and how long they take at half that load; the echo in the same way."""
 
 import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from redis import Redis
 
 from bench.figures import Figures
 from bench.load import Drive, Interval, LoadError, close_all, opened
-from bench.plan import Plan
+from bench.plan import Case, Plan
 from bench.racing import begin, guests
 from bench.services import Echo, Server, Store
 
 ECHO_BYTES = 40
 
 
-async def echo(figures: Figures, plan: Plan) -> None:
-    """Measures the echo of this round."""
-    with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder, Echo(Path(folder)) as service:
-        frames = [b"\x00" * ECHO_BYTES] * 1_000_000
-        for count in sorted({*plan.racers, 50}):
-            lines = await opened(service.address, count, echoing=True)
-            for line in lines:
-                line.frames = frames
-            drive = Drive(lines, {"server": [service]})
-            flat_out = await drive.flat_out(*plan.pace)
-            note(figures, f"echo/{count}", flat_out)
-            note_half(figures, f"echo/{count}", await drive.scheduled(flat_out.rate / 2, *plan.pace, seed="echo"))
-            await close_all(lines)
+def echo(plan: Plan) -> Iterator[Case]:
+    """The echo, with as many connections as will race."""
+    for count in sorted({*plan.racers, plan.held_to}):
+        yield Case(f"echo/{count}", partial(_echo, plan, count))
 
 
-async def moves(figures: Figures, plan: Plan) -> None:
-    """Measures the moves of each game in this round, against the echo of the round."""
+def moves(plan: Plan) -> Iterator[Case]:
+    """The moves of each game, against the echo of the same round."""
     for game in plan.games:
         for count in plan.racers:
-            await _moves(figures, plan, game, count, plan.legal)
-        if plan.legal and game == plan.games[0]:
-            await _moves(figures, plan, game, 50, False)
+            yield Case(f"moves/{game}/{count}", partial(_moves, plan, f"moves/{game}/{count}", game, count, plan.legal))
+    if plan.legal:
+        game, count = plan.games[0], plan.held_to
+        name = f"moves-without-legal/{game}/{count}"
+        yield Case(name, partial(_moves, plan, name, game, count, False))
 
 
-async def _moves(figures: Figures, plan: Plan, game: str, count: int, legal: bool) -> None:
-    name = f"moves/{game}/{count}" if legal else f"moves-without-legal/{game}/{count}"
+async def _echo(plan: Plan, count: int, figures: Figures) -> None:
+    with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder, Echo(Path(folder)) as service:
+        frames = [b"\x00" * ECHO_BYTES] * 1_000_000
+        lines = await opened(service.address, count, echoing=True)
+        for line in lines:
+            line.frames = frames
+        drive = Drive(lines, {"server": [service]})
+        flat_out = await drive.flat_out(*plan.pace)
+        note(figures, f"echo/{count}", flat_out)
+        note_half(figures, f"echo/{count}", await drive.scheduled(flat_out.rate / 2, *plan.pace, seed="echo"))
+        await close_all(lines)
+
+
+async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figures: Figures) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
         Store(Path(folder)) as store,
@@ -51,7 +58,8 @@ async def _moves(figures: Figures, plan: Plan, game: str, count: int, legal: boo
         flat_out = await drive.flat_out(*plan.pace)
         _check_log(store, races, sum(line.at for line in lines))
         note(figures, name, flat_out)
-        figures.note(f"{name}/of-echo", flat_out.rate / figures.last(f"echo/{count}/rate"))
+        if plain := figures.now(f"echo/{count}/rate"):
+            figures.note(f"{name}/of-echo", flat_out.rate / plain)
         figures.note(f"{name}/store-us", flat_out.cpu_us("store"))
         figures.note(f"{name}/bytes-in", flat_out.bytes_out / flat_out.answers)
         figures.note(f"{name}/bytes-out", flat_out.bytes_in / flat_out.answers)

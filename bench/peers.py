@@ -5,11 +5,14 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from bench.figures import Figures
+from bench.load import LoadError
 from bench.machine import LOAD_CORE, SERVER_CORE
-from bench.plan import Plan
+from bench.plan import Case, Plan
 from bench.services import Service
 
 FOLDER = Path(__file__).parent / "peers"
@@ -28,21 +31,32 @@ def installed() -> str:
     return "" if done.returncode == 0 else f"npm could not install them: {done.stderr.strip()[-200:]}"
 
 
-async def peers(figures: Figures, plan: Plan) -> None:
-    """Measures both, with the load from Node too: their own client, or what speaks as it does."""
-    node = shutil.which("node") or "node"
-    for kind, program in SERVERS.items():
+def peers(plan: Plan) -> Iterator[Case]:
+    """Both, with the load from Node too: their own client, or what speaks as it does."""
+    for kind in SERVERS:
         for count in plan.racers:
-            with (
-                tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-                Service([node, str(FOLDER / program)], (SERVER_CORE,), Path(folder), NODE_ENV="production") as service,
-            ):
-                seconds = f"{plan.pace.measured}", f"{plan.pace.warm}"
-                command = [node, "load.mjs", kind, service.said, f"{count}", *seconds, f"{service.pid}"]
-                load = await asyncio.create_subprocess_exec(
-                    *("taskset", "-c", f"{LOAD_CORE}", *command), cwd=FOLDER, stdout=asyncio.subprocess.PIPE
-                )
-                async with asyncio.timeout(120):
-                    said, _ = await load.communicate()
-                for name, value in json.loads(said.splitlines()[-1]).items():
-                    figures.note(f"peers/{kind}/{count}/{name}", value)
+            yield Case(f"peers/{kind}/{count}", partial(_peer, plan, kind, count))
+
+
+async def _peer(plan: Plan, kind: str, count: int, figures: Figures) -> None:
+    node = shutil.which("node") or "node"
+    server = [node, str(FOLDER / SERVERS[kind])]
+    with (
+        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
+        Service(server, (SERVER_CORE,), Path(folder), NODE_ENV="production") as service,
+    ):
+        seconds = f"{plan.pace.measured}", f"{plan.pace.warm}"
+        command = [node, "load.mjs", kind, service.said, f"{count}", *seconds, f"{service.pid}"]
+        load = await asyncio.create_subprocess_exec(
+            *("taskset", "-c", f"{LOAD_CORE}", *command), cwd=FOLDER, stdout=asyncio.subprocess.PIPE
+        )
+        try:
+            said, _ = await load.communicate()
+        finally:
+            if load.returncode is None:
+                load.kill()
+                await load.wait()
+        if load.returncode:
+            raise LoadError(f"its load ended with status {load.returncode}")
+        for name, value in json.loads(said.splitlines()[-1]).items():
+            figures.note(f"peers/{kind}/{count}/{name}", value)

@@ -1,7 +1,9 @@
 """Processes: two server processes against one, all of them and the load and the store on the same two cores."""
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from bench import machine
@@ -9,44 +11,49 @@ from bench.figures import Figures
 from bench.load import Drive, Line, close_all
 from bench.machine import LOAD_CORE, SERVER_CORE
 from bench.moves import note
-from bench.plan import Plan
+from bench.plan import Case, Plan
 from bench.racing import begin, guests
 from bench.services import Server, Store
 
-RACERS = 50
 BOTH = (SERVER_CORE, LOAD_CORE)
 
 
-async def processes(figures: Figures, plan: Plan) -> None:
+def processes(plan: Plan) -> Iterator[Case]:
     """Nothing is pinned here: with load and store on them as well, two cores are less than two for the servers."""
+    for name, workers in (("processes/one", 1), ("processes/two-workers", 2)):
+        yield Case(name, partial(_one_port, plan, name, workers))
+    for name, apart in (("processes/two-races-apart", True), ("processes/two-races-shared", False)):
+        yield Case(name, partial(_two_ports, plan, name, apart))
+
+
+@contextmanager
+def _unpinned() -> Iterator[None]:
     machine.pin(0, *BOTH)
     try:
-        await _one_port(figures, plan, "processes/one", 1)
-        await _one_port(figures, plan, "processes/two-workers", 2)
-        await _two_ports(figures, plan, "processes/two-races-apart", apart=True)
-        await _two_ports(figures, plan, "processes/two-races-shared", apart=False)
+        yield
     finally:
         machine.pin(0, LOAD_CORE)
 
 
-async def _one_port(figures: Figures, plan: Plan, name: str, workers: int) -> None:
+async def _one_port(plan: Plan, name: str, workers: int, figures: Figures) -> None:
     with (
+        _unpinned(),
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
         Store(Path(folder), BOTH) as store,
         Server(store, Path(folder), BOTH, workers=f"{workers}") as server,
     ):
-        lines = await guests(server, RACERS)
+        lines = await guests(server, plan.held_to)
         await begin(server, lines, plan.games[0])
         await _measure(figures, plan, name, lines, [server], store)
 
 
-async def _two_ports(figures: Figures, plan: Plan, name: str, *, apart: bool) -> None:
+async def _two_ports(plan: Plan, name: str, apart: bool, figures: Figures) -> None:
     """Each race is on one process with all its racers, or its racers are on both."""
-    with ExitStack() as stack:
+    with _unpinned(), ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="samedeal-bench-")))
         store = stack.enter_context(Store(folder, BOTH))
         servers = [stack.enter_context(Server(store, folder, BOTH)) for _ in range(2)]
-        halves = [await guests(server, RACERS // 2) for server in servers]
+        halves = [await guests(server, plan.held_to // 2) for server in servers]
         if apart:
             for server, half in zip(servers, halves, strict=True):
                 await begin(server, half, plan.games[0])

@@ -1,7 +1,7 @@
 """Racing: lines that sit in races of the server and have a recorded game before them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from bench.load import Line, opened
 from bench.recorded import book, frames
@@ -14,9 +14,7 @@ LIMIT_MS = 3_600_000
 
 async def guests(server: Server, count: int) -> list[Line]:
     """Connections that have said hello for the first time."""
-    lines = await opened(server.address, count)
-    await _each(lines, _hello)
-    return lines
+    return await opened(server.address, count, _hello)
 
 
 async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> list[Line]:
@@ -33,10 +31,6 @@ async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> 
 
 async def _hello(line: Line) -> None:
     line.token = (await line.ask("hello", name="racer"))["token"]
-
-
-async def _each(lines: Sequence[Line], what: Callable[[Line], Awaitable[None]]) -> None:
-    await asyncio.gather(*(what(line) for line in lines))
 
 
 async def begin(

@@ -21,6 +21,8 @@ LIFTED = {
 }
 """The bounds for one connection and for one address, which all load comes from, are lifted; all else is as shipped."""
 
+END_S = 30.0
+"""How long a process may take to end before it is killed."""
 KEPT_S = 1.0
 """A connection over which nothing has been asked for longer may have been closed by the server."""
 
@@ -64,9 +66,16 @@ class Service:
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ends it and waits until it has."""
         self._process.send_signal(how)
+        self._wait()
+
+    def _wait(self) -> None:
         if self._process.stdin:
             self._process.stdin.close()
-        self._process.wait(60)
+        try:
+            self._process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
 
@@ -88,11 +97,7 @@ class Store(Service):
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         """It ends when its input does."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process.wait(60)
-        if self._process.stdout:
-            self._process.stdout.close()
+        self._wait()
 
 
 class Server(Service):
