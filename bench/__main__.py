@@ -95,7 +95,10 @@ def main(
     click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
-        scaling.write()
+        try:
+            scaling.write()
+        except KeyError as missing:
+            figures.missing["docs/scaling.md"] = f"it needs {missing}"
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
     sys.exit(bool(figures.missing))

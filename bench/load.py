@@ -22,8 +22,10 @@ from bench.services import Service
 SUBPROTOCOL = {"Sec-WebSocket-Protocol": "samedeal.v1.msgpack"}
 TICK_S = 0.0005
 """How finely a schedule is kept: what is due within a tick is sent together, and counts from that tick."""
-PATIENCE_S = 60.0
-"""How long is waited for the last answers of an interval. The server itself gives a move up sooner."""
+PATIENCE_S = 30.0
+"""How long is waited where no answer comes at all. The server itself gives a move up sooner."""
+AGAIN_S = 0.2
+"""How soon a request is sent again if the store was away."""
 AT_ONCE = 100
 """How many connections are opened at the same time."""
 _ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
@@ -124,16 +126,20 @@ class Line(WSListener):
             self.transport.send(_BINARY, data)
 
     async def ask(self, kind: str, **fields: object) -> dict[str, Any]:
-        """Sends a request and answers with its answer. Raises LoadError for a refusal."""
-        self._id += 1
-        asked = self._asked[self._id] = asyncio.get_running_loop().create_future()
-        if not self.transport:
-            raise LoadError("not connected")
-        self.transport.send(_BINARY, msgpack.encode({"t": kind, "id": self._id, **fields}))
-        answer: dict[str, Any] = await asked
-        if answer["t"] == "problem":
-            raise LoadError(f"{kind} was refused: {answer['code']}: {answer['detail']}")
-        return answer
+        """Sends a request, again while the store is away. Answers with its answer; raises LoadError for a refusal."""
+        until = time.perf_counter() + PATIENCE_S
+        while True:
+            self._id += 1
+            asked = self._asked[self._id] = asyncio.get_running_loop().create_future()
+            if not self.transport:
+                raise LoadError("not connected")
+            self.transport.send(_BINARY, msgpack.encode({"t": kind, "id": self._id, **fields}))
+            answer: dict[str, Any] = await asked
+            if answer["t"] != "problem":
+                return answer
+            if answer["code"] != "store-unavailable" or time.perf_counter() > until:
+                raise LoadError(f"{kind} was refused: {answer['code']}: {answer['detail']}")
+            await asyncio.sleep(AGAIN_S)
 
     async def until_stage(self, stage: str) -> None:
         while self.view.get("stage") != stage:
@@ -315,9 +321,11 @@ class Drive:
         return {**used, "load": time.process_time()}
 
     async def _settled(self) -> None:
-        until = time.perf_counter() + PATIENCE_S
+        answers, since = -1, time.perf_counter()
         while any(line.sent_at for line in self._lines) and not self._tally.problems:
-            if time.perf_counter() > until:
+            if answers != (answers := len(self._tally.latencies)):
+                since = time.perf_counter()
+            elif time.perf_counter() - since > PATIENCE_S:
                 waiting = sum(bool(line.sent_at) for line in self._lines)
                 raise LoadError(f"{waiting} of {len(self._lines)} had no answer for {PATIENCE_S:.0f} s")
             await asyncio.sleep(0.01)

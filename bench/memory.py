@@ -24,7 +24,7 @@ def memory(plan: Plan) -> Iterator[Case]:
     """What is kept for those who do nothing, and for races."""
     yield Case("memory/idle", partial(_idle, plan))
     for game in plan.games:
-        for count in plan.sizes if game == plan.games[0] else plan.sizes[-1:]:
+        for count in plan.live if game == plan.games[0] else (plan.some_live,):
             yield Case(f"memory/race/{game}/{count}", partial(_races, plan, game, count))
 
 

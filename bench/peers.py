@@ -24,9 +24,9 @@ def installed() -> str:
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
         return "there is no Node with npm here"
-    command = [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
     if (FOLDER / "node_modules").exists():
         return ""
+    command = [npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     return "" if done.returncode == 0 else f"npm could not install them: {done.stderr.strip()[-200:]}"
 

@@ -43,21 +43,31 @@ class Plan:
     """Moves that each racer has made: few, as many as in a long race, and ten times as many."""
     idle: Sequence[int] = (100, 1000, 10_000)
     """Connections that are only held."""
+    live: Sequence[int] = (2, 20, 200)
+    """Races whose memory is looked at."""
     live_plies: int = 100
-    """Moves that each racer has made in a race whose memory is looked at."""
+    """Moves that each racer has made in them."""
     legal: bool = True
     """Whether racers ask for the legal moves, as bots and the page do."""
 
+    @property
+    def some_live(self) -> int:
+        """Of how many races the memory is looked at for every game."""
+        return self.live[len(self.live) // 2]
 
-QUICK = Plan(pace=_SHORT, racers=(50,), sizes=(10, 100), per_race=(1, 8), plies=(20, 200), idle=(100, 1000))
+
+QUICK = Plan(
+    pace=_SHORT, racers=(50,), sizes=(10, 100), per_race=(1, 8), plies=(20, 200), idle=(100, 1000), live=(2, 20)
+)
 TINY = Plan(
     *(_LEAST, ("corners",)),
     racers=(2,),
     held_to=2,
-    sizes=(2, 4),
-    per_race=(1, 2),
+    sizes=(2,),
+    per_race=(2,),
     plies=(2, 12),
     idle=(5, 20),
+    live=(2,),
     live_plies=5,
 )
 """Next to nothing of everything, to see that it runs."""

@@ -10,7 +10,7 @@ _WIDTH, _ROW, _LEFT, _TOP, _RIGHT = 760, 30, 210, 44, 90
 
 def bars(title: str, rows: Sequence[tuple[str, Figure]]) -> str:
     """One bar a row, from the top down, from 0 to the greatest of all."""
-    scale = (_WIDTH - _LEFT - _RIGHT) / max(figure.greatest for _, figure in rows)
+    scale = (_WIDTH - _LEFT - _RIGHT) / max((figure.greatest for _, figure in rows), default=1.0)
     height = _TOP + _ROW * len(rows) + 10
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img"',

@@ -37,10 +37,11 @@ class Costs(NamedTuple):
     def of(cls, found: Found) -> "Costs":
         """The means over the games of a run."""
 
-        def mean(name: str, racers: int = 50) -> float:
+        def mean(name: str, racers: int = found.held_to) -> float:
             return fmean(found[f"moves/{game}/{racers}/{name}"].median for game in found.games)
 
-        alone_us = 1000 * mean("p50-ms", 1) - mean("server-us", 1)
+        alone = found.racers[0]
+        alone_us = 1000 * mean("p50-ms", alone) - mean("server-us", alone)
         return cls(mean("server-us"), mean("store-us"), max(100.0, alone_us), mean("bytes-in"), mean("bytes-out"))
 
 
@@ -94,14 +95,15 @@ def simulated(costs: Costs, rate: float, processes: int = 1, *, seed: int = 1) -
 
 
 def write() -> None:
-    """Puts what follows from the latest run into docs/scaling.md."""
-    put_between(PAGE, "\n".join(_page(Found())))
+    """Puts what follows from the latest run into docs/scaling.md. Raises KeyError as page does."""
+    put_between(PAGE, "\n".join(page(Found())))
 
 
-def _page(found: Found) -> Iterator[str]:
+def page(found: Found) -> Iterator[str]:
+    """The same, line by line. Raises KeyError for a figure that was not measured."""
     costs = Costs.of(found)
     process_rate, store_rate = 1e6 / costs.server_us, 1e6 / costs.store_us
-    yield f"From the run of {found.run['at']}, the mean of {len(found.games)} games with 50 racers."
+    yield f"From the run of {found.run['at']}, the mean of {len(found.games)} games with {found.held_to} racers."
     yield ""
     yield "### What a move costs"
     yield ""
@@ -128,7 +130,7 @@ def _page(found: Found) -> Iterator[str]:
             for times in [simulated(costs, share * process_rate)]
         ),
     )
-    measured = fmean(found[f"moves/{game}/50/half/p99-ms"].median for game in found.games)
+    measured = fmean(found[f"moves/{game}/{found.held_to}/half/p99-ms"].median for game in found.games)
     yield f"At half load a p99 of {measured:.1f} ms was measured; the simulation knows nothing of what else goes on."
     yield ""
     yield "### How many processes one store carries"
@@ -156,7 +158,7 @@ def _million(found: Found, costs: Costs) -> Iterator[str]:
     processes = moves * costs.server_us / 1e6 / BUSY
     nodes = moves * costs.store_us / 1e6 / BUSY
     idle_kib = found[f"memory/idle/{found.idle[-1]}/kib"].median
-    race_kib = fmean(found[f"memory/race/{game}/{found.sizes[-1]}/kib"].median for game in found.games)
+    race_kib = fmean(found[f"memory/race/{game}/{found.some_live}/kib"].median for game in found.games)
     per_move = fmean(found[f"store/{game}/bytes-per-move"].median for game in found.games)
     besides = fmean(found[f"store/{game}/bytes-besides"].median for game in found.games)
     races_s = MILLION / RACERS / RACE_S

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
@@ -23,6 +24,8 @@ LIFTED = {
 
 END_S = 30.0
 """How long a process may take to end before it is killed."""
+TRIES = 10
+"""How often is asked while the store is away; each time takes as long as the server has patience with it."""
 KEPT_S = 1.0
 """A connection over which nothing has been asked for longer may have been closed by the server."""
 
@@ -122,13 +125,16 @@ class Server(Service):
         """The bytes that it is answered with."""
         if self._http is None or time.monotonic() - self._asked_at > KEPT_S:
             self._http = http.client.HTTPConnection(self.address, timeout=30)
-        self._asked_at = time.monotonic()
-        self._http.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
-        response = self._http.getresponse()
-        answer = response.read()
-        if response.status >= 300:
-            raise RuntimeError(f"{path}: {response.status} {answer.decode()}")
-        return answer
+        for _ in range(TRIES):
+            self._asked_at = time.monotonic()
+            self._http.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
+            response = self._http.getresponse()
+            answer = response.read()
+            if response.status < 300:
+                return answer
+            if response.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                break
+        raise RuntimeError(f"{path}: {response.status} {answer.decode()}")
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._http:
