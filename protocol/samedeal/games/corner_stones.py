@@ -9,6 +9,7 @@ rank, whatever the suit, king and ace being neighbours here. An empty corner tak
 empty. Cards on foundations stay there. The game is won when all cards are on the foundations.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
@@ -30,8 +31,8 @@ _AFTER = {
     for foundation, first in FIRSTS.items()
 }
 """The card that each foundation takes when one of its suit is on top."""
-_NEIGHBOURS = {rank: ((rank - 2) % KING + 1, rank % KING + 1) for rank in range(ACE, KING + 1)}
-"""The ranks next to each."""
+_NEIGHBOURS = {rank: (RANKS[at - 1], RANKS[(at + 1) % KING]) for at, rank in enumerate(RANKS)}
+"""The ranks next to each, all by their letters."""
 
 
 class CornerStones(Game, frozen=True):
@@ -69,16 +70,17 @@ class CornerStones(Game, frozen=True):
         return cls(Table(stacks | {foundation: (card,) for foundation, card in FIRSTS.items()}))
 
     def _moves(self) -> list[Move]:
-        piles = self.table.piles
-        wanted, takers = self._wanted(), self._takers()
+        tops, free = self.table.tops(STACKS), self.table.empty(CORNERS)
+        wanted, takers = self._wanted(), _takers(tops, free)
         moves = list[Move]()
-        for source, card in self.table.tops(STACKS):
+        for source, card in tops:
             if card in wanted:
                 moves += [source + foundation for foundation in self._foundations(source, card)]
-            lone = len(piles[source]) == 1 and source in CORNERS
-            for target in takers[rank_of(card)]:
-                if piles[target] or not lone:
-                    moves.append(source + target)
+            for target in takers[card[0]]:
+                moves.append(source + target)
+        if free:  # the only card of a corner does not go to another: nothing would change
+            vain = {source + target for source in CORNERS if len(self.table[source]) == 1 for target in free}
+            moves = [move for move in moves if move not in vain]
         return moves
 
     def _after(self, move: Move) -> Self:
@@ -106,20 +108,6 @@ class CornerStones(Game, frozen=True):
         piles = self.table.piles
         return {after[piles[foundation][-1]] for foundation, after in _AFTER.items()}
 
-    def _takers(self) -> dict[int, list[str]]:
-        """For each rank the stacks that take a card of it, empty corners included, in their order."""
-        piles = self.table.piles
-        takers: dict[int, list[str]] = {rank: [] for rank in _NEIGHBOURS}
-        for stack in STACKS:
-            if pile := piles[stack]:
-                lower, higher = _NEIGHBOURS[rank_of(pile[-1])]
-                takers[lower].append(stack)
-                takers[higher].append(stack)
-            elif stack in CORNERS:
-                for stacks in takers.values():
-                    stacks.append(stack)
-        return takers
-
     def _foundations(self, source: str, card: Card) -> list[str]:
         """The foundations that the top card of a stack may go to."""
         row = ROWS[suit_of(card)]
@@ -143,3 +131,15 @@ class CornerStones(Game, frozen=True):
         if target in CORNERS:
             return "The only card of a corner does not go to another empty corner: nothing would change."
         return f"{target} is empty, and an empty side stack stays empty."
+
+
+def _takers(tops: Sequence[tuple[str, Card]], free: Sequence[str]) -> dict[str, list[str]]:
+    """For each rank the stacks that take a card of it, free corners included, in their order."""
+    takers: dict[str, list[str]] = {rank: [] for rank in RANKS}
+    for stack, card in tops:
+        lower, higher = _NEIGHBOURS[card[0]]
+        takers[lower].append(stack)
+        takers[higher].append(stack)
+    if free:
+        takers = {rank: sorted([*stacks, *free], key=STACKS.index) for rank, stacks in takers.items()}
+    return takers
