@@ -13,6 +13,7 @@ from samedeal_server.clock import Clock
 from samedeal_server.dealer import Dealer
 from samedeal_server.log import Behind, Lost, RaceLog
 from samedeal_server.log_lines import about
+from samedeal_server.remembered import Remembered
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class Room:
     ) -> None:
         """`race` as it stands after `entries`, all that the log has, or the archive, if that has `kept` the race."""
         self.race = race
-        self._entries = list(entries)
+        self._entries = Remembered(race.secret, entries)
         self._log, self._archive, self._clock, self._dealer = log, archive, clock, dealer
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = kept
@@ -270,7 +271,7 @@ class Room:
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
             self.race = race
-            self._entries += news
+            self._entries.extend(news)
             for listener in tuple(self._listeners):
                 listener.heard(race, news)
 
@@ -336,7 +337,7 @@ class Room:
         entries = await self._log.read(self.race.id)
         untouched = Race.opened(self.race.header, self.race.secret)
         race = untouched.after_all(entries)
-        self.race, self._entries = untouched, []
+        self.race, self._entries = untouched, Remembered(untouched.secret)
         self._advance(race, entries)
 
     async def _note_due(self) -> None:
