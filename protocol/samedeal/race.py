@@ -381,7 +381,7 @@ class Race(Frozen, frozen=True):
     def _standings(self) -> tuple[Standing, ...]:
         table: list[Standing] = []
         place, before = 0, None
-        for seat in sorted(self.roster, key=_rank):
+        for seat in sorted([seat for seat in self.seats if not seat.left], key=_rank):
             if (rank := seat.rank) != before:
                 place, before = len(table) + 1, rank
             table.append(replace(seat.standing or self._without_run(seat), place=place))

@@ -77,10 +77,8 @@ class Gallery(Game, frozen=True):
         table = Table.laid(cards, dict.fromkeys(SOURCES, 1) | {"aces": 0}, rest="stock")
         return cls(table, cap=bool(variant.get("cap", True)))._settled()
 
-    def _moves(self) -> Iterator[Move]:
-        yield from self._playable
-        if self.table["stock"]:
-            yield "deal"
+    def _moves(self) -> list[Move]:
+        return [*self._playable, "deal"] if self.table["stock"] else self._playable
 
     def _after(self, move: Move) -> Self:
         if move == "deal":
@@ -134,7 +132,7 @@ class Gallery(Game, frozen=True):
         piles = self.table.piles
         home, empty, astray = self._spots
         open_to = {piles[spot][-1] for spot in home} | {spot[0] for spot in empty}
-        return [source for source, card in self.table.tops((*astray, *TABLEAU)) if _ONTO.get(card) in open_to]
+        return [source for source in (*astray, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to]
 
     def _takers(self, card: Card) -> list[str]:
         """The spots that a card may go to, leftmost first."""
