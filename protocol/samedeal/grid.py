@@ -26,7 +26,7 @@ OWN_CELLS = {
     KING: ("the corners", ("a1", "a4", "d1", "d4")),
 }
 FACES = 12
-_OWNED = tuple(cell for _, cells in OWN_CELLS.values() for cell in cells)
+EDGE = tuple(cell for _, cells in OWN_CELLS.values() for cell in cells)
 _FACE_CARDS = frozenset(RANKS[rank - 1] + suit for rank in OWN_CELLS for suit in SUITS)
 _NUMBERS = {card: rank_of(card) for card in pack() if rank_of(card) <= TEN}
 """The ranks of the cards that can be removed."""
@@ -131,7 +131,7 @@ class Grid(Game, frozen=True):
     @derived
     def _faces(self) -> int:
         piles = self.table.piles
-        return len([cell for cell in _OWNED if (pile := piles[cell]) and pile[0] in _FACE_CARDS])
+        return len([cell for cell in EDGE if (pile := piles[cell]) and pile[0] in _FACE_CARDS])
 
     @property
     def _numbers(self) -> list[tuple[str, int]]:

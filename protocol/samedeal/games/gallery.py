@@ -179,18 +179,19 @@ class Gallery(Game, frozen=True):
             if rank_of(card) <= HIGHEST_BASE:
                 if self._is_clean(ROW_OF[rank_of(card)]):
                     yield source
-            elif (
-                len(self._takers(card)) > 1
-                or self._twin_is_home(card)
-                or self._twin_is_interchangeable(card, source)
-                or self._twin_has_to_wait(card)
-            ):
+            elif len(self._takers(card)) > 1 or self._twin_is_no_reason(card, source):
                 yield source
 
     def _is_clean(self, row: str) -> bool:
         """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
         _, _, astray = self._spots
         return all(spot[0] != row for spot in astray)
+
+    def _twin_is_no_reason(self, card: Card, source: str) -> bool:
+        """Whether the twin, no longer in the stock, gives no reason to keep the place for it."""
+        return card not in self.table["stock"] and (
+            self._twin_is_home(card) or self._twin_is_interchangeable(card, source) or self._twin_has_to_wait(card)
+        )
 
     def _twin_is_home(self, card: Card) -> bool:
         """Whether nothing else will ever use the card's place."""

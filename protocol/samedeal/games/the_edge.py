@@ -14,7 +14,7 @@ from typing import Self
 from samedeal.cards import TEN
 from samedeal.frozen import derived
 from samedeal.game import Move
-from samedeal.grid import FACES, Grid, written
+from samedeal.grid import EDGE, FACES, Grid, written
 
 
 class TheEdge(Grid, frozen=True):
@@ -37,7 +37,7 @@ class TheEdge(Grid, frozen=True):
 
     @derived
     def won(self) -> bool:
-        return self._faces == FACES
+        return self.table.full(EDGE) and self._faces == FACES
 
     @derived
     def _groups(self) -> list[Move]:
