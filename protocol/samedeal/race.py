@@ -222,7 +222,7 @@ class Race(Frozen, frozen=True):
             raise Refused("unsupported-version", f"This is not known here: {error}.") from error
         if header.daily and (header.seed is not None or header.variant):
             raise Refused("bad-replay", "A daily deal has neither a seed of somebody's choice nor a variant.")
-        if _commitment(header, secret) != header.commitment:
+        if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret is not the one that was committed to.")
         return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
 
@@ -476,7 +476,8 @@ def _stopped(standing: Standing) -> Standing:
     return replace(standing, outcome=outcome, done=True)
 
 
-def _commitment(header: Header, secret: bytes) -> str:
+def committed(header: Header, secret: bytes) -> str:
+    """The commitment to the secret of a race; what the header itself says of it is not looked at."""
     if header.daily:
         return daily_commitment(header.game, header.date, secret)
     return commitment(header.race, secret)
