@@ -293,7 +293,7 @@ class Race(Frozen, frozen=True):
     def options(self) -> Options:
         return self.header.options
 
-    @derived
+    @property
     def stage(self) -> Stage:
         if self.closed:
             return "over" if any(seat.run for seat in self.seats) else "cancelled"
@@ -322,7 +322,7 @@ class Race(Frozen, frozen=True):
     @property
     def ends_at(self) -> int | None:
         """When the time is up, once the clock runs."""
-        return None if self.started_at is None else self.started_at + self.options.limit_ms
+        return None if self.started_at is None else self.started_at + self.header.options.limit_ms
 
     @property
     def root(self) -> str | None:
@@ -450,8 +450,9 @@ class Race(Frozen, frozen=True):
         """The race with one seat as an entry has made it."""
         if seat.entries >= MOST_ENTRIES:
             raise Refused("not-allowed", "This seat has used up its share of the race's log.")
-        at = seat.number - 1
-        return replace(self, seats=(*self.seats[:at], replace(seat, entries=seat.entries + 1), *self.seats[at + 1 :]))
+        seats = list(self.seats)
+        seats[seat.number - 1] = replace(seat, entries=seat.entries + 1)
+        return replace(self, seats=tuple(seats))
 
     def _without_run(self, seat: Seat) -> Standing:
         dealt = self.started_at is not None
