@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
 FOLLOWED_EVERY_S = 0.02
-"""How often the logs are looked at while only this process writes them."""
+"""How often the logs are looked at while this process is writing them."""
 SWEPT_EVERY_S = 2
 UNREADABLE_AGAIN_MS = 60_000
 STARTING_TRIES = 5
@@ -229,6 +229,9 @@ class Hall:
     async def _follow(self) -> None:
         while not self._stopping:
             try:
+                if not self._followed() and any(room.writing for room in self._rooms.values()):
+                    await asyncio.sleep(FOLLOWED_EVERY_S)
+                    continue
                 found, news = await self._log.follow(self._followed), False
                 for race, entries in found.items():
                     if entries is None:
@@ -244,8 +247,8 @@ class Hall:
                 await asyncio.sleep(SWEPT_EVERY_S)
 
     def _followed(self) -> dict[str, int]:
-        """The live races that are in memory, each with the number of its last entry there."""
-        return {name: room.race.n for name, room in self._rooms.items() if not room.race.closed}
+        """The live races that may have news from elsewhere, each with the number of its last entry here."""
+        return {name: room.race.n for name, room in self._rooms.items() if not (room.race.closed or room.writing)}
 
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whoever had them; forgets rooms that nobody needs."""

@@ -81,6 +81,8 @@ class Room:
     ) -> None:
         """`race` as it stands after `entries`, all that the log has, or the archive, if that has `kept` the race."""
         self.race = race
+        self.writing = False
+        """Whether the log is being written: if another process was quicker, that is found out in writing."""
         self._entries = Remembered(race.secret, entries)
         self._log, self._archive, self._clock, self._dealer = log, archive, clock, dealer
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
@@ -229,11 +231,14 @@ class Room:
                 wishes = [wish for wish in wishes if not wish.settled.done()]
                 race, made, outcomes = self._imagined(wishes)
                 if made:
+                    self.writing = True
                     await self._log.append(self.race.id, self.race.digest, made)
             except (Behind, Lost):
                 self._doubtful = True
             else:
                 break
+            finally:
+                self.writing = False
         if made:
             self._advance(race, made)
             self._tell(made)
