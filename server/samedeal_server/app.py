@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -10,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
@@ -37,6 +37,20 @@ from samedeal_server.log import RaceLog
 from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
 from samedeal_server.settings import Keys, Settings
+
+
+class Application(Starlette):
+    """What is spoken over HTTP; whoever comes to play goes to the door, past every layer of the framework."""
+
+    def __init__(self, door: Door, **named: Any) -> None:
+        super().__init__(**named)
+        self._door = door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket" and scope["path"] == "/ws":
+            await self._door(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
@@ -77,8 +91,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
-    app = Starlette(
-        routes=[*routes(declared), files_of_page(), WebSocketRoute("/ws", door)],
+    app = Application(
+        door,
+        routes=[*routes(declared), files_of_page()],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,

@@ -13,8 +13,11 @@ from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
 T = TypeVar("T")
-IN_FLIGHT = 2
-"""How many group commits of this process may be under way at once."""
+GATHER_S = 0.005
+"""For how long the next group commit of this process is gathered while one is under way: the more it has, the less each
+entry costs. One that takes long, as where an answer was lost, does not hold up all others."""
+IN_FLIGHT = 4
+"""How many group commits may be under way at once."""
 BLOCK_MS = 200
 """How long a process waits for news of the races it follows before it looks again which these are."""
 LINGER_S = 600
@@ -60,6 +63,8 @@ class RaceLog:
         self._append = store.script("append.lua")
         self._waiting: list[_Append] = []
         self._commits: set[asyncio.Task[None]] = set()
+        self._next_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
     async def create(self, header: Header, digest: str) -> bool:
         """Begins the log of a race; False if its id is taken. Safe to repeat."""
@@ -97,8 +102,8 @@ class RaceLog:
     async def follow(self, known: Callable[[], Mapping[str, int]]) -> dict[str, list[Entry] | None]:
         """What comes next in any of the races that are followed, waiting up to BLOCK_MS for it.
 
-        `known` tells of each of them up to which number it is known: it is asked again before what has come is read,
-        since most of that was written here. None stands for what cannot be read by this version.
+        `known` tells of each of them up to which number it is known. It is asked again before what has come is read:
+        most of that was written here. None stands for what cannot be read by this version.
         """
         before = known()
         if not before:
@@ -106,7 +111,8 @@ class RaceLog:
             return {}
         found = await self._store.news({_log(race): n for race, n in before.items()}, BLOCK_MS)
         after = known()
-        return {(race := _race(key)): _readable(lines, after.get(race, 0)) for key, lines in found}
+        news = ((_race(key), lines) for key, lines in found)
+        return {race: _readable(lines, after[race]) if race in after else [] for race, lines in news}
 
     async def discard(self, race: str) -> None:
         """Lets the log of a race that is kept as a replay go after LINGER_S."""
@@ -114,9 +120,20 @@ class RaceLog:
             await self._store.ask("EXPIRE", key, LINGER_S)
 
     def _commit(self) -> None:
-        if self._waiting and len(self._commits) < IN_FLIGHT:
-            runs, self._waiting = self._waiting, []
-            self._begin(runs)
+        """Begins a group commit if one is wanted and may begin; if it is too early, later."""
+        if not self._waiting or len(self._commits) >= IN_FLIGHT:
+            return
+        loop = asyncio.get_running_loop()
+        if self._commits and loop.time() < self._next_at:
+            if self._timer is None:
+                self._timer = loop.call_at(self._next_at, self._gathered)
+            return
+        runs, self._waiting, self._next_at = self._waiting, [], loop.time() + GATHER_S
+        self._begin(runs)
+
+    def _gathered(self) -> None:
+        self._timer = None
+        self._commit()
 
     def _begin(self, runs: list[_Append]) -> None:
         commit = asyncio.get_running_loop().create_task(self._write(runs))

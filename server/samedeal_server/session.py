@@ -191,7 +191,8 @@ class Session:
         data: bytes = packet.get("bytes") or (packet.get("text") or "").encode()
         request: m.ToServer | None = None
         try:
-            await self._keep_to_rate()
+            if (wait_s := self._over_rate_s()) > 0:
+                await asyncio.sleep(wait_s)
             if len(data) > self._settings.message_bytes:
                 raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
             if self._form == "msgpack" and packet.get("text") is not None:
@@ -218,18 +219,17 @@ class Session:
             self._wake.set()
         self._say(answer)
 
-    async def _keep_to_rate(self) -> None:
-        """Answers no faster than the rate allows: nothing is refused or lost, a flood only slows its sender down."""
-        now = self._loop.time()
-        earned = (now - self._filled_at) * self._settings.rate
-        self._bucket, self._filled_at = min(float(self._settings.burst), self._bucket + earned) - 1, now
-        if self._bucket < 0:
-            await asyncio.sleep(-self._bucket / self._settings.rate)
+    def _over_rate_s(self) -> float:
+        """How long to wait so that the rate is kept: nothing is refused or lost, a flood only slows its sender down."""
+        now, settings = self._loop.time(), self._settings
+        earned = (now - self._filled_at) * settings.rate
+        self._bucket, self._filled_at = min(float(settings.burst), self._bucket + earned) - 1, now
+        return -self._bucket / settings.rate
 
     async def _answer(self, request: m.ToServer) -> m.FromServer:
         match request:
-            case m.Move(move=move, ply=ply) if self._guest is not None:  # first, because it is what most of them are
-                return await self._make(request, lambda race, seat: _move(race, seat, move, ply))
+            case m.Move() if self._guest is not None:  # first, because it is what most of them are
+                return await self._make(request)
             case m.Hello():
                 return await self._hello(request)
             case m.Ping(id=re):
@@ -303,10 +303,10 @@ class Session:
                 self._hall.await_return(self._room.race.id, self._seat, self._taken)
         self._room, self._seat, self._news = None, None, "none"
 
-    async def _make(self, request: m.Move, deed: Deed) -> m.View:
+    async def _make(self, move: m.Move) -> m.View:
         game = self._room.race.header.game if self._room else "none"
         try:
-            view = await self._submit(request, deed)
+            view = await self._submit(move, lambda race, seat: _move(race, seat, move.move, move.ply))
         except Refused as refused:
             metrics.answered(game, refused.code).inc()
             raise
