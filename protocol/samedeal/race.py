@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import reduce
 from operator import attrgetter
+from sys import intern
 from typing import Literal, Self
 
 from msgspec import Struct
@@ -94,18 +95,19 @@ class Run(Frozen, frozen=True):
             raise Refused("not-allowed", f"A racer makes at most {MOST_MOVES} moves in a race.")
         if move == RESTART:
             self._check_restart()
-            moves = self.moves.and_then(move)
+            moves = self.moves.and_then(RESTART)
             return replace(self, moves=moves, game=self.deal, past=Trail(), attempts=self.attempts + 1)
         if move == UNDO:
             self._check_undo()
             past = self.past.without_last()
-            return replace(self, moves=self.moves.and_then(move), game=self.past[-1], past=past)
+            return replace(self, moves=self.moves.and_then(UNDO), game=self.past[-1], past=past)
         game = self.game.after(move)
         home = game.home
         peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
         # What was worked out for the position is left behind, or all that can ever be undone would carry its moves.
         past = Trail[Game]() if self.game.reveals(game) else self.past.and_then(replace(self.game))
-        return replace(self, moves=self.moves.and_then(move), game=game, past=past, peak=peak, peak_ms=peak_ms)
+        moves = self.moves.and_then(intern(move))  # many make the same moves: one text of each is enough
+        return replace(self, moves=moves, game=game, past=past, peak=peak, peak_ms=peak_ms)
 
     def may(self, move: Move) -> bool:
         """Whether UNDO or RESTART is possible now."""
