@@ -3,14 +3,14 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from redis import Redis
 
 from bench.figures import Figures
-from bench.load import Drive, LoadError, close_all
+from bench.load import Drive, Line, LoadError, close_all
 from bench.plan import Case, Plan
 from bench.racing import RACERS, begin, guests
 from bench.services import Server, Store
@@ -30,35 +30,40 @@ async def _finished(plan: Plan, game: str, figures: Figures) -> None:
         Store(Path(folder)) as store,
         Server(store, Path(folder)) as server,
     ):
-        sizes = {}
+        lines = await guests(server, RACERS)
         few, many = plan.plies[:2]
+        sizes = {}
+        await _race(server, store, lines, game, few)  # who has raced before has a list of races already
         for plies in plan.plies if game == plan.games[0] else (few, many):
-            replay, sizes[plies] = await _race(server, store, game, plies)
+            replay, sizes[plies] = await _race(server, store, lines, game, plies)
             _verify(figures, f"verify/{game}/{plies}", replay)
+        await close_all(lines)
         per_move = (sizes[many] - sizes[few]) / (many - few) / RACERS
         figures.note(f"store/{game}/bytes-per-move", per_move)
         figures.note(f"store/{game}/bytes-besides", sizes[few] - per_move * few * RACERS)
 
 
-async def _race(server: Server, store: Store, game: str, plies: int) -> tuple[bytes, int]:
+async def _race(server: Server, store: Store, lines: Sequence[Line], game: str, plies: int) -> tuple[bytes, int]:
     """The replay of a race in which every racer made so many moves, and the bytes that the store needs for it."""
-    lines = await guests(server, RACERS)
-    (race,) = await begin(server, lines, game)
-    await Drive(lines, {}).until(plies)
-    for line in lines:
-        await line.ask("resign")
-    await close_all(lines)
     with Redis.from_url(store.url) as redis:
+        before = _lasting(redis)
+        (race,) = await begin(server, lines, game)
+        await Drive(lines, {}).until(plies)
+        for line in lines:
+            await line.ask("resign")
         for _ in range(200):
-            kept = [key for key in redis.scan_iter(f"*{race}*") if redis.ttl(key) < 0]
-            if any(b"replay" in key for key in kept):
+            if not redis.exists("races:due"):  # it is kept, then taken from these
                 break
             await asyncio.sleep(0.05)
         else:
             raise LoadError(f"the replay of {race} does not come")
-        await asyncio.sleep(0.2)
-        kept = [key for key in redis.scan_iter(f"*{race}*") if redis.ttl(key) < 0]
-        return server.fetch(f"/api/v1/replays/{race}.json"), sum(redis.memory_usage(key, samples=0) for key in kept)
+        return server.fetch(f"/api/v1/replays/{race}.json"), _lasting(redis) - before
+
+
+def _lasting(redis: Redis) -> int:
+    """How many bytes all that takes which does not go by itself: lists as well as replays."""
+    keys = [key for key in redis.scan_iter(count=1000) if redis.ttl(key) < 0]
+    return sum(redis.memory_usage(key, samples=0) or 0 for key in keys)
 
 
 def _verify(figures: Figures, name: str, data: bytes) -> None:

@@ -272,8 +272,8 @@ async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again
     async with process(redis_url, started=True) as parts:
         room = await finished(parts)
         race, text = room.race.id, redis.get(f"replay:{{{room.race.id}}}")
-        redis.delete(*(redis.keys() if lost == "all of it" else [f"replay:{{{race}}}", f"ended:{{{race}}}"]))
-        await until(lambda: redis.exists(f"replay:{{{race}}}", f"ended:{{{race}}}") == 2)
+        redis.delete(*(redis.keys() if lost == "all of it" else [f"replay:{{{race}}}"]))
+        await until(lambda: redis.exists(f"replay:{{{race}}}"))
         assert redis.get(f"replay:{{{race}}}") == text
 
 
@@ -358,7 +358,7 @@ async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str
         assert (replay.header, list(replay.entries), replay.standings) == (race.header, entries, race.standings())
         assert await parts.archive.has(race.id)
         assert all(0 < redis.ttl(f"race:{{{race.id}}}:{part}") <= LINGER_S for part in ("log", "head"))
-        assert redis.ttl(f"replay:{{{race.id}}}") == redis.ttl(f"ended:{{{race.id}}}") == -1
+        assert redis.ttl(f"replay:{{{race.id}}}") == -1
         assert await parts.hall.listed(10) == []
         assert not redis.exists("races:due")
     async with process(redis_url) as later:
@@ -424,10 +424,9 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
 async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, replay_days=3) as parts:
         room = await finished(parts)
-        ttls = [redis.ttl(f"{kind}:{{{room.race.id}}}") for kind in ("replay", "ended")]
-        assert all(3 * 86_400 - 60 < ttl <= 3 * 86_400 for ttl in ttls)
+        assert 3 * 86_400 - 60 < redis.ttl(f"replay:{{{room.race.id}}}") <= 3 * 86_400
         newer = [await finished(parts) for _ in range(3)]
-        redis.delete(*(f"ended:{{{expired.race.id}}}" for expired in newer))
+        redis.delete(*(f"replay:{{{expired.race.id}}}" for expired in newer))
         for search in (Search(limit=1), Search(game="corners", limit=1)):
             assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
         assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1

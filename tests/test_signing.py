@@ -12,9 +12,10 @@ from racing import closed, running
 from samedeal import messages as m
 from samedeal import wire
 from samedeal.catalogue import GAMES
-from samedeal.replay import MOST_BYTES, Replay
+from samedeal.replay import MOST_BYTES, Replay, read
 from samedeal.signature import public_key
 from samedeal.verification import verify
+from samedeal_server import packed
 from samedeal_server.archive import KEYS, Archive
 from samedeal_server.store import Store
 from samedeal_server.well_known import PROGRAM
@@ -82,9 +83,9 @@ async def test_every_stored_replay_is_signed_with_the_key_that_is_published(redi
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
     with Redis.from_url(redis_url) as redis:
-        stored = [json.loads(redis.get(key)) for key in redis.scan_iter("replay:*")]
+        stored = [read(packed.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
     assert len(stored) == len(replays)
-    assert {replay["signature"]["key"] for replay in stored} == {public(SIGNING_KEY)}
+    assert {replay.signature.key for replay in stored} == {public(SIGNING_KEY)}
 
 
 async def test_a_server_with_another_key_still_vouches_for_what_the_former_has_signed(

@@ -224,7 +224,7 @@ class Race(Frozen, frozen=True):
             raise Refused("unsupported-version", f"This is not known here: {error}.") from error
         if header.daily and (header.seed is not None or header.variant):
             raise Refused("bad-replay", "A daily deal has neither a seed of somebody's choice nor a variant.")
-        if _commitment(header, secret) != header.commitment:
+        if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret is not the one that was committed to.")
         return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
 
@@ -295,7 +295,7 @@ class Race(Frozen, frozen=True):
     def options(self) -> Options:
         return self.header.options
 
-    @derived
+    @property
     def stage(self) -> Stage:
         if self.closed:
             return "over" if any(seat.run for seat in self.seats) else "cancelled"
@@ -324,7 +324,7 @@ class Race(Frozen, frozen=True):
     @property
     def ends_at(self) -> int | None:
         """When the time is up, once the clock runs."""
-        return None if self.started_at is None else self.started_at + self.options.limit_ms
+        return None if self.started_at is None else self.started_at + self.header.options.limit_ms
 
     @property
     def root(self) -> str | None:
@@ -452,8 +452,9 @@ class Race(Frozen, frozen=True):
         """The race with one seat as an entry has made it."""
         if seat.entries >= MOST_ENTRIES:
             raise Refused("not-allowed", "This seat has used up its share of the race's log.")
-        at = seat.number - 1
-        return replace(self, seats=(*self.seats[:at], replace(seat, entries=seat.entries + 1), *self.seats[at + 1 :]))
+        seats = list(self.seats)
+        seats[seat.number - 1] = replace(seat, entries=seat.entries + 1)
+        return replace(self, seats=tuple(seats))
 
     def _without_run(self, seat: Seat) -> Standing:
         dealt = self.started_at is not None
@@ -478,7 +479,8 @@ def _stopped(standing: Standing) -> Standing:
     return replace(standing, outcome=outcome, done=True)
 
 
-def _commitment(header: Header, secret: bytes) -> str:
+def committed(header: Header, secret: bytes) -> str:
+    """The commitment to the secret of a race; what the header itself says of it is not looked at."""
     if header.daily:
         return daily_commitment(header.game, header.date, secret)
     return commitment(header.race, secret)

@@ -65,5 +65,7 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
 
 
 def _clock(race: Race, now: int) -> int | None:
-    end = race.starts_at if race.stage == "countdown" else race.ends_at if race.stage == "running" else None
+    if race.closed:
+        return None
+    end = race.ends_at or race.starts_at
     return None if end is None else max(0, end - now)

@@ -8,13 +8,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from samedeal import wire
 from samedeal.errors import Refused
 from samedeal.log import Entry, Header
 from samedeal.race import Race, Standing
 from samedeal.replay import Replay, read
 from samedeal.signature import public_key
-from samedeal_server import metrics
+from samedeal_server import metrics, packed
 from samedeal_server.store import Store, Word
 
 DUE, LISTED, ENDED, KEYS = "races:due", "races:listed", "replays", "replays:keys"
@@ -44,12 +43,6 @@ class DailyRace(Struct, frozen=True):
     started_at: int
     racers: tuple[tuple[str, Standing], ...]
     """The player's public id and the standing of everyone who was dealt to."""
-
-
-class _Headed(Struct):
-    """As much of a replay as says when it may be told."""
-
-    header: Header
 
 
 class Search(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,16 +127,16 @@ class Archive:
 
     async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
         """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
-        id_, replay = race.id, wire.encode(Replay.of(race, tuple(entries), self._signing_key), "json")
-        ended = Ended(id_, race.header.game, race.deal, race.at, race.standings(), race.reveals_at)
-        for key, text in ((_replay(id_), replay), (_ended(id_), wire.encode(ended, "json"))):
-            # Another process may have been quicker, and may have another key.
-            if await self._store.insist("SET", key, text, "NX", *self._expiry) and text is replay:
-                metrics.REPLAYS.inc()
+        id_, log = race.id, tuple(entries)
+        # In a thread: a long race takes a second.
+        data = await asyncio.to_thread(lambda: packed.pack(Replay.of(race, log, self._signing_key)))
+        # Another process may have been quicker, and may have another key.
+        if await self._store.insist("SET", _replay(id_), data, "NX", *self._expiry):
+            metrics.REPLAYS.inc()
         if race.header.seed is not None:
             await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
         if race.header.daily and race.stage == "over":
-            await self._enlist(_daily(race.header.commitment), "HSET", id_, wire.encode(_daily_race(race), "json"))
+            await self._enlist(_daily(race.header.commitment), "HSET", id_, packed.press(_daily_race(race)))
         if race.stage == "over" and not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
@@ -162,25 +155,27 @@ class Archive:
 
         Raises Refused("replay-sealed") for a race on a daily deal that must not be told yet.
         """
-        text = await self._text(race)
-        if text is not None and (reveals_at := wire.decode(text, "json", _Headed).header.reveals_at) > now:
+        data = await self._kept(race)
+        if data is None:
+            return None
+        if (reveals_at := packed.header(data).reveals_at) > now:
             day = datetime.fromtimestamp(reveals_at / 1000, UTC)
             told = f"The replay of {race} can be had from {day:%Y-%m-%d %H:%M} UTC on"
             raise Refused("replay-sealed", f"{told}: until then others may play the same daily deal.")
-        return text
+        return await asyncio.to_thread(packed.text, data)
 
     async def replay(self, race: str) -> Replay | None:
         """The replay of a race for the server itself, whether it may be told or not."""
-        text = await self._text(race)
-        return None if text is None else await asyncio.to_thread(read, text)
+        data = await self._kept(race)
+        return None if data is None else await asyncio.to_thread(lambda: read(packed.text(data)))
 
     async def daily_races(self, commitment: str) -> list[DailyRace]:
         """The finished races on the daily deal that the server committed to so, in any order."""
         texts = await self._store.ask("HVALS", _daily(commitment))
-        return [wire.decode(text, "json", DailyRace) for text in texts]
+        return [packed.unpress(text, DailyRace) for text in texts]
 
     async def search(self, search: Search, now: int) -> list[Ended]:
-        """Finished races, the newest first, without the deals that must not be told yet.
+        """Finished races, the newest first, without the deals that must not be told yet, and without what is damaged.
 
         Raises Refused("bad-request") for two of game, player and deal at once, Refused("not-found") if the race to go
         on from is not in the list.
@@ -195,19 +190,38 @@ class Archive:
             if rank is None:
                 raise Refused("not-found", f"No race {search.before!r} is in this list.")
             first = rank + 1
-        while True:
-            races = _texts(await self._store.ask("ZREVRANGE", key, first, first + search.limit - 1))
-            texts = await self._store.texts([*map(_ended, races)])
-            expired = [race for race, text in zip(races, texts, strict=True) if text is None]
-            if not expired:
-                found = [wire.decode(text, "json", Ended) for text in texts if text is not None]
-                told = [ended if ended.reveals_at <= now else replace(ended, deal=None) for ended in found]
-                return [ended for ended in told if search.deal in (None, ended.deal)]
-            await self._store.insist("ZREM", key, *expired)
+        found: list[Ended] = []
+        while (missing := search.limit - len(found)) > 0:
+            races = _texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
+            starts = dict(zip(races, await self._store.starts([*map(_replay, races)], packed.START), strict=True))
+            if expired := [race for race, start in starts.items() if not start]:
+                await self._store.insist("ZREM", key, *expired)
+                continue
+            found += filter(None, await asyncio.gather(*(self._ended(*kept) for kept in starts.items())))
+            first += missing
+            if len(races) < missing:
+                break
+        told = [ended if ended.reveals_at <= now else replace(ended, deal=None) for ended in found]
+        return [ended for ended in told if search.deal in (None, ended.deal)]
 
-    async def _text(self, race: str) -> bytes | None:
-        text: bytes | None = await self._store.ask("GET", _replay(race))
-        return text
+    async def _ended(self, race: str, start: bytes) -> Ended | None:
+        """A race in a list, by the first bytes of what is kept of it; None if that cannot be read here."""
+        try:
+            if packed.plain(start):
+                return packed.unpress(await self._store.ask("GET", _ended(race)) or b"", Ended)
+            told = packed.summary(start) or packed.summary(await self._kept(race) or b"")
+        except Refused as refused:
+            if refused.code == "store-unavailable":
+                raise
+            return None
+        if told is None:
+            return None
+        standings = tuple([standing for _, standing in told.racers])
+        return Ended(race, told.header.game, told.deal, told.ended_at, standings, told.header.reveals_at)
+
+    async def _kept(self, race: str) -> bytes | None:
+        data: bytes | None = await self._store.ask("GET", _replay(race))
+        return data
 
     async def _enlist(self, key: str, command: str, *words: Word) -> None:
         """Adds to what is kept under a key, which lasts as long as its newest race."""
@@ -232,6 +246,7 @@ def _replay(race: str) -> str:
 
 
 def _ended(race: str) -> str:
+    """What lists tell of a race that is kept in plain JSON."""
     return f"ended:{{{race}}}"
 
 

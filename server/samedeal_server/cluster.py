@@ -61,6 +61,10 @@ class Cluster(Store):
         found: list[bytes | None] = await asyncio.gather(*(self.ask("GET", key) for key in keys))
         return found
 
+    async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
+        found: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
+        return found
+
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
         """As that of any store, but after one look. Races on nodes that are away have no news."""
         await asyncio.sleep(LOOKED_EVERY_S)

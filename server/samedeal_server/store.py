@@ -70,6 +70,17 @@ class Store:
         found: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
         return found
 
+    async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
+        """The first `count` bytes of what is kept under keys, none where there is nothing. Raises as ``ask``."""
+        try:
+            async with self._redis.pipeline(transaction=False) as asks:
+                for key in keys:
+                    asks.execute_command("GETRANGE", key, 0, count - 1)
+                found: list[bytes] = await asks.execute()
+        except AWAY as error:
+            raise unavailable() from error
+        return found
+
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
         """What streams have after numbers, by their keys, waiting for it at most so long. Raises as ``ask``."""
         after = (f"{n}-0" for n in ends.values())

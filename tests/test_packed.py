@@ -1,0 +1,380 @@
+"""Packed races: every replay comes back to the byte, whatever is damaged is refused, and plain JSON is still read."""
+
+import tracemalloc
+import zlib
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import product
+from random import Random
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import msgpack, structs
+from redis import Redis
+
+from finished import DAY, OPENED_AT, SECRET, SIGNING_KEY, Logged, finished
+from racing import closed, running
+from samedeal import seal, wire
+from samedeal.bot_replay import replay_of
+from samedeal.catalogue import GAMES
+from samedeal.errors import Refused
+from samedeal.log import (
+    AnyEvent,
+    Closed,
+    Counting,
+    Dealt,
+    Header,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Options,
+    Readied,
+    Resigned,
+    Taken,
+    Unreadied,
+)
+from samedeal.race import RESTART, UNDO, Race
+from samedeal.replay import MOST_BYTES, MOST_ENTRIES, Replay, read
+from samedeal.signature import holds
+from samedeal_server import packed
+from samedeal_server.archive import Ended, Search
+from stores import process
+
+OPTIONS = Options(limit_ms=1_000, max_racers=32)
+Kind = Literal["sealed", "friendly", "open", "daily"]
+KINDS: tuple[Kind, ...] = ("sealed", "friendly", "open", "daily")
+NAMES = ("ada", "Zoë 🂡", 'quote " and \\', "0123456789abcdef", "x" * 48)
+PLAYERS = ("player-1", "fedcba9876543210", "FEDCBA9876543210", "0" * 15, "joined")
+"""Some of these could be bytes in hexadecimal, and some only look so."""
+EARLIER = b64decode(
+    "AUo25KWb0QaOk7XJiTm5uvnA8CnSNTECR9Dy5PyiPGBgQuJpJZSnb4g9ZrrPP82Ax0wjasxghOAdBoEW7IG4AkLpGoKDcnFiSmIrqkImNIVGYI"
+    "WLkvLBoY5mKjOaYmOI4uRKbPGCnoJRkjgzbWOyERaTTSjZhoncWJ18+DCQPKupc7bEyGDSNEZGuB4mxrPGzdOYmOACDIwMAAAAAAAAAAAAAAAA"
+    "AAAAAAAprLrhQbzK8LIuGpTTTQvHNh5SbQv+EsiXlLyTIpZt10RqO38oBUlpwlOmegHngP9kZFa1+LXOiIfNC0A9Mt4rI0ueBvmCvpIA+zTteg"
+    "O09K3GbypekGpO6c3NQaeo5gUBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgIC"
+    "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8xpHvBXxKvrqTtQssZ7fCt86hqjk3tMrLAG1BrS6CGEJtyRObFixdfQIBBRKQjJSTZwo"
+    "Z5xfsX7a8nKL94wXCHQYaZmZkRBBgYGIQZuJgZORiZmVi4WNg4mZkZjsgwIAOgKiYYBnJvmqUUJZYrFBkpgGn8BBIbAA=="
+)
+"""What ``pack(finished("corners", 12))`` was when races were first packed."""
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+def nonce(seat: int, try_: int) -> bytes:
+    return bytes([seat, try_]) * 16
+
+
+def opened(slug: str, kind: Kind, random: Random) -> Logged:
+    options = Options(
+        limit_ms=random.choice((1_000, 360_000)),
+        max_racers=random.choice((1, 3, 8)),
+        undo=random.random() < 0.7,
+        attempts=random.choice((0, 2)),
+        filter="friendly/1" if kind == "friendly" else "any",
+        unlisted=random.random() < 0.3,
+    )
+    race = random.choice(("calm-otter-4217", "0123456789abcdef"))
+    daily = kind == "daily"
+    header = Header(
+        race=race,
+        game=slug,
+        rules=GAMES[slug].rules,
+        seed=random.choice(("1", "0123456789abcdef")) if kind == "open" else None,
+        daily=daily,
+        commitment=seal.daily_commitment(slug, DAY, SECRET) if daily else seal.commitment(race, SECRET),
+        salt="" if daily else "5a" * 16,
+        opened_at=OPENED_AT,
+        options=options,
+    )
+    return Logged(Race.opened(header, SECRET))
+
+
+def raced(slug: str, kind: Kind, random: Random) -> tuple[Race, Replay]:
+    """A race in which anything happens that may happen: who wants what is not allowed is refused and tries again."""
+    log = opened(slug, kind, random)
+    for _ in range(random.choice((0, 20, 200))):
+        try:
+            log.say(anything(log.race, random), random.choice((0, 3, 700, 70_000)))
+        except Refused:
+            continue
+    if log.race.stage == "countdown":
+        with suppress(Refused):  # the day of the deal may be over
+            log.say(Dealt(k=0 if kind == "open" else random.choice((0, 300))), 5_000)
+    end = log.race.called_off_at if log.race.ends_at is None else log.race.ends_at
+    log.say(Closed(secret=SECRET.hex()), max(0, end - log.race.at))
+    return log.race, log.replay()
+
+
+def anything(race: Race, random: Random) -> AnyEvent:
+    seat = random.choice((1, 1, 2, 3))
+    by = random.choice((None, random.randbytes(8).hex()))
+    if race.stage == "open":
+        player = random.randrange(len(PLAYERS))
+        promised = None
+        if race.header.sealed or random.random() < 0.5:
+            promised = seal.nonce_commitment(race.id, nonce(race.seat_for(PLAYERS[player]), random.randrange(2)))
+        joined = Joined(
+            seat=race.seat_for(PLAYERS[player]),
+            player=PLAYERS[player],
+            name=random.choice(NAMES),
+            bot=random.random() < 0.3,
+            commitment=promised,
+            by=by,
+        )
+        ready = Readied(seat=seat)
+        wishes: tuple[AnyEvent, ...] = (joined, Left(seat=seat), ready, ready, Unreadied(seat=seat), Counting())
+        return random.choice(wishes)
+    if race.stage == "countdown":
+        return random.choice(
+            (Nonce(seat=seat, nonce=nonce(seat, random.randrange(2)).hex()), Dealt(), Taken(seat=seat))
+        )
+    run = race.seat(seat).run
+    moves = run.game.moves() if run else ()
+    move = random.choice((*moves, UNDO, RESTART))
+    deeds: tuple[AnyEvent, ...] = (*[Moved(seat=seat, move=move)] * 20, Taken(seat=seat, by=by), Resigned(seat=seat))
+    return random.choice(deeds)
+
+
+@cache
+def race_of(slug: str) -> Replay:
+    return finished(slug)
+
+
+def refused(data: bytes) -> str:
+    """What is said of something that cannot be read."""
+    with pytest.raises(Refused) as error:
+        packed.text(data)
+    assert error.value.code == "unsupported-version"
+    return error.value.text
+
+
+def checked(data: bytes) -> bytes:
+    """A packed race with a checksum that is right."""
+    return packed.TAG + zlib.crc32(data).to_bytes(4) + data
+
+
+# There and back.
+
+
+@given(slug=st.sampled_from(sorted(GAMES)), kind=st.sampled_from(KINDS), luck=st.integers(0, 2**32))
+@settings(deadline=None, max_examples=300)
+def test_every_race_comes_back_to_the_byte(slug: str, kind: Kind, luck: int) -> None:
+    race, replay = raced(slug, kind, Random(luck))
+    data = packed.pack(replay)
+    text = packed.text(data)
+    assert text == wire.encode(replay, "json")
+    back = read(text)
+    assert back == replay
+    assert holds(back.signature, race.id, race.digest)
+    assert packed.header(data) == race.header
+    told = packed.summary(data)
+    assert told
+    assert (told.header, told.deal) == (race.header, race.deal)
+    assert (told.started_at, told.ended_at) == (race.started_at, race.at)
+    assert tuple(standing for _, standing in told.racers) == race.standings()
+    assert [player for player, _ in told.racers] == [race.seat(standing.seat).player for standing in race.standings()]
+
+
+def test_a_race_that_somebody_wins_comes_back_too() -> None:
+    outcomes = set()
+    for slug, k in product(GAMES, (0, 1, 17)):
+        replay = replay_of(GAMES[slug], "4", k, SIGNING_KEY)
+        outcomes.add(replay.standings[0].outcome)
+        assert packed.text(packed.pack(replay)) == wire.encode(replay, "json")
+    assert outcomes >= {"won", "lost"}
+
+
+def test_the_races_here_are_of_every_kind() -> None:
+    """Or the test above would say little."""
+    races = [raced(slug, kind, Random(luck)) for slug in GAMES for kind in KINDS for luck in range(40)]
+    assert {race.stage for race, _ in races} == {"over", "cancelled"}
+    outcomes = {standing.outcome for _, replay in races for standing in replay.standings}
+    assert outcomes >= {"timeout", "resigned", "scratched", "waiting", "ready"}
+    kinds = {type(entry.event) for _, replay in races for entry in replay.entries}
+    assert kinds == {Joined, Left, Readied, Unreadied, Counting, Nonce, Dealt, Moved, Taken, Resigned, Closed}
+    promises = [
+        {entry.event.commitment for entry in replay.entries if isinstance(entry.event, Joined)} for _, replay in races
+    ]
+    assert any(len(made) > 1 for made in promises)
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_a_race_takes_few_bytes(slug: str) -> None:
+    """Of all that is kept of two racers a third is random, and the moves of a race at random are harder to press."""
+    short, long = (packed.pack(finished(slug, moves)) for moves in (20, 120))
+    assert len(short) < 900
+    assert (len(long) - len(short)) / 100 < 8
+
+
+# What cannot be read.
+
+
+def test_any_byte_that_is_another_is_noticed() -> None:
+    data = packed.pack(race_of("corners"))
+    for at in range(len(data)):
+        for bit in (1, 128):
+            damaged = bytearray(data)
+            damaged[at] ^= bit
+            refused(bytes(damaged))
+
+
+def test_any_end_that_is_missing_is_noticed_and_the_head_is_told_as_soon_as_it_is_there() -> None:
+    data = packed.pack(race_of("corners"))
+    whole, seen = packed.summary(data), []
+    for count in range(len(packed.TAG), len(data)):
+        refused(data[:count])
+        seen.append(packed.summary(data[:count]))
+    refused(data + b"x")
+    there = seen.index(whole)
+    assert seen == [None] * there + [whole] * (len(seen) - there)
+    assert there < len(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + packed.pack(finished("corners"))[1:], b"[]", b"\x81"])
+def test_a_form_that_is_not_known_is_refused_as_that(data: bytes) -> None:
+    assert "not known here" in refused(data)
+    for ask in (packed.header, packed.summary):
+        with pytest.raises(Refused, match="not known here"):
+            ask(data)
+
+
+@given(
+    data=st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.binary() | st.text() | st.integers(-9, 2**63),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ).map(msgpack.encode)
+)
+def test_nothing_that_has_a_right_checksum_does_harm(data: bytes) -> None:
+    for pressed in (data, packed._deflated(data), packed._deflated(data, packed._WORDS)):
+        refused(checked(pressed))
+        for ask in (packed.header, packed.summary):
+            with suppress(Refused):
+                assert ask(checked(pressed)) is None
+
+
+@given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400))
+def test_a_head_that_was_tampered_with_does_no_harm(change: bytes, at: int) -> None:
+    """Neither what is told of it nor the replay is to be relied on then, but whoever asks is answered."""
+    found = packed._inflated(packed.pack(race_of("gallery"))[5:], packed._WORDS)
+    assert found
+    body, behind = found
+    at %= len(body)
+    data = checked(packed._deflated(body[:at] + change + body[at + len(change) :], packed._WORDS) + behind)
+    for ask in (packed.text, packed.header, packed.summary):
+        with suppress(Refused):
+            ask(data)
+
+
+def test_what_would_fill_the_memory_is_refused() -> None:
+    zeros = packed._deflated(bytes(4 * MOST_BYTES))
+    head = packed.pack(race_of("corners"))[5:]
+    found = packed._inflated(head, packed._WORDS)
+    assert found
+    columns = (b"", [0] * (MOST_ENTRIES + 1), b"", "")
+    many = packed._deflated(msgpack.encode(columns))
+    found_head = packed._head(packed.pack(race_of("corners")))
+    assert found_head
+    before = head[: len(head) - len(found_head[1])]
+    for data in (zeros, before + zeros, before + many):
+        tracemalloc.start()
+        refused(checked(data))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 2.5 * MOST_BYTES
+
+
+# What was kept before.
+
+
+def test_what_was_packed_before_is_still_read() -> None:
+    assert packed.text(EARLIER) == wire.encode(finished("corners", 12), "json")
+
+
+def test_plain_json_is_read_as_it_is() -> None:
+    text = wire.encode(race_of("corners"), "json")
+    assert packed.text(text) == text
+    assert packed.header(text) == race_of("corners").header
+    with pytest.raises(Refused):
+        packed.header(text[:100])
+
+
+async def test_a_store_with_races_in_plain_json_goes_on_with_them(redis_url: str, redis: Redis) -> None:
+    earlier = finished("corners", 10, seed="42")
+    text, header = wire.encode(earlier, "json"), earlier.header
+    ended = Ended(header.race, "corners", "corners:42", earlier.entries[-1].at, earlier.standings)
+    redis.set(f"replay:{{{header.race}}}", text)
+    redis.set(f"ended:{{{header.race}}}", wire.encode(ended, "json"))
+    redis.zadd("replays", {header.race: ended.ended_at})
+    async with process(redis_url) as parts:
+        race, replay = raced("gallery", "open", Random(2))
+        assert (race.stage, race.options.unlisted) == ("over", False)
+        await parts.archive.keep(race, replay.entries)
+        assert await parts.archive.text(header.race, 2**53) == text
+        assert await parts.archive.replay(header.race) == earlier
+        newest, *others = await parts.archive.search(Search(), 2**53)
+        assert (newest.race, newest.standings) == (race.id, replay.standings)
+        assert others == [ended]
+        assert (await parts.hall.room(header.race)).race.digest == earlier.digest
+
+
+async def test_the_results_of_a_day_have_races_that_were_kept_in_plain_json(redis_url: str, redis: Redis) -> None:
+    replay = finished("corners", daily=True)
+    async with process(redis_url) as parts:
+        *_, race = replay.races()
+        await parts.archive.keep(race, replay.entries)
+        (found,) = await parts.archive.daily_races(race.header.commitment)
+        redis.hset(f"daily:{{{race.header.commitment}}}", "other-otter-1", wire.encode(found, "json"))
+        assert await parts.archive.daily_races(race.header.commitment) == [found, found]
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:50], lambda data: b"\x02" + data[1:], lambda data: b"{"])
+async def test_a_race_that_cannot_be_read_keeps_no_other_from_being_listed(
+    damage: Callable[[bytes], bytes], redis_url: str, redis: Redis
+) -> None:
+    async with process(redis_url) as parts:
+        logs = [closed(running(race_id=f"calm-otter-{number}")) for number in range(4)]
+        for log in logs:
+            await parts.archive.keep(log.race, log.entries)
+        key = "replay:{calm-otter-2}"
+        data = redis.get(key)
+        assert isinstance(data, bytes)
+        redis.set(key, damage(data))
+        for limit in (1, 2, 3, 4):
+            found = [ended.race for ended in await parts.archive.search(Search(limit=limit), 2**53)]
+            assert found == ["calm-otter-3", "calm-otter-1", "calm-otter-0"][:limit]
+        for ask in (parts.archive.text("calm-otter-2", 2**53), parts.archive.replay("calm-otter-2")):
+            with pytest.raises(Refused) as error:
+                await ask
+            assert error.value.code in ("unsupported-version", "bad-replay")
+
+
+async def test_a_head_that_is_longer_than_usual_is_told_of_too(redis_url: str) -> None:
+    log = Logged(
+        Race.opened(structs.replace(opened("corners", "sealed", Random(1)).race.header, options=OPTIONS), SECRET)
+    )
+    names = Random(1)
+    for seat in range(1, 33):
+        name = "".join(chr(names.randrange(0x4E00, 0x9FFF)) for _ in range(48))
+        promise = seal.nonce_commitment(log.race.id, nonce(seat, 0))
+        log.say(Joined(seat=seat, player=names.randbytes(8).hex(), name=name, commitment=promise))
+        log.say(Readied(seat=seat))
+    log.say(Counting())
+    for seat in range(1, 33):
+        log.say(Nonce(seat=seat, nonce=nonce(seat, 0).hex()))
+    log.say(Dealt(), 5_000)
+    log.say(Closed(secret=SECRET.hex()), log.race.options.limit_ms)
+    data = packed.pack(log.replay())
+    assert packed.summary(data[: packed.START]) is None
+    async with process(redis_url) as parts:
+        await parts.archive.keep(log.race, log.entries)
+        (ended,) = await parts.archive.search(Search(), 2**53)
+    assert ended.standings == log.race.standings()
