@@ -26,11 +26,10 @@ STEPS = {"u": 1, "d": -1}
 FIRSTS = {direction + row: rank + suit for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()}
 """The card that each foundation starts with."""
 
-_AFTER = {
-    foundation: {RANKS[at] + first[1]: (*RANKS, "")[at + STEPS[foundation[0]]] + first[1] for at in range(KING)}
-    for foundation, first in FIRSTS.items()
-}
-"""The card that each foundation takes when one of its suit is on top."""
+_RUNS = {place: [rank + first[1] for rank in RANKS[:: STEPS[place[0]]]] for place, first in FIRSTS.items()}
+"""The cards of each foundation in their order."""
+_AFTER = {foundation: dict(zip(run, [*run[1:], None], strict=True)) for foundation, run in _RUNS.items()}
+"""The card that each foundation takes after each; None after the last."""
 _NEIGHBOURS = {rank: (RANKS[at - 1], RANKS[(at + 1) % KING]) for at, rank in enumerate(RANKS)}
 """The ranks next to each, all by their letters."""
 
@@ -103,7 +102,7 @@ class CornerStones(Game, frozen=True):
             return "A card moves to another place."
         return self._why_no_foundation(source, card, target) if target in FIRSTS else self._why_no_stack(card, target)
 
-    def _wanted(self) -> set[Card]:
+    def _wanted(self) -> set[Card | None]:
         """The cards that foundations take next."""
         piles = self.table.piles
         return {after[piles[foundation][-1]] for foundation, after in _AFTER.items()}
