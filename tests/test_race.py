@@ -37,6 +37,7 @@ from samedeal.log import (
     Taken,
     Unreadied,
 )
+from samedeal.past import Past
 from samedeal.race import MOST_ENTRIES, MOST_MOVES, MOST_SEATS, OPEN_MS, RESTART, UNDO, Race, Run, Standing
 from samedeal.seal import commitment
 
@@ -531,7 +532,7 @@ def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Ran
         play(log, 1, [random.choice((moves[-1], random.choice(moves)))])
         game = run_of(log.race).game
         since_reveal = [*since_reveal, game] if not run.game.reveals(game) else [game]
-        assert run_of(log.race).past == tuple(since_reveal[:-1])
+        assert _positions(run_of(log.race).past) == since_reveal[:-1]
     while len(since_reveal) > 1 and run_of(log.race).game.outcome in ("playing", "stuck"):
         since_reveal.pop()
         peak = run_of(log.race).peak
@@ -540,6 +541,31 @@ def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Ran
         assert run_of(log.race).peak == peak
     if not run_of(log.race).done:
         assert refused(log, Moved(seat=1, move=UNDO)) == "illegal-move"
+
+
+def _positions(past: Past) -> list[Game]:
+    """All that can be gone back to, the newest last."""
+    found: list[Game] = []
+    while past:
+        position, past = past.back()
+        found.insert(0, position)
+    return found
+
+
+def test_the_way_back_may_be_left_for_another_at_any_place() -> None:
+    """Positions that are not kept follow from those that are, however one has gone to and fro."""
+    log, chance = running(slug="corner-stones"), random.Random(1)
+    way = [run_of(log.race).game]
+    for _ in range(400):
+        if len(way) > 1 and (chance.random() < 0.45 or not way[-1].moves()):
+            way.pop()
+            play(log, 1, [UNDO])
+        else:
+            play(log, 1, [chance.choice(way[-1].moves())])
+            way.append(run_of(log.race).game)
+        assert run_of(log.race).game == way[-1]
+        assert len(run_of(log.race).past) == len(way) - 1
+    assert _positions(run_of(log.race).past) == way[:-1]
 
 
 def test_every_game_has_moves_that_can_be_undone_and_all_but_one_have_others() -> None:

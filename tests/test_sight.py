@@ -277,7 +277,12 @@ def _turned_over(seat: Seat) -> Seat:
     return replace(
         seat,
         nonce="ab" * 32,
-        run=replace(run, deal=_other(run.deal), game=_other(run.game), past=Trail(map(_other, run.past))),
+        run=replace(
+            run,
+            deal=_other(run.deal),
+            game=_other(run.game),
+            past=replace(run.past, positions=Trail(map(_other, run.past.positions))),
+        ),
     )
 
 

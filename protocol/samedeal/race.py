@@ -1,9 +1,8 @@
 """A race is its log: this one fold plays it live, restores it after a restart and verifies its replay."""
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from operator import attrgetter
-from sys import intern
 from typing import Literal, Self
 
 from msgspec import Struct
@@ -32,6 +31,7 @@ from samedeal.log import (
     entry_bytes,
     header_bytes,
 )
+from samedeal.past import Past
 from samedeal.seal import commitment, daily_commitment, first_digest, next_digest, nonce_commitment, root
 
 UNDO, RESTART = "undo", "restart"
@@ -80,8 +80,8 @@ class Run(Frozen, frozen=True):
     game: Game
     moves: Trail[Move] = Trail()
     """All of them, undo and restart included, over all attempts."""
-    past: Trail[Game] = Trail()
-    """The positions that undo goes back to, the newest last; a reveal empties it."""
+    past: Past = Past()
+    """The positions that undo goes back to; a reveal empties it."""
     attempts: int = 1
     peak: int = 0
     """The most cards home in any attempt."""
@@ -96,17 +96,17 @@ class Run(Frozen, frozen=True):
         if move == RESTART:
             self._check_restart()
             moves = self.moves.and_then(RESTART)
-            return replace(self, moves=moves, game=self.deal, past=Trail(), attempts=self.attempts + 1)
+            return replace(self, moves=moves, game=self.deal, past=Past(), attempts=self.attempts + 1)
         if move == UNDO:
             self._check_undo()
-            past = self.past.without_last()
-            return replace(self, moves=self.moves.and_then(UNDO), game=self.past[-1], past=past)
+            game, past = self.past.back()
+            return replace(self, moves=self.moves.and_then(UNDO), game=game, past=past)
         game = self.game.after(move)
         home = game.home
         peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
-        # What was worked out for the position is left behind, or all that can ever be undone would carry its moves.
-        past = Trail[Game]() if self.game.reveals(game) else self.past.and_then(replace(self.game))
-        moves = self.moves.and_then(intern(move))  # many make the same moves: one text of each is enough
+        move = _text(move)
+        past = Past() if self.game.reveals(game) else self.past.and_then(self.game, move)
+        moves = self.moves.and_then(move)
         return replace(self, moves=moves, game=game, past=past, peak=peak, peak_ms=peak_ms)
 
     def may(self, move: Move) -> bool:
@@ -487,3 +487,9 @@ def committed(header: Header, secret: bytes) -> str:
 
 
 _rank = attrgetter("rank")
+
+
+@cache
+def _text(move: Move) -> Move:
+    """One text for all who make the same legal move; a game has some hundreds of them, or a few thousand."""
+    return move
