@@ -383,6 +383,8 @@ class Room:
             return None
         if race.finished(now):
             return Closed(secret=race.secret.hex())
+        if race.started_at is not None:
+            return None
         if race.set_to_go:
             return Counting()
         if race.stage == "countdown" and (now >= self._deal_at(race) or race.nonces_in):
