@@ -23,7 +23,7 @@ from samedeal import wire
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.log import Closed, Counting, Dealt, Joined, Left, Nonce, Options, Readied, Resigned, Taken, Unreadied
-from samedeal.replay import Replay, read
+from samedeal.replay import Replay
 from samedeal.seal import nonce_commitment
 from servers import Racer, Reachable
 from simulated import Process, Slot, World, inhabited
@@ -505,7 +505,8 @@ async def _at_rest(scene: Scene, race: str) -> list[str]:
     while race.encode() in _live(scene):  # noted so by a command that came late, and due in an hour, or a day
         model.execute("ZADD", "races:due", 0, race)
         await asyncio.sleep(0.5)
-    replay = read(await archive.text(race, 2**53) or b"")
+    replay = await archive.replay(race)
+    assert replay
     players = [player for player in scene.players if player.race == race]
     histories = [player.history for player in players]
     found = [*unverified(replay), *contradicted(replay, histories), *unlike(replay, histories)]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.log import Entry, Header
 from samedeal.race import Race, Standing
-from samedeal.replay import Replay, read
+from samedeal.replay import Replay
 from samedeal.signature import public_key
 from samedeal_server import metrics, packed
 from samedeal_server.store import Store, Word
@@ -150,24 +150,22 @@ class Archive:
     async def has(self, race: str) -> bool:
         return bool(await self._store.ask("EXISTS", _replay(race)))
 
-    async def text(self, race: str, now: int) -> bytes | None:
-        """The replay of a race in its canonical JSON, as anybody may have it now, or None.
+    async def told(self, race: str, now: int) -> bytes | None:
+        """What is kept of a race, for ``packed``, as anybody may have it now, or None.
 
         Raises Refused("replay-sealed") for a race on a daily deal that must not be told yet.
         """
         data = await self._kept(race)
-        if data is None:
-            return None
-        if (reveals_at := packed.header(data).reveals_at) > now:
+        if data is not None and (reveals_at := packed.header(data).reveals_at) > now:
             day = datetime.fromtimestamp(reveals_at / 1000, UTC)
             told = f"The replay of {race} can be had from {day:%Y-%m-%d %H:%M} UTC on"
             raise Refused("replay-sealed", f"{told}: until then others may play the same daily deal.")
-        return await asyncio.to_thread(packed.text, data)
+        return data
 
     async def replay(self, race: str) -> Replay | None:
         """The replay of a race for the server itself, whether it may be told or not."""
         data = await self._kept(race)
-        return None if data is None else await asyncio.to_thread(lambda: read(packed.text(data)))
+        return None if data is None else await asyncio.to_thread(packed.replay, data)
 
     async def daily_races(self, commitment: str) -> list[DailyRace]:
         """The finished races on the daily deal that the server committed to so, in any order."""

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from samedeal import seal, wire
 from samedeal.errors import Refused
-from samedeal.log import AnyEvent, Closed, Dealt, Header, Hex32, Joined, Moved, Nonce, entry_bytes, header_bytes
+from samedeal.log import AnyEvent, Closed, Dealt, Entry, Header, Hex32, Joined, Moved, Nonce, entry_bytes, header_bytes
 from samedeal.race import Standing, committed
-from samedeal.replay import MOST_BYTES, MOST_ENTRIES, Replay
+from samedeal.replay import MOST_BYTES, MOST_ENTRIES, Replay, read
 from samedeal.signature import Signature
 
 TAG: Final = b"\x01"
@@ -152,23 +152,31 @@ def text(data: bytes) -> bytes:
     if plain(data):
         return data
     with _legible(data):
-        if zlib.crc32(data[_HEAD_AT:]).to_bytes(4) != data[len(TAG) : _HEAD_AT]:
-            raise ValueError("its checksum is another")
-        found = _head(data)
-        log = found and _inflated(found[1])
-        if not found or not log:
-            raise ValueError("it does not end")
-        head, header = found[0], _header(found[0])
-        secret = _secret(head)
-        digest, lines = seal.first_digest(secret, header_bytes(header)), []
-        for n, (at, event) in enumerate(_entries(head, header, msgpack.decode(log[0], type=_Log)), start=1):
-            line = entry_bytes(n, at, event)
-            digest = seal.next_digest(secret, digest, line)
+        head, log = _whole(data)
+        header = _header(head)
+        lines, digest = list[bytes](), ""
+        for *_, digest, line in _chained(head, header, log):
             lines.append(b'%b,"%b"]' % (line[:-1], digest.encode()))
-        entries = Raw(b"[%b]" % b",".join(lines))
-        standings = tuple([standing for _, standing in _racers(head)])
-        replay = _Text(digest, entries, "samedeal.replay/1", header, head.signature, standings)
-        return wire.encode(replay, "json")
+        entries, standings = Raw(b"[%b]" % b",".join(lines)), tuple([standing for _, standing in _racers(head)])
+        return wire.encode(_Text(digest, entries, "samedeal.replay/1", header, head.signature, standings), "json")
+
+
+def replay(data: bytes) -> Replay:
+    """The same as a value, in steps so small that other threads are not kept waiting. Raises as ``text``."""
+    if plain(data):
+        return read(data)
+    with _legible(data):
+        head, log = _whole(data)
+        header = _header(head)
+        entries = tuple([Entry(n, at, event, digest) for n, at, event, digest, _ in _chained(head, header, log)])
+        return Replay(
+            format="samedeal.replay/1",
+            header=header,
+            entries=entries,
+            digest=entries[-1].h,
+            signature=head.signature,
+            standings=tuple([standing for _, standing in _racers(head)]),
+        )
 
 
 def header(data: bytes) -> Header:
@@ -225,6 +233,16 @@ def _legible(data: bytes) -> Iterator[None]:
         raise Refused("unsupported-version", f"{_DAMAGED}: {error}.") from error
 
 
+def _whole(data: bytes) -> tuple[_Head, _Log]:
+    if zlib.crc32(data[_HEAD_AT:]).to_bytes(4) != data[len(TAG) : _HEAD_AT]:
+        raise ValueError("its checksum is another")
+    found = _head(data)
+    log = found and _inflated(found[1])
+    if not found or not log:
+        raise ValueError("it does not end")
+    return found[0], msgpack.decode(log[0], type=_Log)
+
+
 def _head(data: bytes) -> tuple[_Head, bytes] | None:
     """The head, and what comes behind it; None if it is not wholly there."""
     if (found := _inflated(data[_HEAD_AT:], _WORDS)) is None:
@@ -265,6 +283,16 @@ def _deal(head: _Head, header: Header) -> str | None:
     nonces = sorted((event.seat, event.nonce) for event in head.events if isinstance(event, Nonce) and header.sealed)
     root = seal.root(_secret(head), (bytes.fromhex(nonce) for _, nonce in nonces))
     return f"{header.game}:{header.seed or f'{root}.{dealt.k}'}"
+
+
+def _chained(head: _Head, header: Header, log: _Log) -> Iterator[tuple[int, int, AnyEvent, str, bytes]]:
+    """The number, time, event and digest of every entry, and its canonical bytes without the digest."""
+    secret = _secret(head)
+    digest = seal.first_digest(secret, header_bytes(header))
+    for n, (at, event) in enumerate(_entries(head, header, log), start=1):
+        line = entry_bytes(n, at, event)
+        digest = seal.next_digest(secret, digest, line)
+        yield n, at, event, digest, line
 
 
 def _entries(head: _Head, header: Header, log: _Log) -> Iterator[tuple[int, AnyEvent]]:

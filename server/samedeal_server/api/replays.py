@@ -13,6 +13,7 @@ from samedeal import wire
 from samedeal.errors import Refused
 from samedeal.replay import Replay
 from samedeal.steps import Steps, steps
+from samedeal_server import packed
 from samedeal_server.api.answers import MEDIA, has, json_response, liked
 from samedeal_server.api.endpoint import V1, Answer, at
 from samedeal_server.archive import Ended, Search
@@ -73,16 +74,16 @@ class Replays:
     async def one(self, request: Request) -> Response:
         """The replay of a race, in the form of its suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
         race, form = named(request, "replay")
-        text = await self._text(race)
-        tag = f'"sha256-{sha256(text).hexdigest()}-{form}"'
+        kept = await self._kept(race)
+        tag = f'"sha256-{sha256(kept).hexdigest()}-{form}"'
         headers = {"ETag": tag, **FOREVER, "Vary": "Accept"}
         if has(request, tag):
             return Response(status_code=304, headers=headers)
-        data = text
-        if form != "json":
+        if form == "json":
+            data = await asyncio.to_thread(packed.text, kept)
+        else:
             async with self._converting:
-                replay = await asyncio.to_thread(wire.decode, text, "json", Replay)
-                data = await asyncio.to_thread(written, replay, form)
+                data = await asyncio.to_thread(lambda: written(packed.replay(kept), form))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     @at(
@@ -93,17 +94,17 @@ class Replays:
     )
     async def steps(self, request: Request) -> Response:
         """A finished race as its tables one after another, for clients that hold no rules."""
-        text = await self._text(request.path_params["race"])
+        kept = await self._kept(request.path_params["race"])
         async with self._converting:
-            told = await asyncio.to_thread(lambda: steps(wire.decode(text, "json", Replay)))
+            told = await asyncio.to_thread(lambda: steps(packed.replay(kept)))
         return json_response(told, headers=FOREVER)
 
-    async def _text(self, race: str) -> bytes:
-        """The replay of a race as it is kept; one that is being put away is waited for."""
+    async def _kept(self, race: str) -> bytes:
+        """What is kept of a race; one that is being put away is waited for."""
         for _ in range(KEPT_WITHIN_S * 10):
-            text = await self._hall.archive.text(race, self._hall.clock.now())
-            if text is not None:
-                return text
+            kept = await self._hall.archive.told(race, self._hall.clock.now())
+            if kept is not None:
+                return kept
             if not (await self._hall.room(race)).race.closed:
                 raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
             await asyncio.sleep(0.1)
