@@ -292,6 +292,7 @@ async def test_what_the_follower_reads_first_is_not_taken_in_again(redis_url: st
             await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
         assert room.race.closed
         assert heard.entries == await agrees(room, parts.log)
+        await until(lambda: room.kept)
         replay = await parts.archive.replay(room.race.id)
         assert replay
         assert list(replay.entries) == heard.entries
