@@ -248,7 +248,7 @@ class Session:
             case m.Resign():
                 return await self._submit(request, _resign)
             case _:
-                return await self._submit(request, lambda race, seat: [Left(seat=seat)])
+                return await self._submit(request, _leave)
 
     async def _hello(self, hello: m.Hello) -> m.Welcome:
         if self._guest is not None:
@@ -431,6 +431,10 @@ def _join(race: Race, guest: Guest, join: m.Join, by: str, *, seated: bool) -> l
     if race.stage == "open" and join.commitment not in (None, seat.commitment):
         return [Left(seat=seat.number), joined]
     return [] if race.closed or seated else [Taken(seat=seat.number, by=by)]
+
+
+def _leave(race: Race, number: int) -> list[AnyEvent]:
+    return [] if race.seats[number - 1].left else [Left(seat=number)]
 
 
 def _ready(race: Race, number: int, ready: bool) -> list[AnyEvent]:
