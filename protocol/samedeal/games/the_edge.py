@@ -9,6 +9,7 @@ The game is won the moment the twelfth face card is placed. It is lost when a fa
 or when the grid is full and holds no group.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 from samedeal.cards import TEN
@@ -41,19 +42,24 @@ class TheEdge(Grid, frozen=True):
 
     @derived
     def _groups(self) -> list[Move]:
-        """Tens, and any number of cards that add up to ten.
-
-        Cell by cell from the last: what makes up n is the cell with what made up n less its rank, and what made up n
-        without it.
-        """
-        making: list[list[tuple[str, ...]]] = [[()], *([] for _ in range(TEN))]
-        for cell, rank in reversed(self._numbers):
-            for sum_ in range(TEN, rank - 1, -1):
-                if groups := making[sum_ - rank]:
-                    making[sum_] = [(cell, *group) for group in groups] + making[sum_]
-        return list(map(written, making[TEN]))
+        """Tens, and any number of cards that add up to ten."""
+        found = list[tuple[str, ...]]()
+        _add_up(self._numbers, 0, TEN, (), found)
+        return list(map(written, found))
 
     def _why_not_draw(self) -> str:
         if self.table["hand"]:
             return "The card in hand is placed first."
         return "At least one group is removed before the next card is drawn."
+
+
+def _add_up(
+    numbers: Sequence[tuple[str, int]], first: int, total: int, cells: tuple[str, ...], found: list[tuple[str, ...]]
+) -> None:
+    """Finds all groups that begin with these cells and go on with some from the first on that make up the total."""
+    for at in range(first, len(numbers)):
+        cell, rank = numbers[at]
+        if rank == total:
+            found.append((*cells, cell))
+        elif rank < total:
+            _add_up(numbers, at + 1, total - rank, (*cells, cell), found)
