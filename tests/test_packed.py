@@ -68,6 +68,10 @@ def redis(redis_url: str) -> Iterator[Redis]:
         yield redis
 
 
+def pack(replay: Replay) -> bytes:
+    return packed.pack(replay.header, replay.entries, replay.signature, replay.standings)
+
+
 def nonce(seat: int, try_: int) -> bytes:
     return bytes([seat, try_]) * 16
 
@@ -168,7 +172,7 @@ def checked(data: bytes) -> bytes:
 @settings(deadline=None, max_examples=300)
 def test_every_race_comes_back_to_the_byte(slug: str, kind: Kind, luck: int) -> None:
     race, replay = raced(slug, kind, Random(luck))
-    data = packed.pack(replay)
+    data = pack(replay)
     text = packed.text(data)
     assert text == wire.encode(replay, "json")
     back = read(text)
@@ -188,7 +192,7 @@ def test_a_race_that_somebody_wins_comes_back_too() -> None:
     for slug, k in product(GAMES, (0, 1, 17)):
         replay = replay_of(GAMES[slug], "4", k, SIGNING_KEY)
         outcomes.add(replay.standings[0].outcome)
-        assert packed.text(packed.pack(replay)) == wire.encode(replay, "json")
+        assert packed.text(pack(replay)) == wire.encode(replay, "json")
     assert outcomes >= {"won", "lost"}
 
 
@@ -209,7 +213,7 @@ def test_the_races_here_are_of_every_kind() -> None:
 @pytest.mark.parametrize("slug", GAMES)
 def test_a_race_takes_few_bytes(slug: str) -> None:
     """Of all that is kept of two racers a third is random, and the moves of a race at random are harder to press."""
-    short, long = (packed.pack(finished(slug, moves)) for moves in (20, 120))
+    short, long = (pack(finished(slug, moves)) for moves in (20, 120))
     assert len(short) < 900
     assert (len(long) - len(short)) / 100 < 8
 
@@ -218,7 +222,7 @@ def test_a_race_takes_few_bytes(slug: str) -> None:
 
 
 def test_any_byte_that_is_another_is_noticed() -> None:
-    data = packed.pack(race_of("corners"))
+    data = pack(race_of("corners"))
     for at in range(len(data)):
         for bit in (1, 128):
             damaged = bytearray(data)
@@ -227,7 +231,7 @@ def test_any_byte_that_is_another_is_noticed() -> None:
 
 
 def test_any_end_that_is_missing_is_noticed_and_the_head_is_told_as_soon_as_it_is_there() -> None:
-    data = packed.pack(race_of("corners"))
+    data = pack(race_of("corners"))
     whole, seen = packed.summary(data), []
     for count in range(len(packed.TAG), len(data)):
         refused(data[:count])
@@ -238,7 +242,7 @@ def test_any_end_that_is_missing_is_noticed_and_the_head_is_told_as_soon_as_it_i
     assert there < len(data)
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + packed.pack(finished("corners"))[1:], b"[]", b"\x81"])
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x02" + pack(finished("corners"))[1:], b"[]", b"\x81"])
 def test_a_form_that_is_not_known_is_refused_as_that(data: bytes) -> None:
     assert "not known here" in refused(data)
     for ask in (packed.header, packed.summary):
@@ -264,7 +268,7 @@ def test_nothing_that_has_a_right_checksum_does_harm(data: bytes) -> None:
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400))
 def test_a_head_that_was_tampered_with_does_no_harm(change: bytes, at: int) -> None:
     """Neither what is told of it nor the replay is to be relied on then, but whoever asks is answered."""
-    found = packed._inflated(packed.pack(race_of("gallery"))[5:], packed._WORDS)
+    found = packed._inflated(pack(race_of("gallery"))[5:], packed._WORDS)
     assert found
     body, behind = found
     at %= len(body)
@@ -276,12 +280,12 @@ def test_a_head_that_was_tampered_with_does_no_harm(change: bytes, at: int) -> N
 
 def test_what_would_fill_the_memory_is_refused() -> None:
     zeros = packed._deflated(bytes(4 * MOST_BYTES))
-    head = packed.pack(race_of("corners"))[5:]
+    head = pack(race_of("corners"))[5:]
     found = packed._inflated(head, packed._WORDS)
     assert found
     columns = (b"", [0] * (MOST_ENTRIES + 1), b"", "")
     many = packed._deflated(msgpack.encode(columns))
-    found_head = packed._head(packed.pack(race_of("corners")))
+    found_head = packed._head(pack(race_of("corners")))
     assert found_head
     before = head[: len(head) - len(found_head[1])]
     for data in (zeros, before + zeros, before + many):
@@ -372,7 +376,7 @@ async def test_a_head_that_is_longer_than_usual_is_told_of_too(redis_url: str) -
         log.say(Nonce(seat=seat, nonce=nonce(seat, 0).hex()))
     log.say(Dealt(), 5_000)
     log.say(Closed(secret=SECRET.hex()), log.race.options.limit_ms)
-    data = packed.pack(log.replay())
+    data = pack(log.replay())
     assert packed.summary(data[: packed.START]) is None
     async with process(redis_url) as parts:
         await parts.archive.keep(log.race, log.entries)

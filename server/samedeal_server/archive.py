@@ -1,7 +1,7 @@
 """The archive: finished races as replays, how they are found and what checks them; and which live races are due."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal.log import Entry, Header
 from samedeal.race import Race, Standing
 from samedeal.replay import Replay
-from samedeal.signature import public_key
+from samedeal.signature import public_key, signed
 from samedeal_server import metrics, packed
 from samedeal_server.store import Store, Word
 
@@ -125,11 +125,11 @@ class Archive:
 
     # Finished races.
 
-    async def keep(self, race: Race, entries: Sequence[Entry]) -> None:
+    async def keep(self, race: Race, entries: Iterable[Entry]) -> None:
         """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
-        id_, log = race.id, tuple(entries)
-        # In a thread: a long race takes a second.
-        data = await asyncio.to_thread(lambda: packed.pack(Replay.of(race, log, self._signing_key)))
+        id_ = race.id
+        # In a thread: a long race takes a second. Nothing comes behind its closing entry meanwhile.
+        data = await asyncio.to_thread(self._packed, race, entries)
         # Another process may have been quicker, and may have another key.
         if await self._store.insist("SET", _replay(id_), data, "NX", *self._expiry):
             metrics.REPLAYS.inc()
@@ -216,6 +216,10 @@ class Archive:
             return None
         standings = tuple([standing for _, standing in told.racers])
         return Ended(race, told.header.game, told.deal, told.ended_at, standings, told.header.reveals_at)
+
+    def _packed(self, race: Race, entries: Iterable[Entry]) -> bytes:
+        signature = signed(self._signing_key, race.id, race.digest)
+        return packed.pack(race.header, entries, signature, race.standings())
 
     async def _kept(self, race: str) -> bytes | None:
         data: bytes | None = await self._store.ask("GET", _replay(race))

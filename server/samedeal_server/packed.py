@@ -8,7 +8,7 @@ read the rest.
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Annotated, Any, Final, NamedTuple, TypeVar
@@ -108,11 +108,11 @@ def plain(data: bytes) -> bool:
     return data[:1] == _PLAIN
 
 
-def pack(replay: Replay) -> bytes:
-    """A replay that holds, in few bytes."""
-    header, low, high, seats = replay.header, bytearray(), list[int](), bytearray()
+def pack(header: Header, entries: Iterable[Entry], signature: Signature, standings: Sequence[Standing]) -> bytes:
+    """What a replay that holds consists of, in few bytes. Of the entries no more than one at a time is needed."""
+    low, high, seats = bytearray(), list[int](), bytearray()
     moves, events, started, at = list[str](), list[AnyEvent](), None, header.opened_at
-    for entry in replay.entries:
+    for entry in entries:
         wait, at = entry.at - at, entry.at
         low.append(wait & 255)
         high.append(wait >> 8)
@@ -130,13 +130,13 @@ def pack(replay: Replay) -> bytes:
     del fields["commitment"]
     head = _Head(
         header=fields,
-        signature=replay.signature,
+        signature=signature,
         events=tuple([replace(event, commitment=None) if isinstance(event, Joined) else event for event in events]),
         commitments=tuple([event.commitment == follow.get(event.seat, "") or event.commitment for event in joined]),
         started=started,
         ended=at - header.opened_at,
-        goal=replay.standings[0].goal if replay.standings else 0,
-        rows=tuple([_Row(s.seat, s.place, s.outcome, s.home, s.attempts, s.ms) for s in replay.standings]),
+        goal=standings[0].goal if standings else 0,
+        rows=tuple([_Row(s.seat, s.place, s.outcome, s.home, s.attempts, s.ms) for s in standings]),
     )
     random = BytesIO()
     data = _deflated(msgpack.encode(_lifted(to_builtins(head), random)), _WORDS) + random.getvalue()
