@@ -76,7 +76,8 @@ class Grid(Game, frozen=True):
     @derived
     def home(self) -> int:
         """How many cards have been placed so far, removed ones included."""
-        return self.goal - self.table.count(("stock", "hand"))
+        piles = self.table.piles
+        return self.goal - len(piles["stock"]) - len(piles["hand"])
 
     @property
     def notes(self) -> dict[str, str]:
@@ -124,7 +125,7 @@ class Grid(Game, frozen=True):
             return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
         return f"No more than {self.largest_group} cards are removed together."
 
-    @derived
+    @property
     def _full(self) -> bool:
         return self.table.full(CELLS)
 
