@@ -156,5 +156,7 @@ class Game(Frozen, metaclass=AbstractMeta, frozen=True):
 
     def view(self) -> dict[str, Pile]:
         """What the player sees: every pile from bottom to top, with only the backs of the hidden ones."""
-        piles = self.table.piles
-        return {**piles, **{place: (BACK,) * len(piles[place]) for place in self.hidden}}
+        piles = self.table.piles.copy()
+        for place in self.hidden:
+            piles[place] = (BACK,) * len(piles[place])
+        return piles
