@@ -27,6 +27,7 @@ from samedeal.log import (
     Closed,
     Counting,
     Dealt,
+    Entry,
     Header,
     Joined,
     Left,
@@ -211,11 +212,36 @@ def test_the_races_here_are_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_a_race_takes_few_bytes(slug: str) -> None:
-    """Of all that is kept of two racers a third is random, and the moves of a race at random are harder to press."""
-    short, long = (pack(finished(slug, moves)) for moves in (20, 120))
-    assert len(short) < 900
-    assert (len(long) - len(short)) / 100 < 8
+async def test_a_race_of_five_takes_no_more_than_its_share_of_the_store(
+    slug: str, redis_url: str, redis: Redis
+) -> None:
+    """Twelve bytes for each move and a kilobyte besides, its places in all lists included."""
+    async with process(redis_url) as parts:
+        await parts.archive.keep(*long(slug, 1, 0))
+        before = memory(redis)
+        await parts.archive.keep(*long(slug, 2, 30))
+        assert memory(redis) - before <= 12 * 5 * 30 + 1024
+        await parts.archive.keep(*long(slug, 3, 6))
+        assert memory(redis) - before <= 12 * 5 * 36 + 2 * 1024
+
+
+def long(slug: str, number: int, moves: int) -> tuple[Race, list[Entry]]:
+    """A race of five in which each makes so many moves at random, with the pauses that people make."""
+    random = Random(number)
+    log = running(5, slug=slug, race_id=f"calm-otter-421{number}")
+    for turn in range(5 * moves):
+        seat = 1 + turn % 5
+        run = log.race.seat(seat).run
+        assert run
+        legal = run.game.moves() or (RESTART,)
+        log.say(Moved(seat=seat, move=random.choice(legal)), int(random.expovariate(1 / 300)))
+    closed(log)
+    return log.race, log.entries
+
+
+def memory(redis: Redis) -> int:
+    """What all takes that stays."""
+    return sum(redis.memory_usage(key, samples=0) or 0 for key in redis.scan_iter() if redis.ttl(key) < 0)
 
 
 # What cannot be read.
@@ -265,29 +291,42 @@ def test_nothing_that_has_a_right_checksum_does_harm(data: bytes) -> None:
                 assert ask(checked(pressed)) is None
 
 
-@given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400))
-def test_a_head_that_was_tampered_with_does_no_harm(change: bytes, at: int) -> None:
+@given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400), head=st.booleans())
+def test_what_was_tampered_with_does_no_harm(change: bytes, at: int, head: bool) -> None:
     """Neither what is told of it nor the replay is to be relied on then, but whoever asks is answered."""
-    found = packed._inflated(pack(race_of("gallery"))[5:], packed._WORDS)
-    assert found
-    body, behind = found
-    at %= len(body)
-    data = checked(packed._deflated(body[:at] + change + body[at + len(change) :], packed._WORDS) + behind)
-    for ask in (packed.text, packed.header, packed.summary):
+    data = pack(race_of("gallery"))[5:]
+    (body, behind), whole = inflated(data, packed._WORDS), packed._head(bytes(5) + data)
+    assert whole
+    log, _ = inflated(whole[1])
+    random = behind[: len(behind) - len(whole[1])]
+    if head:
+        body = changed(body, change, at)
+    else:
+        log = changed(log, change, at)
+    damaged = checked(packed._deflated(body, packed._WORDS) + random + packed._deflated(log))
+    for ask in (packed.text, packed.replay, packed.header, packed.summary):
         with suppress(Refused):
-            ask(data)
+            ask(damaged)
+
+
+def inflated(data: bytes, words: bytes = b"") -> tuple[bytes, bytes]:
+    found = packed._inflated(data, words)
+    assert found
+    return found
+
+
+def changed(data: bytes, change: bytes, at: int) -> bytes:
+    at %= len(data)
+    return data[:at] + change + data[at + len(change) :]
 
 
 def test_what_would_fill_the_memory_is_refused() -> None:
     zeros = packed._deflated(bytes(4 * MOST_BYTES))
-    head = pack(race_of("corners"))[5:]
-    found = packed._inflated(head, packed._WORDS)
+    many = packed._deflated(msgpack.encode((b"", [0] * (MOST_ENTRIES + 1), b"", "")))
+    whole = pack(race_of("corners"))
+    found = packed._head(whole)
     assert found
-    columns = (b"", [0] * (MOST_ENTRIES + 1), b"", "")
-    many = packed._deflated(msgpack.encode(columns))
-    found_head = packed._head(pack(race_of("corners")))
-    assert found_head
-    before = head[: len(head) - len(found_head[1])]
+    before = whole[5:].removesuffix(found[1])
     for data in (zeros, before + zeros, before + many):
         tracemalloc.start()
         refused(checked(data))

@@ -24,14 +24,14 @@ from samedeal.replay import MOST_BYTES, MOST_ENTRIES, Replay, read
 from samedeal.signature import Signature
 
 TAG: Final = b"\x01"
-"""What a packed race begins with: the number of this form. """
+"""What a packed race begins with: the number of this form."""
 START: Final = 4096
 """So many of the first bytes hold the head of nearly every race."""
 
-_HEAD_AT: Final = len(TAG) + 4  # behind the checksum of all that follows
 T = TypeVar("T")
+
 _PLAIN: Final = b"{"
-_DAMAGED = "What is kept of this race is damaged, or from a newer version"
+_HEAD_AT: Final = len(TAG) + 4  # behind the checksum of all that follows
 _RANDOM = re.compile(r"(?:[0-9a-f]{2}){8,64}")
 
 
@@ -229,8 +229,9 @@ def _legible(data: bytes) -> Iterator[None]:
         raise Refused("unsupported-version", "The replay of this race is kept in a form that is not known here.")
     try:
         yield
-    except (DecodeError, ValueError, RecursionError, zlib.error) as error:
-        raise Refused("unsupported-version", f"{_DAMAGED}: {error}.") from error
+    except (DecodeError, ValueError, OverflowError, RecursionError, zlib.error) as error:
+        told = f"What is kept of this race is damaged, or from a newer version: {error}."
+        raise Refused("unsupported-version", told) from error
 
 
 def _whole(data: bytes) -> tuple[_Head, _Log]:
@@ -385,20 +386,14 @@ def _inflated(data: bytes, words: bytes = b"") -> tuple[bytes, bytes] | None:
 def _words() -> bytes:
     """What most heads have somewhere, the most frequent last. It belongs to the form: other words need another tag."""
     eight, more = "00" * 8, "00" * 32
-    options: dict[str, object] = {
-        "limit_ms": 360_000,
-        "max_racers": 1,
-        "start_delay_ms": 0,
-        "undo": False,
-        "attempts": 1,
-    }
-    options |= {"spectators": "open", "filter": "friendly/1", "unlisted": True}
+    options = {"limit_ms": 360_000, "max_racers": 1, "start_delay_ms": 0, "undo": False, "attempts": 1}
+    choices = {"spectators": "open", "filter": "friendly/1", "unlisted": True}
     header = {"race": "", "game": "", "rules": "", "variant": {}, "seed": "1", "daily": True, "salt": "00" * 16}
     examples: tuple[object, ...] = (
         *("stuck", "over", "lost", "scratched", "timeout", "won", "resigned"),
         *({"t": kind, "seat": 1} for kind in ("left", "unreadied")),
         {"t": "taken", "seat": 1, "by": eight},
-        {**header, "opened_at": 1_790_000_000_000, "options": options},
+        {**header, "opened_at": 1_790_000_000_000, "options": {**options, **choices}},
         {"key": more, "value": "00" * 64},
         {"t": "joined", "seat": 1, "player": eight, "name": "", "bot": True, "by": eight},
         *({"t": "readied", "seat": seat} for seat in (1, 2)),
