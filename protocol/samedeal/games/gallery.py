@@ -127,20 +127,25 @@ class Gallery(Game, frozen=True):
         return home, empty, astray
 
     @derived
+    def _shown(self) -> list[Card]:
+        """The last card of each home spot."""
+        piles = self.table.piles
+        home, _, _ = self._spots
+        return [piles[spot][-1] for spot in home]
+
+    @derived
     def _playable(self) -> list[str]:
         """The places whose last card has a place to go to."""
         piles = self.table.piles
-        home, empty, astray = self._spots
-        open_to = {piles[spot][-1] for spot in home} | {spot[0] for spot in empty}
+        _, empty, astray = self._spots
+        open_to = {*self._shown, *[spot[0] for spot in empty]}
         return [source for source in (*astray, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to]
 
-    def _takers(self, card: Card) -> list[str]:
-        """The spots that a card may go to, leftmost first."""
-        piles, onto = self.table.piles, _ONTO[card]
+    def _spot_for(self, card: Card) -> str:
+        """The leftmost spot that a card may go to."""
+        onto = _ONTO[card]
         home, empty, _ = self._spots
-        if onto in ROWS:
-            return [spot for spot in empty if spot[0] == onto]
-        return [spot for spot in home if piles[spot][-1] == onto]
+        return next(spot for spot in empty if spot[0] == onto) if onto in ROWS else home[self._shown.index(onto)]
 
     # What follows from one.
 
@@ -152,12 +157,15 @@ class Gallery(Game, frozen=True):
         return position
 
     def _played(self, source: str) -> Self:
-        return replace(self, table=self.table.moved(source, self._takers(self.table[source][-1])[0]))
+        return replace(self, table=self.table.moved(source, self._spot_for(self.table[source][-1])))
 
     def _dealt_more(self) -> Self:
-        stock = self.table["stock"]
-        dealt = {place: (*self.table[place], card) for place, card in zip(TABLEAU, reversed(stock), strict=False)}
-        return replace(self, table=self.table.put({**dealt, "stock": stock[: -len(TABLEAU)]}))
+        piles = self.table.piles.copy()
+        stock = piles["stock"]
+        for place, card in zip(TABLEAU, reversed(stock), strict=False):
+            piles[place] = (*piles[place], card)
+        piles["stock"] = stock[: -len(TABLEAU)]
+        return replace(self, table=Table(piles))
 
     def _without_aces(self, places: Iterable[str]) -> Self:
         """The position after the aces have left that lie last on these places, place by place."""
@@ -179,13 +187,13 @@ class Gallery(Game, frozen=True):
             if rank_of(card) <= HIGHEST_BASE:
                 if self._is_clean(ROW_OF[rank_of(card)]):
                     yield source
-            elif len(self._takers(card)) > 1 or self._twin_is_no_reason(card, source):
+            elif self._shown.count(_ONTO[card]) > 1 or self._twin_is_no_reason(card, source):
                 yield source
 
     def _is_clean(self, row: str) -> bool:
         """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
         _, _, astray = self._spots
-        return all(spot[0] != row for spot in astray)
+        return row not in [spot[0] for spot in astray]
 
     def _twin_is_no_reason(self, card: Card, source: str) -> bool:
         """Whether the twin, no longer in the stock, gives no reason to keep the place for it."""
