@@ -45,7 +45,7 @@ class Plan:
     """Connections that are only held."""
     live: Sequence[int] = (2, 20, 200)
     """Races whose memory is looked at."""
-    live_plies: int = 100
+    live_plies: int = 50
     """Moves that each racer has made in them."""
     legal: bool = True
     """Whether racers ask for the legal moves, as bots and the page do."""

@@ -1,11 +1,11 @@
-"""The past: what undo goes back to. Every eighth position is kept, and the moves, from which the others follow."""
+"""The past: what undo goes back to. One position in 32 is kept, and the moves, from which the others follow."""
 
 from msgspec import Struct
 
 from samedeal.frozen import Trail, replace
 from samedeal.game import Game, Move
 
-KEPT = 8
+KEPT = 32
 """A position takes as much as dozens of moves do, and this few moves are played again in no time."""
 
 
@@ -13,7 +13,7 @@ class Past(Struct, frozen=True):
     """The positions that one came through, back to the last that undo may reach."""
 
     positions: Trail[Game] = Trail()
-    """Every eighth, from the first on."""
+    """Every KEPT-th, from the first on."""
     moves: Trail[Move] = Trail()
     """The one that was made in each."""
 

@@ -219,6 +219,7 @@ class Room:
                 for wish in wishes:
                     wish.settle(error)
             self._set_timer()
+            del wishes  # it may be long until the next, and these hold the races that they led to
         for wish in self._wishes:
             wish.settle(Refused("store-unavailable"))
         self._wishes = []

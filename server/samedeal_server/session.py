@@ -380,6 +380,7 @@ class Session:
                         await self._socket.send_bytes(data)
                     self._outbox.popleft()
                     self._outbox_bytes -= len(data)
+                    del data  # it may be long until the next
             await self._socket.close(self._closing.code, self._closing.reason)
         except (WebSocketDisconnect, RuntimeError):
             return  # the peer has gone: the reader hears of it too
