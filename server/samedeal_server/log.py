@@ -13,7 +13,7 @@ from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
 T = TypeVar("T")
-GATHER_S = 0.005
+GATHER_S = 0.001
 """For how long the next group commit of this process is gathered while one is under way: the more it has, the less each
 entry costs. One that takes long, as where an answer was lost, does not hold up all others."""
 IN_FLIGHT = 4
