@@ -13,6 +13,7 @@ from samedeal_server import metrics
 from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import problem_response
+from samedeal_server.guard import SENT_NOW
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.session import Session
@@ -49,7 +50,7 @@ class Door:
         self._connections[address] += 1
         try:
             await socket.accept(subprotocol)
-            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", Open(receive, send))
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", Open(scope, receive, send))
         finally:
             self._connections[address] -= 1
             if not self._connections[address]:
@@ -97,16 +98,14 @@ class Door:
 class Open:
     """An open WebSocket, spoken through as the server has it."""
 
-    __slots__ = ("_send", "receive")
+    __slots__ = ("_send", "receive", "send_now")
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.receive, self._send = receive, send
+        self.send_now = scope["extensions"][SENT_NOW]
 
-    async def send_text(self, data: str) -> None:
-        await self._sent({"type": "websocket.send", "text": data})
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self._sent({"type": "websocket.send", "bytes": data})
+    async def send(self, data: bytes, *, text: bool) -> None:
+        await self._sent({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
 
     async def close(self, code: int, reason: str) -> None:
         await self._sent({"type": "websocket.close", "code": code, "reason": reason})

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
@@ -43,6 +44,8 @@ MOST_PIPELINED = 8
 CHUNK_OVERHEAD = 9
 """Bytes that one byte of a body may take on the wire: in the smallest chunks it takes six."""
 CONTROL_WINDOW_S = 10.0
+SENT_NOW: Final = "samedeal.sent_now"
+"""The extension of ASGI's by which a WebSocket is sent something without a wait."""
 POLICY, TOO_BIG = 1008, 1009
 
 
@@ -314,6 +317,23 @@ class GuardedSocket(WebSocketsSansIOProtocol):
             if not self.read_paused and not self.transport.is_closing():
                 self.transport.resume_reading()
         return message
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if not self.handshake_complete:
+            cast(Any, self.scope)["extensions"][SENT_NOW] = self._send_now
+
+    def _send_now(self, data: bytes, *, text: bool) -> bool:
+        """Sends a message if nobody has to wait for that, and says whether it has."""
+        open_ = self.handshake_complete and not self.close_sent and self.conn.state is State.OPEN
+        if not open_ or not self.writable.is_set() or self.disconnected or self.transport.is_closing():
+            return False
+        if text:
+            self.conn.send_text(data)
+        else:
+            self.conn.send_binary(data)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        return True
 
     async def send(self, message: Any) -> None:
         await super().send(message)

@@ -63,13 +63,15 @@ class Socket(Protocol):
     def receive(self) -> Awaitable[MutableMapping[str, Any]]:
         """What comes next, as ASGI has it."""
 
-    async def send_text(self, data: str) -> None: ...
-    async def send_bytes(self, data: bytes) -> None: ...
+    def send_now(self, data: bytes, *, text: bool) -> bool:
+        """Sends a message if nobody has to wait for that, and says whether it has."""
+
+    async def send(self, data: bytes, *, text: bool) -> None: ...
     async def close(self, code: int, reason: str) -> None: ...
 
 
 class Session:
-    """Reads requests one after another, and has one task that does all the sending."""
+    """Reads requests one after another; what cannot be sent on the spot is sent by a task that waits until it can."""
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class Session:
         return about(race=self._room.race.id if self._room else None, seat=self._seat, connection=self._name)
 
     def heard(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Notes that there is news of the race; the sender looks up which when it can send."""
+        """Tells the news of the race, or notes that there is some: which, is looked up when it can be sent."""
         if self._seat is not None and not self._mine(race):
             self._close(_replaced())
             return
@@ -152,25 +154,15 @@ class Session:
             event = entry.event
             if not isinstance(event, Moved) or event.seat == self._seat:
                 self._news = "view"
-                if not self._answering:  # as it is soon no more, and then the sender is woken
-                    self._wake.set()
+                self._tell_news()
                 return
         if self._news == "none":
             self._news = "progress"
-            self._wake_for_progress()
-
-    def _wake_for_progress(self) -> None:
-        """Wakes the sender when progress may be told again: once, however many move until then."""
-        if self._progress_timer is not None:
-            return
-        if self._loop.time() >= self._progress_from:
-            self._wake.set()
-        else:
-            self._progress_timer = self._loop.call_at(self._progress_from, self._may_tell_progress)
+            self._tell_news()
 
     def _may_tell_progress(self) -> None:
         self._progress_timer = None
-        self._wake.set()
+        self._tell_news()
 
     # Receiving.
 
@@ -216,8 +208,8 @@ class Session:
                 raise Closing(TOKEN, "the token is not known here") from refused
         finally:
             self._answering = False
-            self._wake.set()
         self._say(answer)
+        self._tell_news()
 
     def _over_rate_s(self) -> float:
         """How long to wait so that the rate is kept: nothing is refused or lost, a flood only slows its sender down."""
@@ -345,12 +337,13 @@ class Session:
             raise Closing(TOO_SLOW, "too slow")
         if isinstance(message, m.View):
             self._news = "none"
-        self._enqueue(data)
-        self._wake.set()
+        self._send(data)
 
-    def _enqueue(self, data: bytes) -> None:
-        self._outbox.append(data)
-        self._outbox_bytes += len(data)
+    def _send(self, data: bytes) -> None:
+        if self._outbox or not self._socket.send_now(data, text=self._form == "json"):
+            self._outbox.append(data)
+            self._outbox_bytes += len(data)
+            self._wake.set()
 
     def _close(self, closing: Closing) -> None:
         self._closing = self._closing or closing
@@ -365,22 +358,15 @@ class Session:
         return sight.view(race, self._seat, self._hall.clock.now(), re=re, legal=self._legal, header=header)
 
     async def _send_all(self) -> None:
-        """Sends answers and news until the connection is closed; without a sender there is no connection."""
+        """Sends what had to wait until the connection is closed; without a sender there is no connection."""
         try:
             while not self._closing or self._outbox:
                 await self._wake.wait()
                 self._wake.clear()
-                if not self._answering:
-                    self._add_news()
                 while self._outbox:
-                    data = self._outbox[0]
-                    if self._form == "json":
-                        await self._socket.send_text(data.decode())
-                    else:
-                        await self._socket.send_bytes(data)
-                    self._outbox.popleft()
-                    self._outbox_bytes -= len(data)
-                    del data  # it may be long until the next
+                    await self._socket.send(self._outbox[0], text=self._form == "json")
+                    self._outbox_bytes -= len(self._outbox.popleft())
+                self._tell_news()
             await self._socket.close(self._closing.code, self._closing.reason)
         except (WebSocketDisconnect, RuntimeError):
             return  # the peer has gone: the reader hears of it too
@@ -388,13 +374,24 @@ class Session:
             logger.exception("a session's sender failed", extra=self._about)
             await self._socket.close(INTERNAL, "internal error")
 
-    def _add_news(self) -> None:
-        """Adds the news to what is sent: whole when it matters, progress at most every PROGRESS_EVERY_S."""
-        if self._room is None or self._news == "none":
+    def _tell_news(self) -> None:
+        """Tells the news, unless there are none or something is before them. Nobody else is harmed if that fails."""
+        if self._news == "none" or self._answering or self._outbox or self._closing:
+            return
+        try:
+            self._send_news()
+        except Exception:
+            logger.exception("a session failed to tell news", extra=self._about)
+            self._close(Closing(INTERNAL, "internal error"))
+
+    def _send_news(self) -> None:
+        """Sends the news: whole when it matters, progress at most every PROGRESS_EVERY_S."""
+        if self._room is None:
             return
         now = self._loop.time()
         if self._news == "progress" and now < self._progress_from:
-            self._wake_for_progress()
+            if self._progress_timer is None:  # once, however many move until then
+                self._progress_timer = self._loop.call_at(self._progress_from, self._may_tell_progress)
             return
         race, seat = self._room.race, self._seat
         whole = self._news == "view" or sight.sees_boards(race, seat)
@@ -407,7 +404,7 @@ class Session:
 
         alike = seat is None or not whole  # a whole view of who plays is that racer's alone
         kind = self._form, whole, seat is None
-        self._enqueue(self._room.told_alike(kind, told) if alike else told())
+        self._send(self._room.told_alike(kind, told) if alike else told())
 
 
 def _replaced() -> Closing:
