@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,11 +13,14 @@ from bench.figures import Figures
 from bench.load import Drive, Line, close_all, undisturbed
 from bench.machine import cpu_s
 from bench.plan import Case, Plan
-from bench.racing import LIMIT_MS, begin, guests
+from bench.racing import LIMIT_MS, RACERS, begin, guests
 from bench.recorded import book
 from bench.services import Server, Store
 
 UPDATES_PER_S = 20
+SEATED = 3
+"""Of those who have a seat, the first is never ready, or the race would begin; the others are, and are not, so that the
+server always has something to do."""
 STEADY = 3
 """So much longer than other things the steady pace is measured, since there are few updates in a second."""
 
@@ -68,15 +71,16 @@ async def _fanout(plan: Plan, count: int, figures: Figures) -> None:
         Store(Path(folder)) as store,
         Server(store, Path(folder)) as server,
     ):
-        lines = await guests(server, count + 6)
-        watching, racer, racers = lines[6:], lines[0], lines[1:6]
+        lines = await guests(server, SEATED + RACERS + count)
+        seated, racers, watching = lines[:SEATED], lines[SEATED : SEATED + RACERS], lines[SEATED + RACERS :]
         opening = {**book(plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
         race = server.ask("/api/v1/races", opening)["race"]
-        await racer.ask("join", race=race)
+        for line in seated:
+            await line.ask("join", race=race)
         await asyncio.gather(*(line.ask("watch", race=race) for line in watching))
         audience = _Audience(watching)
-        await _flat_out(figures, plan, f"fanout/{count}", server, racer, audience)
-        await _steady(figures, plan, f"fanout/{count}/steady", server, racer, audience)
+        await _flat_out(figures, plan, f"fanout/{count}", server, seated[1:], audience)
+        await _steady(figures, plan, f"fanout/{count}/steady", server, seated[1], audience)
         for line in watching:
             line.news = None
         (playing,) = await begin(server, racers, plan.games[0])
@@ -90,19 +94,29 @@ async def _fanout(plan: Plan, count: int, figures: Figures) -> None:
         await close_all(lines)
 
 
-async def _flat_out(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
-    """The racer is ready, and not ready, as fast as that is answered; each is a whole view for everybody."""
+async def _flat_out(
+    figures: Figures, plan: Plan, name: str, server: Server, seated: Sequence[Line], audience: _Audience
+) -> None:
+    """Racers are ready, and not ready, as fast as that is answered; each time is a whole view for everybody."""
     audience.clear()
     with undisturbed():
-        began, before, load_before, updates = time.perf_counter(), cpu_s(server.pids), time.process_time(), 0
-        while (seconds := time.perf_counter() - began) < plan.pace.measured:
-            await racer.ask("ready", ready=not updates % 2)
-            updates += 1
+        began, before, load_before = time.perf_counter(), cpu_s(server.pids), time.process_time()
+
+        async def change(line: Line) -> int:
+            updates = 0
+            while time.perf_counter() - began < plan.pace.measured:
+                await line.ask("ready", ready=not updates % 2)
+                updates += 1
+            return updates
+
+        updates = sum(await asyncio.gather(*map(change, seated)))
+        seconds = time.perf_counter() - began
     figures.note(f"{name}/rate", audience.deliveries / seconds)
     figures.note(f"{name}/updates", updates / seconds)
     figures.note(f"{name}/server-us", 1e6 * (cpu_s(server.pids) - before) / max(1, audience.deliveries))
     figures.note(f"{name}/load-cpu", (time.process_time() - load_before) / seconds)
-    await racer.ask("ready", ready=False)
+    for line in seated:
+        await line.ask("ready", ready=False)
     await asyncio.sleep(0.3)
 
 
