@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from websockets.frames import Frame, Opcode
 
 from conftest import kept_store
 from hostile import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
@@ -359,3 +360,10 @@ def test_a_flood_of_bad_requests_writes_nothing_into_the_log(server: NotedServer
         answer(server, b"\0\r\n\r\n")
         answer(server, b"GET /healthz HTTP/1.1\r\nConnection: close, upgrade\r\nUpgrade: h2c\r\n\r\n")
     assert server.log == before
+
+
+@pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 65_535, 65_536, 100_000])
+@pytest.mark.parametrize("opcode", [Opcode.TEXT, Opcode.BINARY])
+def test_a_message_is_framed_as_the_library_frames_it(opcode: Opcode, length: int) -> None:
+    data = os.urandom(length)
+    assert guard.framed(opcode, data) == Frame(opcode, data).serialize(mask=False)
