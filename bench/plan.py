@@ -43,7 +43,7 @@ class Plan:
     """Moves that each racer has made: few, as many as in a long race, and ten times as many."""
     idle: Sequence[int] = (100, 1000, 10_000)
     """Connections that are only held."""
-    live: Sequence[int] = (2, 20, 200)
+    live: Sequence[int] = (20, 200)
     """Races whose memory is looked at."""
     live_plies: int = 50
     """Moves that each racer has made in them."""
@@ -53,12 +53,10 @@ class Plan:
     @property
     def some_live(self) -> int:
         """Of how many races the memory is looked at for every game."""
-        return self.live[len(self.live) // 2]
+        return self.live[0]
 
 
-QUICK = Plan(
-    pace=_SHORT, racers=(50,), sizes=(10, 100), per_race=(1, 8), plies=(20, 200), idle=(100, 1000), live=(2, 20)
-)
+QUICK = Plan(pace=_SHORT, racers=(50,), sizes=(10, 100), per_race=(1, 8), plies=(20, 200), idle=(100, 1000), live=(20,))
 TINY = Plan(
     *(_LEAST, ("corners",)),
     racers=(2,),

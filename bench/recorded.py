@@ -1,18 +1,24 @@
-"""Recorded games: what the protocol's bots played on open deals, as the messages that a racer sends."""
+"""Recorded games: what bots play on an open deal, as the messages that a racer sends."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, count
+from itertools import chain, count, islice
+from random import Random
 
 from samedeal import messages, wire
 from samedeal.bots import BOTS, plays
 from samedeal.catalogue import GAMES
 from samedeal.race import MOST_MOVES, RESTART
 
-SEED = "1"
-"""The deal that is played, by its seed; whichever it is, all racers of a race have the same."""
+SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
+"""The deals that are played, by their seeds: all racers of a race have the same. In most deals of Corners one can do
+little but draw; in this there is more."""
 WAYS = 8
 """Through one deal there are so many different ways; racers take them by turns."""
+PLAYS = 8 * WAYS
+LONGEST = 100
+"""So many moves are made at random until it is begun again."""
 FIRST_ID = 100
 """The number of a move's request less its ply; smaller ones are for what goes before."""
 
@@ -29,15 +35,20 @@ class Book:
     @property
     def opening(self) -> dict[str, object]:
         """The request for a race in which they can be played."""
-        return {"game": self.game, "seed": SEED, "variant": self.variant}
+        return {"game": self.game, "seed": SEEDS[self.game], "variant": self.variant}
 
 
 @cache
 def book(game: str) -> Book:
-    """The book of a game. The bot's plays are taken in their order, without those that it wins: these end a race."""
+    """The book of a game. The bot's plays are taken in their order, without those that it wins: these end a race.
+
+    A bot that always plays the same would have all racers do so; instead of it somebody plays who has luck alone.
+    """
     bot = BOTS[game]
-    found = plays(GAMES[game], SEED, count())
-    pool = [run.moves for run, _ in zip((run for run in found if not run.won), range(8 * WAYS), strict=False)]
+    found = plays(GAMES[game], SEEDS[game], count())
+    pool = [tuple(run.moves) for run in islice((run for run in found if not run.won), PLAYS)]
+    if len(set(pool)) < WAYS:
+        pool = [*islice(_at_random(game), PLAYS)]
     lines = []
     for way in range(WAYS):
         moves: list[str] = []
@@ -47,6 +58,18 @@ def book(game: str) -> Book:
                 break
         lines.append(tuple(moves[:MOST_MOVES]))
     return Book(game, dict(bot.variant), tuple(lines))
+
+
+def _at_random(game: str) -> Iterator[tuple[str, ...]]:
+    """Plays of any legal moves, drawing mostly where there is no other, without those that are won."""
+    for number in count():
+        random, position, moves = Random(number), GAMES[game].from_seed(SEEDS[game]), list[str]()
+        while len(moves) < LONGEST and (choices := position.moves()):
+            others = [move for move in choices if move != "draw"]
+            moves.append(random.choice(others if others and random.random() < 0.8 else choices))
+            position = position.after(moves[-1])
+        if not position.won:
+            yield tuple(moves)
 
 
 @cache
