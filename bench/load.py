@@ -241,19 +241,20 @@ class Drive:
 
     async def flat_out(self, seconds: float, warm_s: float) -> Interval:
         """Each line sends its next frame as soon as the answer to the last one is there."""
-        self._go(len(self._lines[0].frames))
-        await asyncio.sleep(warm_s)
-        with self._measured() as measured:
-            await asyncio.sleep(seconds)
-        for line in self._lines:
-            line.running = False
-        await self._settled()
+        with undisturbed():
+            self._go(len(self._lines[0].frames))
+            await asyncio.sleep(warm_s)
+            with self._measured() as measured:
+                await asyncio.sleep(seconds)
+            for line in self._lines:
+                line.running = False
+            await self._settled()
         self._check_not_used_up()
         return measured[0]
 
     async def until(self, ply: int) -> Interval:
         """The same, until each line has sent so many of its frames."""
-        with self._measured() as measured:
+        with undisturbed(), self._measured() as measured:
             self._go(ply)
             await self._settled()
         return measured[0]
@@ -272,7 +273,11 @@ class Drive:
 
         The latency of an answer counts from when its frame was due.
         """
-        random, loop = Random(seed), asyncio.get_running_loop()
+        with undisturbed():  # before the first is due: what came late for that would be counted
+            return await self._scheduled(rate, seconds, warm_s, Random(seed))
+
+    async def _scheduled(self, rate: float, seconds: float, warm_s: float, random: Random) -> Interval:
+        loop = asyncio.get_running_loop()
         began = due = time.perf_counter()
         turn = 0
 
@@ -303,11 +308,10 @@ class Drive:
     def _measured(self) -> Iterator[list[Interval]]:
         """The interval of the block, in the list when it is over."""
         found: list[Interval] = []
-        with undisturbed():
-            self._tally.clear()
-            before, began = self._cpu_s(), time.perf_counter()
-            yield found
-            seconds, after = time.perf_counter() - began, self._cpu_s()
+        self._tally.clear()
+        before, began = self._cpu_s(), time.perf_counter()
+        yield found
+        seconds, after = time.perf_counter() - began, self._cpu_s()
         tally, used = self._tally, {party: after[party] - before[party] for party in before}
         latencies = sorted(tally.latencies)
         if not latencies:
