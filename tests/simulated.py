@@ -29,7 +29,7 @@ from samedeal_server.clock import Clock
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log import RaceLog
-from samedeal_server.session import Session
+from samedeal_server.session import Session, Socket
 from samedeal_server.settings import Settings
 from samedeal_server.store import TIMEOUT_S, Store, Word
 from store_model import WRITES, Model, Script
@@ -246,8 +246,8 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(line)))
 
     async def _serve(self, line: "Line") -> None:
-        parts = line, "msgpack", self.hall, self._guests, self._allowances, self._turns, SETTINGS
-        its = _Session(len(self.sessions), *parts)
+        parts = "msgpack", self.hall, self._guests, self._allowances, self._turns, SETTINGS
+        its = _Session(len(self.sessions), _Served(self.world, line), *parts)
         try:
             await its.run()
         finally:
@@ -273,9 +273,9 @@ class Process(Owner):
 class _Session(Session):
     """It has the same place in a set whenever the same history is run."""
 
-    def __init__(self, number: int, *parts: Any) -> None:
+    def __init__(self, number: int, socket: Socket, *parts: Any) -> None:
         self._number = number
-        super().__init__(*parts)
+        super().__init__(socket, *parts)
 
     def __hash__(self) -> int:
         return self._number
@@ -328,7 +328,7 @@ class Slot:
 
 
 class Line:
-    """A WebSocket: to the session what Starlette's is, to the racer what the client's is."""
+    """A WebSocket: to the racer what the client's is, and what `_Served` is made of."""
 
     def __init__(self, world: World, process: Process) -> None:
         self._world, self.process = world, process
@@ -344,13 +344,11 @@ class Line:
             return {"type": "websocket.receive", "bytes": data}
         return {"type": "websocket.disconnect", "code": 1006}
 
-    async def send_bytes(self, data: bytes) -> None:
-        if self._to_server.ended:
-            raise WebSocketDisconnect(1006)
-        self._to_racer.put(data, self._world.outside)
-
-    async def send_text(self, data: str) -> None:
-        await self.send_bytes(data.encode())
+    def tell(self, data: bytes) -> bool:
+        """Sends a message, and says whether there is anybody there."""
+        if not self._to_server.ended:
+            self._to_racer.put(data, self._world.outside)
+        return not self._to_server.ended
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Either end closes it."""
@@ -391,6 +389,22 @@ class Line:
         self._world.loop.call_later(
             self._world.chance.uniform(0, 3), self._to_server.put, None, self._context, context=self._world.outside
         )
+
+
+class _Served:
+    """A WebSocket: to the session what the door gives it. Now and then what is sent has to wait."""
+
+    def __init__(self, world: World, line: Line) -> None:
+        self._world, self._line = world, line
+        self.receive, self.close = line.receive, line.close
+
+    def send_now(self, data: bytes, *, text: bool) -> bool:
+        return self._world.chance.random() < 0.8 and self._line.tell(data)
+
+    async def send(self, data: bytes, *, text: bool) -> None:
+        await asyncio.sleep(self._world.moment())
+        if not self._line.tell(data):
+            raise WebSocketDisconnect(1006)
 
 
 class _Way:

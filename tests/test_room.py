@@ -16,6 +16,7 @@ from samedeal.race import Race
 from samedeal.verification import verify
 from samedeal_server.log import RaceLog
 from samedeal_server.room import ALIKE_MS, Room
+from samedeal_server.session import _leave
 from samedeal_server.store import Store
 from stores import Heard, Process, Wire, calls, process, run, seat_for, that, until
 
@@ -379,6 +380,20 @@ async def test_moves_wait_out_a_store_that_goes_away_and_nothing_is_doubled(redi
         await room.submit(that(Moved(seat=1, move="draw")))
         assert room.race.n == n + 2
         await agrees(room, parts.log)
+
+
+async def test_to_leave_again_after_a_lost_answer_is_no_fault_though_the_countdown_has_begun(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        for player in (1, 2, 3):
+            await room.submit(seat_for(player))
+        for seat in (1, 2):
+            await room.submit(that(Readied(seat=seat)))
+        assert (await room.submit(lambda race: _leave(race, 3))).roster[-1].number == 2
+        await until(lambda: room.race.stage != "open")
+        n = room.race.n
+        assert (await room.submit(lambda race: _leave(race, 3))).n >= n
+        assert [entry.n for entry in await parts.log.read(room.race.id) if isinstance(entry.event, Left)] == [6]
 
 
 # A store that forgets.
