@@ -139,7 +139,9 @@ class Deaf(RaceLog):
 
     swallowed = False
 
-    async def follow(self, known: Callable[[], Mapping[str, int]]) -> dict[str, list[Entry] | None]:
+    async def follow(
+        self, known: Callable[[], Mapping[str, int]], patience_s: float = 0
+    ) -> dict[str, list[Entry] | None]:
         try:
             await asyncio.sleep(0.01 if self.swallowed else 60)
         except asyncio.CancelledError:

@@ -14,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.log import Entry, Header, Taken
 from samedeal.race import Race
 from samedeal_server.log import GATHER_S, IN_FLIGHT, LINGER_S, Behind, Lost, RaceLog
-from samedeal_server.store import Store
+from samedeal_server.store import Store, Word
 from stores import Wire, calls
 
 REPLAY = finished("corners", moves=10)
@@ -233,6 +233,18 @@ async def test_a_commit_that_takes_long_does_not_hold_up_what_comes_later(log: R
     redis.client_unpause()
     await asyncio.gather(*arriving)
     assert calls(redis, "evalsha") == 3
+
+
+async def test_an_answer_that_is_none_is_told_to_those_who_wait(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    race = _first_entry(1)
+    assert await log.create(race.race.header, first(race.race.header))
+
+    async def nothing(keys: Sequence[str], words: Sequence[Word]) -> list[object]:
+        return []
+
+    monkeypatch.setattr(log._append, "insist", nothing)
+    with pytest.raises(ValueError, match="zip"):
+        await log.append(race.race.id, first(race.race.header), race.entries)
 
 
 # Following.

@@ -17,7 +17,7 @@ from samedeal.race import Race, Stage
 from samedeal_server.archive import Archive
 from samedeal_server.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.dealer import Dealer
-from samedeal_server.log import RaceLog
+from samedeal_server.log import BLOCK_S, RaceLog
 from samedeal_server.log_lines import about
 from samedeal_server.room import Room
 from samedeal_server.words import ADJECTIVES, ANIMALS
@@ -229,10 +229,12 @@ class Hall:
     async def _follow(self) -> None:
         while not self._stopping:
             try:
-                if not self._followed() and any(room.writing for room in self._rooms.values()):
+                writing = any(room.writing for room in self._rooms.values())
+                if writing and not self._followed():
                     await asyncio.sleep(FOLLOWED_EVERY_S)
                     continue
-                found, news = await self._log.follow(self._followed), False
+                patience_s = FOLLOWED_EVERY_S if writing else BLOCK_S  # those that are left out want to be looked at
+                found, news = await self._log.follow(self._followed, patience_s), False
                 for race, entries in found.items():
                     if entries is None:
                         await self._drop(race)

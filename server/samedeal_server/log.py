@@ -18,7 +18,7 @@ GATHER_S = 0.001
 entry costs. One that takes long, as where an answer was lost, does not hold up all others."""
 IN_FLIGHT = 4
 """How many group commits may be under way at once."""
-BLOCK_MS = 200
+BLOCK_S = 0.2
 """How long a process waits for news of the races it follows before it looks again which these are."""
 LINGER_S = 600
 """How long the log of a finished race stays, for other processes that still follow it."""
@@ -99,17 +99,19 @@ class RaceLog:
             self._begin([run])
         await run.written
 
-    async def follow(self, known: Callable[[], Mapping[str, int]]) -> dict[str, list[Entry] | None]:
-        """What comes next in any of the races that are followed, waiting up to BLOCK_MS for it.
+    async def follow(
+        self, known: Callable[[], Mapping[str, int]], patience_s: float = BLOCK_S
+    ) -> dict[str, list[Entry] | None]:
+        """What comes next in any of the races that are followed, waiting for it at most so long.
 
         `known` tells of each of them up to which number it is known. It is asked again before what has come is read:
         most of that was written here. None stands for what cannot be read by this version.
         """
         before = known()
         if not before:
-            await asyncio.sleep(BLOCK_MS / 1000)
+            await asyncio.sleep(patience_s)
             return {}
-        found = await self._store.news({_log(race): n for race, n in before.items()}, BLOCK_MS)
+        found = await self._store.news({_log(race): n for race, n in before.items()}, round(1000 * patience_s))
         after = known()
         news = ((_race(key), lines) for key, lines in found)
         return {race: _readable(lines, after[race]) if race in after else [] for race, lines in news}
@@ -155,13 +157,12 @@ class RaceLog:
         began = time.perf_counter()
         try:
             replies = await self._append.insist(keys, words)
+            metrics.APPENDS.observe(time.perf_counter() - began)
+            for run, (status, n) in zip(runs, replies, strict=True):
+                _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
         except Exception as error:  # whatever it is, those who wait must hear of it
             for run in runs:
                 _settle(run, error)
-            return
-        metrics.APPENDS.observe(time.perf_counter() - began)
-        for run, (status, n) in zip(runs, replies, strict=True):
-            _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
 
 
 def _settle(run: _Append, failure: Exception | None) -> None:

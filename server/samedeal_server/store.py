@@ -30,7 +30,8 @@ PATIENCE_S = 1.5
 """How long a command that may be repeated is tried again before its sender is told that the store is away."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 32
-"""How many connections a process has to a node at most; who needs one more waits for TIMEOUT_S."""
+"""How many connections a process has to a node at most, and as many for scripts to one that stands alone; who needs one
+more waits for TIMEOUT_S."""
 
 AWAY = (RedisError, OSError, RuntimeError)
 """What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""

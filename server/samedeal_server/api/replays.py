@@ -79,10 +79,10 @@ class Replays:
         headers = {"ETag": tag, **FOREVER, "Vary": "Accept"}
         if has(request, tag):
             return Response(status_code=304, headers=headers)
-        if form == "json":
-            data = await asyncio.to_thread(packed.text, kept)
-        else:
-            async with self._converting:
+        async with self._converting:
+            if form == "json":
+                data = await asyncio.to_thread(packed.text, kept)
+            else:
                 data = await asyncio.to_thread(lambda: written(packed.replay(kept), form))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
