@@ -7,7 +7,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from samedeal_server.__main__ import quiet_uvicorn
-from samedeal_server.guard import GuardedConfig, watch
+from samedeal_server.guard import SENT_NOW, GuardedConfig, watch
 from samedeal_server.settings import Settings
 
 MOST_BYTES = 16 * 2**20
@@ -24,8 +24,11 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     assert scope["type"] == "websocket"
     await receive()
     await send({"type": "websocket.accept"})
+    send_now = scope["extensions"][SENT_NOW]
     while (message := await receive())["type"] == "websocket.receive":
-        await send({"type": "websocket.send", "bytes": message.get("bytes"), "text": message.get("text")})
+        data, text = message.get("bytes"), message.get("text", "")
+        if not send_now(text.encode() if data is None else data, text=data is None):  # as sessions do
+            await send({"type": "websocket.send", "bytes": data, "text": text})
 
 
 def config(settings: Settings) -> GuardedConfig:

@@ -330,7 +330,7 @@ class Session:
     # Sending.
 
     def _say(self, message: m.FromServer) -> None:
-        """Has an answer sent. News never wait in line with answers, so none need be dropped: see _add_news."""
+        """Has an answer sent. News never wait in line with answers, so none need be dropped: see _tell_news."""
         data = wire.encode(message, self._form)
         full = self._outbox_bytes + len(data) > self._settings.queue_bytes
         if self._outbox and (full or len(self._outbox) >= self._settings.queue_messages):
