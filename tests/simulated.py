@@ -28,6 +28,7 @@ from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.session import Session, Socket
 from samedeal_server.settings import Settings
@@ -230,7 +231,7 @@ class Process(Owner):
         store = _Store(Client(world, self))
         self.archive, self.clock, self._guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
         self.log = RaceLog(store)
-        self.hall = Hall(self.log, self.archive, self.clock, KEY, away_s=world.away_s)
+        self.hall = Hall(self.log, self.archive, LiveRaces(store), self.clock, KEY, away_s=world.away_s)
         self._turns, self._allowances = asyncio.Semaphore(24), Allowances(SETTINGS)
 
     async def start(self) -> None:

@@ -34,7 +34,10 @@ class Copy(NamedTuple):
 
 Script = Callable[["Model", Sequence[bytes], Sequence[bytes]], Any]
 WRITES = frozenset(
-    {b"EVAL", b"EVALSHA", b"EXPIRE", b"HSET", b"HSETNX", b"PERSIST", b"SADD", b"SET", b"SREM", b"ZADD", b"ZREM"}
+    {
+        *(b"EVAL", b"EVALSHA", b"EXPIRE", b"HDEL", b"HSET", b"HSETNX", b"PERSIST", b"SADD", b"SET", b"SREM"),
+        *(b"ZADD", b"ZREM"),
+    }
 )
 """The commands that may change something."""
 
@@ -118,6 +121,12 @@ class Model:
     def _hmget(self, key: bytes, *fields: bytes) -> list[bytes | None]:
         return [self._hash(key).get(field) for field in fields]
 
+    def _hgetall(self, key: bytes) -> dict[bytes, bytes]:
+        return self._hash(key)
+
+    def _hdel(self, key: bytes, *fields: bytes) -> int:
+        return self._zrem(key, *fields)
+
     def _hset(self, key: bytes, *words: bytes) -> int:
         fields, known = dict(zip(words[::2], words[1::2], strict=True)), self._hash(key)
         self.values[key] = known | fields
@@ -136,10 +145,17 @@ class Model:
         self._put(key, known - set(members))
         return len(known & set(members))
 
-    def _zadd(self, key: bytes, score: bytes, member: bytes) -> int:
+    def _zadd(self, key: bytes, *words: bytes) -> int:
         known = self._hash(key)
-        self.values[key] = {**known, member: float(score)}
-        return int(member not in known)
+        scores = {member: float(score) for score, member in zip(words[::2], words[1::2], strict=True)}
+        self.values[key] = known | scores
+        return len(scores.keys() - known.keys())
+
+    def _zcard(self, key: bytes) -> int:
+        return len(self._hash(key))
+
+    def _zmscore(self, key: bytes, *members: bytes) -> list[float | None]:
+        return [self._hash(key).get(member) for member in members]
 
     def _zrem(self, key: bytes, *members: bytes) -> int:
         known = self._hash(key)
@@ -246,12 +262,38 @@ def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
     return 1
 
 
+def claim(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
+    """What claim.lua does."""
+    (key,), (most, score, member, expire_s) = keys, words
+    if int(most) and member not in model._hash(key) and model._zcard(key) >= int(most):
+        return 0
+    model._zadd(key, score, member)
+    if int(expire_s):
+        model._expire(key, expire_s)
+    return 1
+
+
+def delete_empty(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
+    """What delete_empty.lua does."""
+    if int(model._hget(keys[0], b"n") or 0):
+        return 0
+    for key in keys:
+        model.values.pop(key, None)
+        model.expires.pop(key, None)
+    return 1
+
+
 def source(name: str) -> bytes:
     """The text of a script of the server."""
     return files("samedeal_server").joinpath(name).read_bytes()
 
 
-SCRIPTS: dict[str, Script] = {"append.lua": append, "create.lua": create}
+SCRIPTS: dict[str, Script] = {
+    "append.lua": append,
+    "claim.lua": claim,
+    "create.lua": create,
+    "delete_empty.lua": delete_empty,
+}
 
 
 def digest(text: bytes) -> bytes:

@@ -16,6 +16,7 @@ from samedeal.seal import nonce_commitment
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.hall import Hall
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.room import Proposal, Room
 from samedeal_server.store import Store
@@ -47,7 +48,7 @@ async def process(
     """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
     store = Store(url)
     its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
-    parts = Process(store, its_log, archive, its_clock, Hall(its_log, archive, its_clock, KEY))
+    parts = Process(store, its_log, archive, its_clock, Hall(its_log, archive, LiveRaces(store), its_clock, KEY))
     await its_clock.measure()
     if started:
         await parts.hall.start()

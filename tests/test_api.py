@@ -26,7 +26,7 @@ from samedeal.signature import public_key
 from samedeal.verification import verify
 from samedeal_server.api.verification import MOST_VERIFICATIONS_OF_ONE
 from samedeal_server.app import create_app
-from samedeal_server.hall import Hall
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.settings import Keys, Settings
 from servers import SIGNING_KEY
 
@@ -271,7 +271,7 @@ def test_races_are_listed_newest_first_and_can_be_narrowed(server: NotedServer) 
     assert request(server, "GET", f"/api/v1/races/{unlisted}").status == 200
     of_a_game = request(server, "GET", "/api/v1/races?game=gallery&stage=open").json["races"]
     assert {race["game"] for race in of_a_game} == {"gallery"}
-    assert request(server, "GET", "/api/v1/races?stage=running").json == {"races": []}
+    assert request(server, "GET", "/api/v1/races?stage=running").json == {"races": [], "next": None}
     assert request(server, "GET", "/api/v1/races?limit=1").json["races"] == races[:1]
     assert len(request(server, "GET", "/api/v1/races").json["races"]) <= 20
 
@@ -709,7 +709,7 @@ async def test_a_failure_of_the_server_is_a_problem_too(monkeypatch: pytest.Monk
     async def send(message: Message) -> None:
         sent.append(message)
 
-    monkeypatch.setattr(Hall, "listed", failing)
+    monkeypatch.setattr(LiveRaces, "listed", failing)
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     scope = {"type": "http", "method": "GET", "path": "/api/v1/races", "query_string": b"", "headers": []}
     with pytest.raises(ZeroDivisionError):  # for the log

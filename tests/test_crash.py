@@ -29,6 +29,7 @@ from samedeal.replay import Replay
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.hall import Hall
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.store import Store
 from servers import Server
@@ -154,7 +155,7 @@ class Deaf(RaceLog):
 async def test_a_server_stops_even_if_its_store_s_client_does_not_hear(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
-    hall = Hall(log, Archive(store, SECRET), Clock(store), SECRET)
+    hall = Hall(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
     async with asyncio.timeout(10):
         await hall.start()
         await asyncio.sleep(0)

@@ -20,6 +20,7 @@ from samedeal_server import hall as halls
 from samedeal_server.archive import Search
 from samedeal_server.clock import Clock
 from samedeal_server.hall import RACE_ID, Hall, checked_game
+from samedeal_server.live_races import RaceFilter
 from samedeal_server.log import LINGER_S
 from samedeal_server.room import Room
 from stores import KEY, Process, contents, holds, process, run, seat_for, that, until
@@ -197,6 +198,12 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
 # Looking after.
 
 
+async def listed(parts: Process, **wanted: Any) -> list[str]:
+    """The ids of the live races in a list."""
+    found, _ = await parts.hall.live.listed(RaceFilter(**wanted))
+    return [race.race for race in found]
+
+
 async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_url: str) -> None:
     async with process(redis_url) as before:
         ended = await opened(before)
@@ -210,7 +217,7 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
         await until(lambda: all(room.idle for room in rooms))
-        assert await after.hall.listed(10) == []
+        assert await listed(after) == []
 
 
 async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url: str, redis: Redis) -> None:
@@ -247,9 +254,8 @@ async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
     redis_url: str, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis.zadd("races:due", {"no-such-race-1": 1})
-    redis.zadd("races:listed", {"no-such-race-1": 1})
     async with process(redis_url, started=True) as parts:
-        await until(lambda: not redis.exists("races:due") and not redis.exists("races:listed"))
+        await until(lambda: not redis.exists("races:due"))
         room = await opened(parts)
         await room.submit(seat_for(1))
     assert "no-such-race-1" in [getattr(record, "race", None) for record in caplog.records]
@@ -313,7 +319,7 @@ async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: 
             await good.submit(seat_for(1))
             there = await other.hall.room(good.race.id)
             await until(lambda: there.race.n == 1)
-            assert good.race.id in [race.id for race in await other.hall.listed(10)]
+            assert good.race.id in await listed(other)
             with pytest.raises(Refused) as refused:
                 await other.hall.room(bad.race.id)
             assert refused.value.code == "unsupported-version"
@@ -343,8 +349,8 @@ async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: 
             await until(lambda: here.clock.now() > rooms[-1].race.header.opened_at)
         names = [room.race.id for room in rooms]
         for parts in (here, there):
-            assert [race.id for race in await parts.hall.listed(10)] == [names[3], names[2], names[0]]
-            assert [race.id for race in await parts.hall.listed(2)] == [names[3], names[2]]
+            assert await listed(parts) == [names[3], names[2], names[0]]
+            assert await listed(parts, limit=2) == [names[3], names[2]]
 
 
 async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str, redis: Redis) -> None:
@@ -359,7 +365,7 @@ async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str
         assert await parts.archive.has(race.id)
         assert all(0 < redis.ttl(f"race:{{{race.id}}}:{part}") <= LINGER_S for part in ("log", "head"))
         assert redis.ttl(f"replay:{{{race.id}}}") == -1
-        assert await parts.hall.listed(10) == []
+        assert await listed(parts) == []
         assert not redis.exists("races:due")
     async with process(redis_url) as later:
         redis.delete(*(f"race:{{{race.id}}}:{part}" for part in ("log", "head")))

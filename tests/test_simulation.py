@@ -45,7 +45,7 @@ def test_whatever_happens_no_acknowledged_move_is_lost(share: int) -> None:
         assert befell == {which.__name__ for which in (*MISFORTUNES, *ON_ONE_PROCESS)}
 
 
-@pytest.mark.parametrize("seed", [3, 17, 52])
+@pytest.mark.parametrize("seed", [3, 18, 52])
 def test_the_same_seed_is_the_same_history(seed: int) -> None:
     command = [sys.executable, SIMULATION, "--seed", str(seed), "--histories", "1", "--trace"]
     told = [

@@ -13,14 +13,16 @@ from redis.exceptions import NoScriptError, ResponseError
 from samedeal_server.store import Store, Word
 from store_model import Model, digest, source
 
-SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "create.lua")}
+SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "claim.lua", "create.lua", "delete_empty.lua")}
 """What the scripts are called by, by their files."""
+SECONDS = 600
 KNOWN: list[list[Word]] = [
     ["EVAL", source("append.lua"), 2, "log9", "head9", "d0", 1, 1, "entry", "d1"],
     ["EVAL", source("create.lua"), 1, "head9", "H", "d0"],
+    ["EVAL", source("claim.lua"), 1, "due", 2, 1, "race9", SECONDS],
+    ["EVAL", source("delete_empty.lua"), 2, "head8", "log8"],
 ]
 """Commands by which a store learns the scripts."""
-SECONDS = 600
 
 
 def run_of(chance: Random) -> list[Word]:
@@ -42,6 +44,16 @@ def created(chance: Random) -> list[Word]:
     return ["EVALSHA", SCRIPTS["create.lua"], 1, f"head{chance.randint(1, 3)}", chance.choice(("H", "H", "I")), "d0"]
 
 
+def claimed(chance: Random) -> list[Word]:
+    race, expire_s = f"race{chance.randint(1, 5)}", chance.choice((0, SECONDS))
+    return ["EVALSHA", SCRIPTS["claim.lua"], 1, "due", chance.choice((0, 3)), 10**12, race, expire_s]
+
+
+def deleted(chance: Random) -> list[Word]:
+    race = chance.randint(1, 3)
+    return ["EVALSHA", SCRIPTS["delete_empty.lua"], 2, f"head{race}", f"log{race}"]
+
+
 def read(chance: Random) -> list[Word]:
     logs = chance.sample(("log1", "log2", "log3"), chance.randint(1, 3))
     return ["XREAD", "BLOCK", 1, "STREAMS", *logs, *(f"{chance.randint(0, 6)}-0" for _ in logs)]
@@ -53,7 +65,14 @@ COMMANDS: tuple[Callable[[Random], list[Word]], ...] = (
     appended,
     appended,
     created,
+    claimed,
+    deleted,
     read,
+    lambda chance: ["ZADD", "due", *(word for n in range(1, 3) for word in (chance.randint(1, 3), f"race{n}"))],
+    lambda chance: ["ZMSCORE", "due", f"race{chance.randint(1, 5)}", "race1"],
+    lambda chance: ["ZCARD", "due"],
+    lambda chance: ["HDEL", "guest", chance.choice(("player", "name"))],
+    lambda chance: ["HGETALL", "guest"],
     lambda chance: ["XRANGE", f"log{chance.randint(1, 3)}", f"{chance.randint(0, 8)}-0", "+"],
     lambda chance: ["HGET", f"head{chance.randint(1, 3)}", "header"],
     lambda chance: ["HMGET", f"head{chance.randint(1, 3)}", "n", "h"],

@@ -36,8 +36,8 @@ from samedeal.seal import commitment, daily_commitment, first_digest, next_diges
 
 UNDO, RESTART = "undo", "restart"
 MOST_SEATS = 64
-"""How many players may ever have joined a race, those who left included: twice as many as can race, so that a log that
-is all coming and going is folded as quickly as one of moves."""
+"""How many seats a race has, those that were left included: twice as many as can race, so that a log that is all coming
+and going is folded as quickly as one of moves."""
 OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it may be called off."""
 MOST_MOVES = 5_000
@@ -161,6 +161,8 @@ class Seat(Frozen, frozen=True):
     nonce: str | None = None
     taken: int = 0
     """The number of the entry with which the present connection took the seat."""
+    taken_at: int = 0
+    """When that was, in ms since 1970-01-01 UTC."""
     entries: int = 1
     """How many entries of the log are about this seat."""
     run: Run | None = None
@@ -256,7 +258,7 @@ class Race(Frozen, frozen=True):
                 seat, run = self._playing(number, at)
                 return self._seated(replace(seat, run=run.after(move, at - (self.started_at or 0))))
             case Joined():
-                return self._joined(event)
+                return self._joined(at, event)
             case Left(seat=number):
                 return self._seated(replace(self._waiting(number), left=True, ready=False))
             case Readied(seat=number):
@@ -275,7 +277,7 @@ class Race(Frozen, frozen=True):
                 seat, run = self._playing(number, at)
                 return self._seated(replace(seat, run=replace(run, resigned=True)))
             case Taken(seat=number):
-                return self._seated(replace(self.seat(number), taken=self.n + 1))
+                return self._seated(replace(self.seat(number), taken=self.n + 1, taken_at=at))
             case Closed(secret=secret):
                 if not self.finished(at) or bytes.fromhex(secret) != self.secret:
                     raise Refused("untimely", "The race cannot be closed so.")
@@ -367,9 +369,14 @@ class Race(Frozen, frozen=True):
         return self.seats[number - 1]
 
     def seat_for(self, player: str) -> int:
-        """The number of the seat that a player who has none gets by joining: a new one, or that once left."""
-        former = (seat.number for seat in self.seats if seat.player == player)
-        return next(former, len(self.seats) + 1)
+        """The number of the seat that a player who has none gets by joining: the former one, or else a new one.
+
+        Once there are MOST_SEATS of them, new players get the first one that was left.
+        """
+        former = next((seat.number for seat in self.seats if seat.player == player), None)
+        if former is not None or len(self.seats) < MOST_SEATS:
+            return former or len(self.seats) + 1
+        return next((seat.number for seat in self.seats if seat.left), MOST_SEATS + 1)
 
     def seat_of(self, player: str) -> Seat | None:
         """The seat that a player has."""
@@ -391,7 +398,7 @@ class Race(Frozen, frozen=True):
 
     # Steps of the fold.
 
-    def _joined(self, event: Joined) -> Self:
+    def _joined(self, at: int, event: Joined) -> Self:
         if self.stage != "open":
             raise Refused("untimely", "Seats are taken before the countdown.")
         if len(self.roster) >= self.options.max_racers or event.seat > MOST_SEATS:
@@ -402,7 +409,15 @@ class Race(Frozen, frozen=True):
             raise Refused("untimely", "Seats are numbered in the order of joining; who comes back has the same again.")
         if event.commitment is None and self.header.sealed:
             raise Refused("nonce-mismatch", "A sealed deal needs every racer's commitment to a nonce.")
-        seat = Seat(event.seat, event.player, event.name, event.bot, event.commitment, taken=self.n + 1)
+        seat = Seat(
+            number=event.seat,
+            player=event.player,
+            name=event.name,
+            bot=event.bot,
+            commitment=event.commitment,
+            taken=self.n + 1,
+            taken_at=at,
+        )
         if event.seat > len(self.seats):
             return replace(self, seats=(*self.seats, seat))
         return self._seated(replace(seat, entries=self.seats[event.seat - 1].entries))

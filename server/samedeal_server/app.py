@@ -33,6 +33,7 @@ from samedeal_server.daily import Dailies
 from samedeal_server.door import Door
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
@@ -57,7 +58,15 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
     store = store_at(redis_url)
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    hall = Hall(RaceLog(store), archive, clock, keys.master, away_s=settings.away_seconds)
+    hall = Hall(
+        RaceLog(store),
+        archive,
+        LiveRaces(store),
+        clock,
+        keys.master,
+        away_s=settings.away_seconds,
+        open_races=settings.open_races,
+    )
     dailies = Dailies(archive, clock, hall.dealer, keys.master)
     guests, pars = Guests(store, settings.guest_days), Pars(store, hall, keys.signing)
     allowances = Allowances(settings)
@@ -81,7 +90,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
 
     resources = (
         Games(),
-        Races(hall, allowances, settings),
+        Races(hall, guests, allowances, settings),
         Replays(hall),
         ParOfDeals(pars),
         DailyDeals(dailies),

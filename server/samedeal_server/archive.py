@@ -1,4 +1,4 @@
-"""The archive: finished races as replays, how they are found and what checks them; and which live races are due."""
+"""The archive: finished races as replays, how they are found, and what checks them."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -9,16 +9,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from samedeal.errors import Refused
-from samedeal.log import Entry, Header
+from samedeal.log import Entry
 from samedeal.race import Race, Standing
 from samedeal.replay import Replay
 from samedeal.signature import public_key, signed
 from samedeal_server import metrics, packed
 from samedeal_server.store import Store, Word
 
-DUE, LISTED, ENDED, KEYS = "races:due", "races:listed", "replays", "replays:keys"
-RACED_S = 2 * 86_400
-"""How long it is noted that an open deal is raced: longer than any race waits and runs, if nobody takes it back."""
+ENDED, KEYS = "replays", "replays:keys"
 
 
 class Ended(Struct, frozen=True, omit_defaults=True):
@@ -89,63 +87,25 @@ class Archive:
         keys = (PublicKey(key.decode(), int(since), key.decode() == self._public_key) for key, since in noted.items())
         return sorted(keys, key=lambda key: key.since, reverse=True)
 
-    # Live races.
-
-    async def announce(self, header: Header) -> None:
-        """Notes that a race is on an open deal, if it is. To be done before the race can be found."""
-        if header.seed is not None:
-            key = _raced(header.game, header.seed)
-            await self._store.insist("SADD", key, header.race)
-            await self._store.insist("EXPIRE", key, RACED_S)
-
-    async def races_on(self, game: str, seed: str) -> list[str]:
-        """Races on an open deal that may be live."""
-        return _texts(await self._store.ask("SMEMBERS", _raced(game, seed)))
-
-    async def opened(self, header: Header) -> None:
-        """Lists a new race, unless it is unlisted."""
-        if not header.options.unlisted:
-            await self._store.insist("ZADD", LISTED, header.opened_at, header.race)
-
-    async def due(self, race: str, at: int) -> None:
-        """Notes when something must happen in a race though nobody may be there."""
-        await self._store.insist("ZADD", DUE, at, race)
-
-    async def live(self) -> int:
-        """How many races are not over."""
-        return int(await self._store.ask("ZCARD", DUE))
-
-    async def overdue(self, now: int, limit: int = 100) -> list[str]:
-        """Races in which something should have happened by now, the oldest first."""
-        return _texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))
-
-    async def listed(self, limit: int) -> list[str]:
-        """The newest live races that may be listed."""
-        return _texts(await self._store.ask("ZREVRANGE", LISTED, 0, limit - 1))
-
     # Finished races.
 
     async def keep(self, race: Race, entries: Iterable[Entry]) -> None:
-        """Keeps a closed race as its replay and lists it, if it was not cancelled. ``forget`` it only afterwards."""
-        id_ = race.id
+        """Keeps a closed race as its replay and indexes it. The race has to stay due until this has returned."""
         # In a thread: a long race takes a second. Nothing comes behind its closing entry meanwhile.
         data = await asyncio.to_thread(self._packed, race, entries)
         # Another process may have been quicker, and may have another key.
-        if await self._store.insist("SET", _replay(id_), data, "NX", *self._expiry):
+        if await self._store.insist("SET", _replay(race.id), data, "NX", *self._expiry):
             metrics.REPLAYS.inc()
-        if race.header.seed is not None:
-            await self._store.insist("SREM", _raced(race.header.game, race.header.seed), id_)
+        await self.index(race)
+
+    async def index(self, race: Race) -> None:
+        """Adds a kept race to every list that it belongs to, unless it was cancelled."""
         if race.header.daily and race.stage == "over":
-            await self._enlist(_daily(race.header.commitment), "HSET", id_, packed.press(_daily_race(race)))
+            await self._enlist(_daily(race.header.commitment), "HSET", race.id, packed.press(_daily_race(race)))
         if race.stage == "over" and not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
-                await self._enlist(key, "ZADD", race.at, id_)
-
-    async def forget(self, race: str) -> None:
-        """Takes a race from the live ones."""
-        await self._store.insist("ZREM", LISTED, race)
-        await self._store.insist("ZREM", DUE, race)
+                await self._enlist(key, "ZADD", race.at, race.id)
 
     async def has(self, race: str) -> bool:
         return bool(await self._store.ask("EXISTS", _replay(race)))
@@ -166,6 +126,14 @@ class Archive:
         """The replay of a race for the server itself, whether it may be told or not."""
         data = await self._kept(race)
         return None if data is None else await asyncio.to_thread(packed.replay, data)
+
+    async def summary(self, race: str) -> Ended | None:
+        """A finished race as lists show it, with its deal whether it may be told or not; None if it is not kept here.
+
+        Raises Refused("unsupported-version") if what is kept cannot be read, Refused("store-unavailable").
+        """
+        start: bytes = await self._store.ask("GETRANGE", _replay(race), 0, packed.START - 1)
+        return await self._summary(race, start) if start else None
 
     async def daily_races(self, commitment: str) -> list[DailyRace]:
         """The finished races on the daily deal that the server committed to so, in any order."""
@@ -205,13 +173,16 @@ class Archive:
     async def _ended(self, race: str, start: bytes) -> Ended | None:
         """A race in a list, by the first bytes of what is kept of it; None if that cannot be read here."""
         try:
-            if packed.plain(start):
-                return packed.unpress(await self._store.ask("GET", _ended(race)) or b"", Ended)
-            told = packed.summary(start) or packed.summary(await self._kept(race) or b"")
+            return await self._summary(race, start)
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
             return None
+
+    async def _summary(self, race: str, start: bytes) -> Ended | None:
+        if packed.plain(start):
+            return packed.unpress(await self._store.ask("GET", _ended(race)) or b"", Ended)
+        told = packed.summary(start) or packed.summary(await self._kept(race) or b"")
         if told is None:
             return None
         standings = tuple([standing for _, standing in told.racers])
@@ -250,10 +221,6 @@ def _replay(race: str) -> str:
 def _ended(race: str) -> str:
     """What lists tell of a race that is kept in plain JSON."""
     return f"ended:{{{race}}}"
-
-
-def _raced(game: str, seed: str) -> str:
-    return f"raced:{game}:{seed}"
 
 
 def _daily(commitment: str) -> str:

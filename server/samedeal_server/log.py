@@ -61,6 +61,7 @@ class RaceLog:
         self._store = store
         self._create = store.script("create.lua")
         self._append = store.script("append.lua")
+        self._delete_empty = store.script("delete_empty.lua")
         self._waiting: list[_Append] = []
         self._commits: set[asyncio.Task[None]] = set()
         self._next_at = 0.0
@@ -120,6 +121,10 @@ class RaceLog:
         """Lets the log of a race that is kept as a replay go after LINGER_S."""
         for key in (_log(race), _head(race)):
             await self._store.ask("EXPIRE", key, LINGER_S)
+
+    async def delete_empty(self, race: str) -> bool:
+        """Deletes a race whose log is empty. Returns whether it is gone; it stays if somebody has joined meanwhile."""
+        return bool(await self._delete_empty.insist([_head(race), _log(race)], []))
 
     def _commit(self) -> None:
         """Begins a group commit if one is wanted and may begin; if it is too early, later."""

@@ -12,11 +12,13 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal_server.addresses import base_of
 from samedeal_server.api.answers import PAGE, TEXT
 from samedeal_server.api.endpoint import Answer, at
 from samedeal_server.hall import Hall, checked_game
+from samedeal_server.live_races import LIVE_STAGES, Listed
 from samedeal_server.settings import Settings
 
 TITLE: Final = "Same Deal"
@@ -61,16 +63,20 @@ class Page:
     async def race(self, request: Request) -> Response:
         """A race's invitation: for browsers the page, which also tells what is wrong; else how to join by hand."""
         try:
-            race = (await self._hall.room(request.path_params["race"])).race
+            race = await self._hall.summary(request.path_params["race"])
         except Refused as refused:
             return self._refused(request, refused)
-        told = f"{race.game.title}: race {race.id} is {race.stage}"
-        told += f", {len(race.roster)} of {race.options.max_racers} seats are taken."
+        title = GAMES[race.game].title if race.game in GAMES else race.game
+        if isinstance(race, Listed):
+            told = f"{title}: race {race.race} is {race.stage}, {race.racers} of {race.max_racers} seats are taken."
+        else:
+            racers = ", ".join(standing.name for standing in race.standings)
+            told = f"{title}: race {race.race} is over" + (f", raced by {racers}." if racers else ".")
         if _is_browser(request):
-            return self._page(f"{race.game.title} · {race.id} · {TITLE}", told)
-        link = f"{self._base(request)}/r/{race.id}"
+            return self._page(f"{title} · {race.race} · {TITLE}", told)
+        link = f"{self._base(request)}/r/{race.race}"
         ways = ("Look at it:   samedeal replay", "Check it:     samedeal verify")
-        if not race.closed:
+        if isinstance(race, Listed) and race.stage in LIVE_STAGES:
             ways = ("Take a seat:  samedeal join", "Look on:      samedeal watch")
         return PlainTextResponse("\n".join([told, "", *(f"{way} {link}" for way in ways), ""]))
 

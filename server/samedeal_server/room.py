@@ -2,17 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from samedeal.due import EMPTY_MS, deal_at, due, due_at
 from samedeal.errors import Refused
-from samedeal.log import AnyEvent, Closed, Counting, Dealt, Entry, Joined, Taken
+from samedeal.log import AnyEvent, Closed, Dealt, Entry, Joined, Left, Taken
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
 from samedeal_server.dealer import Dealer
+from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import Behind, Lost, RaceLog
 from samedeal_server.log_lines import about
+from samedeal_server.presence import Presence
 from samedeal_server.remembered import Remembered
 
 logger = logging.getLogger(__name__)
@@ -26,10 +29,6 @@ AGAIN_S = 1.0
 """How soon a deed that is due is tried again while the store is away."""
 ANSWER_WITHIN_S = 1.8
 """How long a wish may take, what went before it included, until whoever waits is told that the store is away."""
-NONCES_MS, NONCES_AGAIN_MS = 1_000, 5_000
-"""How long racers have at least to open their nonces, however short the countdown is: from its beginning, and from when
-they can be heard again after an outage."""
-
 ALIKE_MS = 50
 """So much later the time that is left of a race is told anew to those who are told it alike."""
 
@@ -74,8 +73,10 @@ class Room:
         entries: Sequence[Entry],
         log: RaceLog,
         archive: Archive,
+        live: LiveRaces,
         clock: Clock,
         dealer: Dealer,
+        presence: Presence,
         *,
         kept: bool = False,
     ) -> None:
@@ -84,12 +85,15 @@ class Room:
         self.writing = False
         """Whether the log is being written: if another process was quicker, that is found out in writing."""
         self._entries = Remembered(race.secret, entries)
-        self._log, self._archive, self._clock, self._dealer = log, archive, clock, dealer
+        self._log, self._archive, self._live, self._clock, self._dealer = log, archive, live, clock, dealer
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = kept
         self._closing = False
         self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
         self._noted_due_at: int | None = None
+        self._noted_summary: tuple[str, int] | None = None
+        self._presence = presence
+        self._watched_until = 0  # until when the race is kept though it is empty
         self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
         self._alike: dict[Hashable, bytes] = {}
@@ -144,6 +148,16 @@ class Room:
     def unlisten(self, listener: Listener) -> None:
         self._listeners.discard(listener)
 
+    def connect(self, seat: int, taken: int) -> None:
+        """Marks a seat as connected to this process, by the connection that took it with the entry ``taken``."""
+        self._presence.connect(seat, taken)
+        self.remind()
+
+    def disconnect(self, seat: int, taken: int) -> None:
+        """Undoes ``connect``. Before the countdown the seat is released if the player stays away."""
+        self._presence.disconnect(seat, taken)
+        self.remind()
+
     def told_alike(self, kind: Hashable, told: Callable[[], bytes]) -> bytes:
         """What many are told alike, which is made once: for each kind, race as it stands, and moment of ALIKE_MS."""
         of = self.race.digest, self._clock.now() // ALIKE_MS
@@ -170,8 +184,13 @@ class Room:
     @property
     def idle(self) -> bool:
         """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
-        unneeded = self._kept or self.race.stage == "open"
+        unneeded = self._kept or (self.race.stage == "open" and self._presence.attended(self.race))
         return unneeded and not self._listeners and not self._waiting and not self._wishes
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether the race has been empty for so long, with nobody watching from here, that it is to be deleted."""
+        return not self.race.n and not self._listeners and self._due_at(self.race, {}) <= self._clock.now()
 
     @property
     def kept(self) -> bool:
@@ -229,6 +248,8 @@ class Room:
             try:
                 if self._doubtful:
                     await self._reconcile()
+                if self.race.stage == "open" and isinstance(self._due(self.race, self._clock.now()), Left):
+                    await self._presence.note(self.race)  # another process may have seen the player
                 wishes = [wish for wish in wishes if not wish.settled.done()]
                 race, made, outcomes = self._imagined(wishes)
                 if made:
@@ -293,7 +314,7 @@ class Room:
 
     def _connection(self, seat: int | None) -> str | None:
         """The connection that has a seat: the entry by which it was taken names it."""
-        taken = self._entries[self.race.seat(seat).taken - 1].event if seat else None
+        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
         return taken.by if isinstance(taken, Joined | Taken) else None
 
     async def _reconcile(self) -> None:
@@ -325,9 +346,8 @@ class Room:
                 self._advance(self.race.after_all(news), news)
                 return
             await self._log.create(self.race.header, untouched.digest)
-            await self._archive.announce(self.race.header)
-            await self._archive.opened(self.race.header)
-            n, digest, self._noted_due_at = 0, untouched.digest, None
+            await self._live.announce(self.race.header)
+            n, digest, self._noted_due_at, self._noted_summary = 0, untouched.digest, None, None
         before = self._entries[n - 1].h if n else untouched.digest
         if digest != before:
             await self._start_over()
@@ -347,21 +367,41 @@ class Room:
         self._advance(race, entries)
 
     async def _note_due(self) -> None:
-        """Keeps the archive's list in step: the finished race as its replay, a live one by when it is due."""
+        """Keeps the store's lists in step: the finished race as its replay, a live one by when it is due."""
         race = self.race
         if race.closed:
             if not self._kept:
+                await self._live.due(race.id, self._clock.now())  # if this process dies now, another one does the rest
                 await self._archive.keep(race, self._entries)
-                await self._log.discard(race.id)
-                await self._archive.forget(race.id)
+                await self.tidy()
                 self._kept = True
-        elif (due_at := _due_at(race)) != self._noted_due_at:
-            await self._archive.due(race.id, due_at)
-            self._noted_due_at = due_at
+            return
+        now, note_in_s = self._clock.now(), self._presence.note_in_s(race)
+        if note_in_s is not None and note_in_s <= 0:
+            await self._presence.note(race)
+        if not race.n and self._listeners and self._due_at(race, {}) <= now:
+            self._watched_until = now + EMPTY_MS
+        if (at := self._due_at(race, self._presence.noted)) != self._noted_due_at:
+            await self._live.due(race.id, at)
+            self._noted_due_at = at
+        if (summary := (race.stage, len(race.roster))) != self._noted_summary:
+            await self._live.update(race)
+            self._noted_summary = summary
+
+    async def tidy(self) -> None:
+        """Removes everything that the store has about a live race, once it is kept and indexed."""
+        await self._log.discard(self.race.id)
+        await self._live.retract(self.race.header)
+        await self._live.forget(self.race.id)
+
+    async def finish_indexing(self) -> None:
+        """Repeats what follows the keeping of a race: the process that kept it may have died in the middle."""
+        await self._archive.index(self.race)
+        await self.tidy()
 
     def _set_timer(self) -> None:
         race = self.race
-        due_at = self._deal_at(race) if race.stage == "countdown" else _due_at(race)
+        due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
         if race.stage == "running" and not self._doubtful and self._timer and due_at == self._timer_for:
             return  # as it was set before
         if self._timer:
@@ -369,7 +409,9 @@ class Room:
             self._timer = None
         if not self._kept:
             wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
-            if self._doubtful or race.closed or (wait_s == 0 and race.stage == "countdown"):
+            if (note_in_s := self._presence.note_in_s(race)) is not None:
+                wait_s = max(0.0, min(wait_s, note_in_s))
+            if self._doubtful or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
                 wait_s, due_at = AGAIN_S, 0
             self._timer_for = due_at
             self._timer = self._loop.call_later(wait_s, self._ring)
@@ -379,19 +421,23 @@ class Room:
         self.remind()
 
     def _due(self, race: Race, now: int) -> AnyEvent | None:
-        """What must happen now, whoever is there."""
-        if race.closed:
-            return None
-        if race.finished(now):
-            return Closed(secret=race.secret.hex())
-        if race.started_at is not None:
-            return None
-        if race.set_to_go:
-            return Counting()
-        if race.stage == "countdown" and (now >= self._deal_at(race) or race.nonces_in):
+        """What has to be written now, whether players are connected or not."""
+        number = None
+        dealing = race.stage == "countdown" and not race.finished(now)
+        if dealing and (race.nonces_in or now >= deal_at(race, self._deaf_until)):
             number = self._number(race)  # sought as soon as the nonces are in
-            return Dealt(k=number) if number is not None and now >= self._deal_at(race) else None
-        return None
+        return due(
+            race,
+            now,
+            seen=self._presence.seen(race, now),
+            away_ms=self._presence.away_ms,
+            reachable_from=self._deaf_until,
+            deal_number=number,
+        )
+
+    def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
+        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._deaf_until)
+        return at if race.n else max(at, self._watched_until)
 
     def _number(self, race: Race) -> int | None:
         """Which deal of the root is dealt, or None while that is being found out."""
@@ -409,15 +455,3 @@ class Room:
             self._search = (None, None)
             return None
         return search.result()
-
-    def _deal_at(self, race: Race) -> int:
-        """When the countdown ends. Nobody is scratched for a nonce that there was no time to take in."""
-        starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
-        if not race.nonces_in:
-            return max(starts_at, counting_at + NONCES_MS, self._deaf_until + NONCES_AGAIN_MS)
-        return starts_at
-
-
-def _due_at(race: Race) -> int:
-    """When the next thing must happen at the latest."""
-    return race.ends_at or race.starts_at or race.called_off_at

@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from secrets import token_hex
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, assert_never
 
 from starlette.websockets import WebSocketDisconnect
 
@@ -97,6 +97,8 @@ class Session:
         self._room: Room | None = None
         self._seat: int | None = None
         self._taken = 0  # the entry by which this connection has its seat
+        self._leaving = False
+        self._connected_seat: int | None = None  # its seat in the room's presence, also after the seat was left
         self._legal = True
         self._answering = False  # whether an answer is under way: news wait for it, and a view takes their place
         self._away = False  # whether it is the store that keeps this guest waiting
@@ -149,6 +151,9 @@ class Session:
         """Tells the news of the race, or notes that there is some: which, is looked up when it can be sent."""
         if self._seat is not None and not self._mine(race):
             self._close(_replaced())
+            return
+        if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
+            self._close(Closing(LATER, "the seat was released; join again"))  # by a process that took this one for dead
             return
         for entry in entries:
             event = entry.event
@@ -220,7 +225,7 @@ class Session:
 
     async def _answer(self, request: m.ToServer) -> m.FromServer:
         match request:
-            case m.Move() if self._guest is not None:  # first, because it is what most of them are
+            case m.Move():  # first, because it is what most of them are
                 return await self._make(request)
             case m.Hello():
                 return await self._hello(request)
@@ -239,8 +244,11 @@ class Session:
                 return await self._submit(request, lambda race, seat: _nonce(race, seat, nonce))
             case m.Resign():
                 return await self._submit(request, _resign)
-            case _:
+            case m.Leave():
+                self._leaving = True
                 return await self._submit(request, _leave)
+            case _:
+                assert_never(request)
 
     async def _hello(self, hello: m.Hello) -> m.Welcome:
         if self._guest is not None:
@@ -283,17 +291,19 @@ class Session:
         self._sit(await self._hall.room(race), None, 0)
 
     def _sit(self, room: Room, seat: int | None, taken: int) -> None:
-        if room is not self._room:
-            self._leave_room()
-        self._room, self._seat, self._taken = room, seat, taken
+        self._leave_room()
+        self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.listen(self)
+        if seat is not None:
+            self._connected_seat = seat
+            room.connect(seat, taken)
 
     def _leave_room(self) -> None:
         if self._room:
             self._room.unlisten(self)
-            if self._seat is not None:
-                self._hall.await_return(self._room.race.id, self._seat, self._taken)
-        self._room, self._seat, self._news = None, None, "none"
+            if self._connected_seat is not None:
+                self._room.disconnect(self._connected_seat, self._taken)
+        self._room, self._seat, self._connected_seat, self._news = None, None, None, "none"
 
     async def _make(self, move: m.Move) -> m.View:
         game = self._room.race.header.game if self._room else "none"
@@ -307,6 +317,8 @@ class Session:
 
     async def _submit(self, request: m.Request, deed: Deed) -> m.View:
         room, number = self._room, self._seat
+        if self._guest is None:
+            raise Refused("bad-token", "Say hello first.")
         if room is None or number is None:
             raise Refused("not-seated", "Join a race first.")
 

@@ -108,6 +108,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Number, "Unknown tokens from one address in a minute; 0 is any number", "a number from 0"
     ] = 30
     open_races: Annotated[Count, "Races that may be open in all, waiting or running", "a number from 1"] = 10_000
+    open_races_per_address: Annotated[
+        Number, "Races opened from one address that may be open at once; 0 is any number", "a number from 0"
+    ] = 100
+    open_races_per_guest: Annotated[
+        Number, "Races opened by one guest that may be open at once; 0 is any number", "a number from 0"
+    ] = 20
     fragments_per_message: Annotated[Count, "Fragments that a message may come in", "a number from 1"] = 128
     control_frames: Annotated[
         Count, "Pings and pongs that one connection may send in ten seconds", "a number from 1"

@@ -66,6 +66,12 @@ def address(request: Request) -> str:
     return network(request.client.host) if request.client else ""
 
 
+def bearer_token(request: Request) -> str | None:
+    """The token in the request's Authorization header."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
 async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
     """The body, piece by piece. Raises Refused("too-large") as soon as it is."""
     stated = request.headers.get("content-length", "")

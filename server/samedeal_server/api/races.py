@@ -1,9 +1,10 @@
 """Races over HTTP: opening one, finding those that are on, and looking at one."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from hashlib import sha256
+from typing import Any, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,14 +14,15 @@ from samedeal.friendly import usual_filter
 from samedeal.game import Game
 from samedeal.log import Header, Options, Seed
 from samedeal.messages import View
-from samedeal.race import Race, Stage
 from samedeal_server.addresses import base_of
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import json_response
 from samedeal_server.api.endpoint import V1, Answer, Body, at
 from samedeal_server.api.games import Slug
-from samedeal_server.api.questions import body, checked
+from samedeal_server.api.questions import address, bearer_token, body, checked
+from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall, checked_game
+from samedeal_server.live_races import Listed, RaceFilter
 from samedeal_server.settings import Settings
 
 MOST_OPENING_BYTES: Final = 16_384
@@ -53,47 +55,12 @@ class Opened(Struct, frozen=True):
     header: Header
 
 
-class Listing(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a list of races is narrowed to."""
-
-    stage: Stage | None = None
-    game: str | None = None
-    limit: Annotated[int, Meta(ge=1, le=100)] = 20
-
-
-class Listed(Struct, frozen=True):
-    """A race in a list."""
-
-    race: str
-    game: Slug
-    stage: Stage
-    racers: int
-    """How many have a seat."""
-    max_racers: int
-    opened_at: int
-    sealed: bool
-    """Whether the deal follows from the racers' nonces too."""
-    daily: bool
-    """Whether it is the game's deal of the day on which the race was opened."""
-
-    @classmethod
-    def of(cls, race: Race) -> "Listed":
-        return cls(
-            race=race.id,
-            game=race.header.game,
-            stage=race.stage,
-            racers=len(race.roster),
-            max_racers=race.options.max_racers,
-            opened_at=race.header.opened_at,
-            sealed=race.header.sealed,
-            daily=race.header.daily,
-        )
-
-
 class RaceList(Struct, frozen=True):
     """Races, the newest first."""
 
     races: Sequence[Listed]
+    next: str | None
+    """What to ask for as `before` to get the next page; null on the last one."""
 
 
 class _Chosen(Struct, frozen=True):
@@ -105,25 +72,21 @@ class _Chosen(Struct, frozen=True):
 class Races:
     """The endpoints about races that are on."""
 
-    def __init__(self, hall: Hall, allowances: Allowances, settings: Settings) -> None:
-        self._hall, self._allowances, self._settings = hall, allowances, settings
+    def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
+        self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
 
     @at("GET", f"{V1}/races", refuses=("store-unavailable",))
-    async def all(self, request: Request, query: Listing) -> RaceList:
-        """The races that are not unlisted, the newest first."""
-        races = [
-            Listed.of(race)
-            for race in await self._hall.listed(100)
-            if query.stage in (None, race.stage) and query.game in (None, race.header.game)
-        ]
-        return RaceList(races[: query.limit])
+    async def all(self, request: Request, query: RaceFilter) -> RaceList:
+        """The live races that are not unlisted, the newest first, in pages."""
+        return RaceList(*await self._hall.live.listed(query))
 
     @at(
         "POST",
         f"{V1}/races",
         Answer(201, Opened, headers={"Location": "The address of the race for programs."}),
         body=Body(Opening),
-        refuses=("not-found", "draining", "store-unavailable"),
+        headers={"Authorization": "A guest's token, as `Bearer TOKEN`: then the race counts as that guest's."},
+        refuses=("not-found", "bad-token", "draining", "store-unavailable"),
     )
     async def open(self, request: Request) -> Response:
         """Opens a race."""
@@ -138,10 +101,12 @@ class Races:
         if opening.daily:
             _check_daily(opening)
         variant = chosen_variant(game, opening.variant)
-        self._allowances.races.take(request.client.host if request.client else "")
-        if await self._hall.archive.live() >= self._settings.open_races:
-            raise Refused("too-many", "There are as many open races as the server takes; try again later.")
-        room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily)
+        client = address(request)
+        self._allowances.races.take(client)
+        owners = {f"address:{sha256(client.encode()).hexdigest()}": self._settings.open_races_per_address}
+        if token := bearer_token(request):
+            owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
+        room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
         header = room.race.header
         link = f"{base_of(request, self._settings)}/r/{header.race}"
         return json_response(Opened(header.race, link, header), 201, {"Location": f"{V1}/races/{header.race}"})

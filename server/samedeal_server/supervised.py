@@ -1,0 +1,29 @@
+"""Background loops that outlive their errors."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from samedeal.errors import Refused
+
+logger = logging.getLogger(__name__)
+
+
+async def supervised(name: str, step: Callable[[], Awaitable[None]], every_s: float) -> None:
+    """Runs ``step`` every ``every_s`` seconds until cancelled, whatever it raises. Errors are logged with the name."""
+    while True:
+        try:
+            await step()
+        except Refused as refused:
+            logger.warning("%s: %s", name, refused.text)
+        except Exception:
+            logger.exception("%s failed; it runs again in %s s", name, every_s)
+        await asyncio.sleep(every_s)
+
+
+async def cancelled(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    """Cancels tasks and returns when they have ended. The store's client swallows a cancellation now and then."""
+    while running := [task for task in tasks if not task.done()]:
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=0.1)
