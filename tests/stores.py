@@ -44,11 +44,19 @@ async def process(
     log: Callable[[Store], RaceLog] = RaceLog,
     clock: Callable[[Store], Clock] = Clock,
     replay_days: int | None = None,
+    away_s: float = 30.0,
+    open_races: int = 0,
 ) -> AsyncIterator[Process]:
     """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
     store = Store(url)
     its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
-    parts = Process(store, its_log, archive, its_clock, Hall(its_log, archive, LiveRaces(store), its_clock, KEY))
+    parts = Process(
+        store,
+        its_log,
+        archive,
+        its_clock,
+        Hall(its_log, archive, LiveRaces(store), its_clock, KEY, away_s=away_s, open_races=open_races),
+    )
     await its_clock.measure()
     if started:
         await parts.hall.start()

@@ -371,9 +371,10 @@ async def test_the_results_of_a_day_have_races_that_were_kept_in_plain_json(redi
     async with process(redis_url) as parts:
         *_, race = replay.races()
         await parts.archive.keep(race, replay.entries)
-        (found,) = await parts.archive.daily_races(race.header.commitment)
+        ((_, found),) = [each async for each in parts.archive.daily_races(race.header.commitment)]
         redis.hset(f"daily:{{{race.header.commitment}}}", "other-otter-1", wire.encode(found, "json"))
-        assert await parts.archive.daily_races(race.header.commitment) == [found, found]
+        both = {race: each async for race, each in parts.archive.daily_races(race.header.commitment)}
+        assert both == {race.id: found, "other-otter-1": found}
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:50], lambda data: b"\x02" + data[1:], lambda data: b"{"])

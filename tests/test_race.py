@@ -179,6 +179,24 @@ def test_coming_and_going_has_an_end() -> None:
     log.say(joined(log, 1))
 
 
+def test_once_all_seats_were_used_new_players_get_those_that_were_left() -> None:
+    log = opened(max_racers=2)
+    log.say(joined(log, 1))
+    for seat in range(2, MOST_SEATS + 1):
+        log.say(joined(log, seat))
+        log.say(Left(seat=seat))
+    newcomer = structs.replace(joined(log, 2), player="newcomer", name="New")
+    assert log.race.seat_for("newcomer") == 2
+    for wrong in (1, 3, MOST_SEATS + 1):
+        assert refused(log, structs.replace(newcomer, seat=wrong)) in ("untimely", "race-full")
+    log.say(newcomer)
+    assert [seat.name for seat in log.race.roster] == ["Name 1", "New"]
+    assert log.race.seat(2).player == "newcomer"
+    assert log.race.seat_for("player-2") == 3  # whose seat somebody else has now
+    log.say(Left(seat=2))
+    assert log.race.seat_for("newcomer") == 2
+
+
 @pytest.mark.parametrize("number", [0, 2, 99])
 @pytest.mark.parametrize("event", [Left, Readied, Unreadied, Resigned, Taken])
 def test_seats_that_nobody_has_do_nothing(event: Callable[..., AnyEvent], number: int) -> None:

@@ -214,10 +214,10 @@ export class HomePage {
     }
   }
 
-  dailyRow({ game, results }) {
+  dailyRow({ game, results, players }) {
     const [best] = results;
     const told = best
-      ? `${results.length} played, first ${best.name}, ${best.home} of ${best.goal}`
+      ? `${players} played, first ${best.name}, ${best.home} of ${best.goal}`
       : "nobody has played it yet";
     const play = () => this.begin({ game, daily: true, options: ALONE });
     const label = `Play the deal of the day of ${this.title(game)}`;

@@ -20,8 +20,10 @@ from samedeal_server.app import create_app
 from samedeal_server.cluster import store_at
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.guard import GuardedConfig, watch
+from samedeal_server.schema import check_schema
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store import UnfitStoreError
+from samedeal_server.supervised import supervised
 
 logger = logging.getLogger("samedeal_server")
 
@@ -124,6 +126,7 @@ async def _check_store(settings: Settings, redis_url: str) -> None:
         raise UnfitStoreError(f"The URL of the store cannot be used: {error}.") from error
     try:
         logger.info("store: %s", await store.checked())
+        await check_schema(store)
     except Refused as refused:
         shown = settings.shown()["SAMEDEAL_REDIS_URL"] or redis_url
         raise UnfitStoreError(f"The store {shown} cannot be reached.") from refused
@@ -137,7 +140,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
     with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
         server = _Server(config, app.state.drain, settings.drain_seconds)
         announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
-        watching = asyncio.ensure_future(watch(server, config))
+        watching = asyncio.ensure_future(supervised("ending slow connections", lambda: watch(server, config), 1.0))
         # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
         before = signal.signal(signal.SIGTERM, lambda *_: None)
         _collect_seldom()

@@ -37,7 +37,9 @@ from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
+from samedeal_server.schema import migrate
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.supervised import supervised
 
 
 class Application(Starlette):
@@ -79,7 +81,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await hall.start()
-        watching = asyncio.create_task(metrics.watch(hall.stages, door.seated))
+        await migrate(store, hall)
+        watching = asyncio.create_task(supervised("measuring", lambda: metrics.watch(hall.stages, door.seated), 1.0))
         if settings.metrics == "off":
             watching.cancel()
         yield

@@ -1,7 +1,8 @@
 """The archive: finished races as replays, how they are found, and what checks them."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -14,9 +15,16 @@ from samedeal.race import Race, Standing
 from samedeal.replay import Replay
 from samedeal.signature import public_key, signed
 from samedeal_server import metrics, packed
+from samedeal_server.log_lines import about
 from samedeal_server.store import Store, Word
 
+logger = logging.getLogger(__name__)
+
 ENDED, KEYS = "replays", "replays:keys"
+
+
+DAILY_BATCH = 200
+"""How many results of a day are read at once."""
 
 
 class Ended(Struct, frozen=True, omit_defaults=True):
@@ -135,10 +143,24 @@ class Archive:
         start: bytes = await self._store.ask("GETRANGE", _replay(race), 0, packed.START - 1)
         return await self._summary(race, start) if start else None
 
-    async def daily_races(self, commitment: str) -> list[DailyRace]:
-        """The finished races on the daily deal that the server committed to so, in any order."""
-        texts = await self._store.ask("HVALS", _daily(commitment))
-        return [packed.unpress(text, DailyRace) for text in texts]
+    async def daily_count(self, commitment: str) -> int:
+        """How many finished races are on the daily deal that the server committed to with ``commitment``."""
+        return int(await self._store.ask("HLEN", _daily(commitment)))
+
+    async def daily_races(
+        self, commitment: str, known: Collection[str] = ()
+    ) -> AsyncIterator[tuple[str, DailyRace | None]]:
+        """The finished races on a daily deal except ``known`` ones, by id, in any order; None for a damaged one."""
+        races = set(_texts(await self._store.ask("HKEYS", _daily(commitment)))).difference(known)
+        ordered = sorted(races)
+        for start in range(0, len(ordered), DAILY_BATCH):
+            some = ordered[start : start + DAILY_BATCH]
+            for race, text in zip(some, await self._store.ask("HMGET", _daily(commitment), *some), strict=True):
+                try:
+                    yield race, packed.unpress(text or b"", DailyRace)
+                except Refused as refused:
+                    yield race, None
+                    logger.error("the result of a daily deal: %s", refused.text, extra=about(race=race))
 
     async def search(self, search: Search, now: int) -> list[Ended]:
         """Finished races, the newest first, without the deals that must not be told yet, and without what is damaged.

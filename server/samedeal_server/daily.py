@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
-from typing import Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from samedeal import seal
 from samedeal.day import Day
@@ -23,6 +23,10 @@ logger = logging.getLogger(__name__)
 
 DAYS_AHEAD = 366
 """How many days before its day the commitment to a daily deal can be had."""
+FRESH_S = 1.0
+"""For how long the results of a day are reused before the store is asked for more."""
+MOST_DAYS = 64
+"""How many days' results are remembered."""
 SOUGHT_S = 2.0
 """How long an answer waits for the number of a deal that nobody has played."""
 
@@ -56,6 +60,68 @@ class Daily(Struct, frozen=True):
     secret: str | None
     """None before it is revealed."""
     results: tuple[Result, ...]
+    """One page of them, the best first."""
+    players: int
+    """How many there are on all pages."""
+    next: int | None
+    """What to ask for as `skip` to get the next page; null on the last one."""
+
+
+class Page(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which results are wanted."""
+
+    skip: Annotated[int, Meta(ge=0, le=2**31)] = 0
+    """How many of the best are left out."""
+    limit: Annotated[int, Meta(ge=1, le=100)] = 100
+
+
+FIRST_PAGE: Final = Page()
+
+
+class DayResults:
+    """The results of one daily deal, updated with each finished race on it."""
+
+    def __init__(self) -> None:
+        self.races = set[str]()
+        self.deal: str | None = None
+        self.checked_at_s = float("-inf")
+        self.updating = asyncio.Lock()
+        self._first: dict[str, tuple[Standing, DailyRace]] = {}
+        self._table: tuple[Result, ...] | None = ()
+
+    def add(self, race: DailyRace) -> None:
+        """Counts a race. Of the races of each player, the one that was dealt first counts.
+
+        The one that was over first does not: a player who goes on in a second race has seen the cards of another.
+        """
+        self.deal, self._table = race.deal, None
+        for player, standing in race.racers:
+            _, first = self._first.get(player, (standing, race))
+            if (race.started_at, race.race) <= (first.started_at, first.race):
+                self._first[player] = standing, race
+
+    @property
+    def table(self) -> tuple[Result, ...]:
+        """All players, best first; equal results share a place."""
+        if self._table is None:
+            table: list[Result] = []
+            for _, equals in groupby(sorted(self._first.values(), key=_rank), key=_rank):
+                place = len(table) + 1
+                table += (
+                    Result(
+                        place=place,
+                        name=standing.name,
+                        bot=standing.bot,
+                        outcome=standing.outcome,
+                        home=standing.home,
+                        goal=standing.goal,
+                        ms=standing.ms,
+                        race=None if race.unlisted else race.race,
+                    )
+                    for standing, race in equals
+                )
+            self._table = tuple(table)
+        return self._table
 
 
 class Dailies:
@@ -63,13 +129,17 @@ class Dailies:
 
     def __init__(self, archive: Archive, clock: Clock, dealer: Dealer, master_key: bytes) -> None:
         self._archive, self._clock, self._dealer, self._master_key = archive, clock, dealer, master_key
+        self._results = dict[str, DayResults]()  # by commitment, the one used last at the end
 
     @property
     def today(self) -> Day:
         return Day.at(self._clock.now())
 
-    async def of(self, game: type[Game], day: Day) -> Daily:
-        """The deal of a game on a day. Raises Refused("bad-request") for a day that is too far ahead."""
+    async def of(self, game: type[Game], day: Day, page: Page = FIRST_PAGE) -> Daily:
+        """The deal of a game on a day, with a page of the results.
+
+        Raises Refused("bad-request") for a day that is too far ahead, Refused("store-unavailable").
+        """
         now = self._clock.now()
         today, reveals_at = Day.at(now), daily_reveals_at(day)
         if day.number > today.number + DAYS_AHEAD:
@@ -78,7 +148,8 @@ class Dailies:
             )
         secret = seal.daily_secret(self._master_key, game.slug, day.date)
         commitment = seal.daily_commitment(game.slug, day.date, secret)
-        races = await self._archive.daily_races(commitment)
+        found = await self._results_of(commitment)
+        table, after = found.table, page.skip + page.limit
         revealed = now >= reveals_at
         return Daily(
             game=game.slug,
@@ -86,18 +157,36 @@ class Dailies:
             commitment=commitment,
             stage="upcoming" if day > today else "today" if day == today else "revealed" if revealed else "sealed",
             reveals_at=reveals_at,
-            deal=await self._deal(game, seal.root(secret, ()), races) if revealed else None,
+            deal=await self._deal(game, seal.root(secret, ()), found.deal) if revealed else None,
             secret=secret.hex() if revealed else None,
-            results=results(races),
+            results=table[page.skip : after],
+            players=len(table),
+            next=after if after < len(table) else None,
         )
 
-    async def _deal(self, game: type[Game], root: str, races: Sequence[DailyRace]) -> str | None:
+    async def _results_of(self, commitment: str) -> DayResults:
+        """The results of a day, at most FRESH_S old. Only races that have ended since are read."""
+        found = self._results[commitment] = self._results.pop(commitment, DayResults())
+        if len(self._results) > MOST_DAYS:
+            del self._results[next(iter(self._results))]
+        now_s = asyncio.get_running_loop().time
+        async with found.updating:
+            if now_s() >= found.checked_at_s + FRESH_S:
+                if await self._archive.daily_count(commitment) != len(found.races):
+                    async for race_id, race in self._archive.daily_races(commitment, found.races):
+                        found.races.add(race_id)
+                        if race:
+                            found.add(race)
+                found.checked_at_s = now_s()
+        return found
+
+    async def _deal(self, game: type[Game], root: str, raced: str | None) -> str | None:
         """The code of the deal, from a race on it or looked for; None while that takes longer.
 
         Nothing is begun while another deal is looked for, so that the curious keep no more than one processor busy.
         """
-        if races:
-            return races[0].deal
+        if raced:
+            return raced
         name = usual_filter(game)
         if not self._dealer.leisure(root, name):
             return None
@@ -112,31 +201,11 @@ class Dailies:
 
 
 def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
-    """The players of a daily deal, best first; of the races of each the one counts that was dealt first.
-
-    Not the one that was over first: who plays on in a second race has seen the cards in another.
-    """
-    first: dict[str, tuple[Standing, DailyRace]] = {}
-    for race in sorted(races, key=lambda race: (race.started_at, race.race)):
-        for player, standing in race.racers:
-            first.setdefault(player, (standing, race))
-    table: list[Result] = []
-    for _, equals in groupby(sorted(first.values(), key=_rank), key=_rank):
-        place = len(table) + 1
-        table += (
-            Result(
-                place=place,
-                name=standing.name,
-                bot=standing.bot,
-                outcome=standing.outcome,
-                home=standing.home,
-                goal=standing.goal,
-                ms=standing.ms,
-                race=None if race.unlisted else race.race,
-            )
-            for standing, race in equals
-        )
-    return tuple(table)
+    """The results of a day whose finished races are these."""
+    day = DayResults()
+    for race in races:
+        day.add(race)
+    return day.table
 
 
 def _rank(counted: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:

@@ -148,6 +148,8 @@ class Daily(Struct, frozen=True):
     deal: str | None = None
     secret: str | None = None
     results: tuple[Result, ...] = ()
+    players: int = 0
+    next: int | None = None
 
 
 class Dailies(Struct, frozen=True):

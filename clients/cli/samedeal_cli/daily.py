@@ -47,12 +47,19 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
 def _found(api: Api, game: str | None, day: str | None) -> list[Daily]:
     if day is not None:
         games = [game] if game else [known.slug for known in api.games()]
-        return [api.read(api.fetch(f"/daily/{day}/{slug}"), Daily) for slug in games]
+        return [_with_all_results(api, api.read(api.fetch(f"/daily/{day}/{slug}"), Daily)) for slug in games]
     today = api.read(api.fetch("/daily"), Dailies).daily
     found = [each for each in today if game in (None, each.game)]
     if not found:
         raise Declined("not-found", f"{api.server} has no game {game}")
-    return found
+    return [_with_all_results(api, each) for each in found]
+
+
+def _with_all_results(api: Api, daily: Daily) -> Daily:
+    while daily.next is not None:
+        page = api.read(api.fetch(f"/daily/{daily.date}/{daily.game}?skip={daily.next}"), Daily)
+        daily = msgspec.structs.replace(page, results=(*daily.results, *page.results))
+    return daily
 
 
 def _facts(daily: Daily) -> Iterator[str]:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from samedeal.catalogue import GAMES
 from samedeal_server.api.endpoint import V1, at
-from samedeal_server.daily import Dailies, Daily, day_of
+from samedeal_server.daily import Dailies, Daily, Page, day_of
 from samedeal_server.hall import checked_game
 
 
@@ -24,13 +24,13 @@ class DailyDeals:
         self._dailies = dailies
 
     @at("GET", f"{V1}/daily", refuses=("store-unavailable",))
-    async def today(self, request: Request) -> Today:
-        """Today's deal of every game."""
+    async def today(self, request: Request, query: Page) -> Today:
+        """Today's deal of every game, each with a page of the results."""
         today = self._dailies.today
-        return Today([await self._dailies.of(game, today) for game in GAMES.values()])
+        return Today([await self._dailies.of(game, today, query) for game in GAMES.values()])
 
     @at("GET", f"{V1}/daily/{{date}}/{{game}}", refuses=("not-found", "store-unavailable"))
-    async def one(self, request: Request) -> Daily:
-        """The deal of a game on a date, up to a year ahead, and its results."""
+    async def one(self, request: Request, query: Page) -> Daily:
+        """The deal of a game on a date, up to a year ahead, and its results in pages."""
         game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
-        return await self._dailies.of(game, day)
+        return await self._dailies.of(game, day, query)
