@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from redis import Redis
 
+from conftest import kept_store
 from noted import request
 from samedeal import messages as m
 from samedeal import seal
@@ -24,17 +26,24 @@ from samedeal.race import Standing
 from samedeal.replay import Replay, read
 from samedeal.verification import verify
 from samedeal_server.archive import DailyRace
-from samedeal_server.daily import DAYS_AHEAD, Result, results
+from samedeal_server.daily import DAYS_AHEAD, Dailies, Page, Result, results
 from servers import MASTER_KEY, Racer
-from stores import contents, process, seat_for, that, until
+from stores import KEY as STORE_KEY
+from stores import calls, contents, process, seat_for, that, until
 from timed import HOUR_MS, TimedServer
 
 KEY = bytes.fromhex(MASTER_KEY)
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    with TimedServer(store_url, tmp_path_factory.mktemp("daily"), connections_per_address="0").start() as running:
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store of the module's own: a server writes its races again when the shared one is emptied."""
+    yield from kept_store(tmp_path_factory.mktemp("daily") / "store")
+
+
+@pytest.fixture(scope="module")
+def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    with TimedServer(own_store, tmp_path_factory.mktemp("daily"), connections_per_address="0").start() as running:
         yield running
         assert running.failures() == []
 
@@ -476,8 +485,8 @@ async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> Non
         assert [player for player, _ in found.racers] == ["player-1"]
 
 
-async def test_two_servers_agree(server: TimedServer, day: Day, store_url: str) -> None:
-    with TimedServer(store_url, server.folder, emptied=False, connections_per_address="0").start() as other:
+async def test_two_servers_agree(server: TimedServer, day: Day, own_store: str) -> None:
+    with TimedServer(own_store, server.folder, emptied=False, connections_per_address="0").start() as other:
         races = [await alone(at, name) for at, name in ((server, "ada"), (other, "bo"))]
         await kept(server, day, 2)
         assert daily(server, day) == daily(other, day)
@@ -485,3 +494,68 @@ async def test_two_servers_agree(server: TimedServer, day: Day, store_url: str) 
         reveal(server, day)
         assert daily(server, day) == daily(other, day)
         assert daily(other, day)["stage"] == "revealed"
+
+
+async def test_the_results_of_a_day_are_updated_with_new_races_only(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("samedeal_server.daily.FRESH_S", 0.0)
+    game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
+    async with process(redis_url) as parts:
+        dailies = Dailies(parts.archive, parts.clock, parts.hall.dealer, STORE_KEY)
+
+        async def raced(player: int) -> None:
+            room = await parts.hall.create(game, {}, None, options, daily=True)
+            await room.submit(seat_for(player))
+            await room.submit(that(Readied(seat=1)))
+            await until(lambda: room.race.stage == "running")
+            await room.submit(that(Resigned(seat=1)))
+            await until(lambda: room.idle)
+
+        async def commands() -> tuple[list[str], dict[str, int]]:
+            with Redis.from_url(redis_url) as redis:
+                redis.config_resetstat()
+                found = await dailies.of(game, dailies.today)
+                counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
+            return [result.name for result in found.results], counts
+
+        for player in (1, 2):
+            await raced(player)
+        first = await commands()
+        assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
+        assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
+        await raced(3)
+        assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
+        monkeypatch.setattr("samedeal_server.daily.FRESH_S", 3600.0)
+        assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
+        page = await dailies.of(game, dailies.today, Page(skip=1, limit=1))
+        assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
+        last = await dailies.of(game, dailies.today, Page(skip=2, limit=5))
+        assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_the_results_do_not_depend_on_the_order_in_which_races_are_read(order: tuple[int, int]) -> None:
+    standing = Standing(
+        place=1,
+        seat=1,
+        name="Ada",
+        bot=False,
+        outcome="stuck",
+        done=True,
+        home=0,
+        goal=48,
+        progress=0,
+        attempts=1,
+        ms=0,
+    )
+    races = {
+        n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, (("ada", msgspec.structs.replace(standing, home=n)),))
+        for n in order
+    }
+    assert [(result.home, result.race) for result in results(races[n] for n in order)] == [(1, "race-1")]
+    equal = {n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, ((f"p{n}", standing),)) for n in order}
+    assert [(result.place, result.race) for result in results(equal[n] for n in order)] == [
+        (1, "race-1"),
+        (1, "race-2"),
+    ]

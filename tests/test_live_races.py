@@ -5,6 +5,8 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from redis import Redis
@@ -18,8 +20,10 @@ from samedeal.errors import Refused
 from samedeal.log import Moved, Options, Resigned
 from samedeal_server.archive import Archive, Search
 from samedeal_server.clock import Clock
+from samedeal_server.guests import Guest
 from samedeal_server.hall import Hall
 from samedeal_server.live_races import RaceFilter
+from samedeal_server.session import Session
 from servers import Server, racers
 from stores import KEY, Process, process, run, seat_for, that, until
 from test_hall import finished, listed, opened
@@ -137,6 +141,14 @@ async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: NotedSer
         assert isinstance(view, m.View)
         assert view.seat is None
         assert isinstance(await ada.join(race), m.View)
+
+
+async def test_a_message_without_a_handler_is_a_failure_and_not_another_request() -> None:
+    class Wave(m.Request, frozen=True, kw_only=True): ...
+
+    session = SimpleNamespace(_guest=Guest("p", "Ada"))
+    with pytest.raises(AssertionError, match="Expected code to be unreachable"):
+        await Session._answer(cast(Any, session), cast(Any, Wave(id=1)))
 
 
 # Limits.

@@ -44,6 +44,8 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_RACES_PER_MINUTE": "11",
         "SAMEDEAL_WRONG_TOKENS_PER_MINUTE": "12",
         "SAMEDEAL_OPEN_RACES": "40",
+        "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "41",
+        "SAMEDEAL_OPEN_RACES_PER_GUEST": "42",
         "SAMEDEAL_FRAGMENTS_PER_MESSAGE": "9",
         "SAMEDEAL_CONTROL_FRAMES": "8",
         "SAMEDEAL_HEADER_BYTES": "4096",

@@ -105,7 +105,7 @@ class DayResults:
         """All players, best first; equal results share a place."""
         if self._table is None:
             table: list[Result] = []
-            for _, equals in groupby(sorted(self._first.values(), key=_rank), key=_rank):
+            for _, equals in groupby(sorted(self._first.values(), key=_order), key=_rank):
                 place = len(table) + 1
                 table += (
                     Result(
@@ -213,6 +213,12 @@ def _rank(counted: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:
     standing, _ = counted
     won = standing.outcome == "won"
     return (not won, 0 if won else -standing.home, standing.ms)
+
+
+def _order(counted: tuple[Standing, DailyRace]) -> tuple[object, ...]:
+    """Sorts equal results by when they were dealt, the same on every server."""
+    standing, race = counted
+    return (*_rank(counted), race.started_at, race.race, standing.seat)
 
 
 def day_of(date: str) -> Day:

@@ -28,7 +28,7 @@ CLOSE_CODES: Final = {
     TOO_BIG: ("a message over 64 KiB, or in too many fragments", "no"),
     INTERNAL: ("the server failed", "yes"),
     1012: ("the server restarts", "yes"),
-    LATER: ("not now: the store cannot be reached", "yes"),
+    LATER: ("not now: the store cannot be reached, or the seat was released and can be taken again", "yes"),
     PROTOCOL: ("the bytes were no message, or no `hello` came", "no"),
     TOKEN: ("the token is not known", "with a name"),
     TOO_SLOW: ("the client reads too slowly", "yes"),
