@@ -82,6 +82,8 @@ def test_every_setting_can_be_set() -> None:
         races_per_minute=11,
         wrong_tokens_per_minute=12,
         open_races=40,
+        open_races_per_address=41,
+        open_races_per_guest=42,
         fragments_per_message=9,
         control_frames=8,
         header_bytes=4096,
