@@ -44,6 +44,11 @@ from servers import Racer, Reachable, Server
 REPLACED, RESTARTING = 4009, 1012
 PAUSE_S = 0.02
 """How long a racer waits before it tries again what was not possible."""
+AHEAD = 200
+"""How many moves a racer may be ahead of what its test has asked for. This keeps racers busy while a test does its
+work, but on a machine of any speed they stop long before the race's limit on moves."""
+ATTEMPT = 30
+"""A racer restarts after this many moves. Random play never wins a game this early, so it cannot end the race."""
 
 
 def seeded() -> Random:
@@ -102,6 +107,12 @@ class Persistent(Racer):
         self.unavailable = 0
         self.legal = True
         """Whether views are to have the legal moves."""
+        self.made = 0
+        """The number of moves acknowledged so far."""
+        self.allowance = 0
+        """In `race`, the value of `made` at which the racer pauses. `acknowledged` raises it."""
+        self.enough = False
+        """Whether `race` is to return."""
         self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
@@ -180,6 +191,7 @@ class Persistent(Racer):
         else:
             assert isinstance(answer, m.Problem)
             attempt.refused = answer.code
+        self.made += not attempt.refused
         attempt.answered_at = time.monotonic()
         return attempt
 
@@ -214,29 +226,59 @@ class Persistent(Racer):
         await self.ask(m.Ready)
         return await self.dealt()
 
-    async def run(self, moves: int) -> None:
+    async def play_on(self) -> None:
+        """Plays until `enough`. A racer without allowance pings instead, so it notices when its connection is lost."""
+        attempt_moves = 0
+        while not self.enough:
+            if self.made >= self.allowance:
+                await self.ask(m.Ping)
+                await asyncio.sleep(PAUSE_S)
+                continue
+            move = RESTART if attempt_moves >= ATTEMPT and self.board.restart else self.choice()
+            assert move, self.view
+            attempt = await self.attempt(move)
+            assert not attempt.refused, attempt
+            attempt_moves = 0 if move == RESTART else attempt_moves + 1
+
+    async def run(self) -> None:
         """The whole race, from the seat to the end."""
         await self.begin(self.race)
-        await self.play(moves)
+        await self.play_on()
         await self.stop()
 
 
 @contextlib.asynccontextmanager
-async def running(players: Sequence[Persistent], moves: int) -> AsyncIterator[None]:
-    """The players, all seated, race while the block lasts; it ends when they all have stopped."""
+async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
+    """Runs one race per field while the block lasts, and then until each player has made a few more moves.
+
+    No race ends before that, however fast the machine and however long the block. Players who have no seat join first.
+    """
+    players = [player for field in fields for player in field]
     try:
         await asyncio.gather(*(player.join(player.race) for player in players if not player.view))
         async with asyncio.TaskGroup() as group:
             for player in players:
-                group.create_task(player.run(moves))
+                player.allowance = player.made + AHEAD
+                group.create_task(player.run())
             yield
+            await more(players)
+            for player in players:
+                player.enough = True
     finally:
         await asyncio.gather(*(player.close() for player in players))
 
 
-async def acknowledged(players: Iterable[Persistent], count: int) -> None:
-    """Returns when so many moves of the players have been acknowledged."""
-    await true(lambda: sum(len(player.history.acknowledged) for player in players) >= count)
+async def acknowledged(players: Sequence[Persistent], count: int) -> None:
+    """Lets the players move until `count` of their moves have been acknowledged since the race began."""
+    while sum(player.made for player in players) < count:
+        for player in players:
+            player.allowance = player.made + AHEAD
+        await asyncio.sleep(0.002)
+
+
+async def more(players: Sequence[Persistent], count: int = 3) -> None:
+    """Lets the players move until each of them has made `count` more moves."""
+    await asyncio.gather(*(acknowledged([player], player.made + count) for player in players))
 
 
 async def true(what: Callable[[], bool]) -> None:

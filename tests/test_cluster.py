@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from msgspec import structs
 
-from campaign import PAUSE_S, Persistent, acknowledged, faults, running, seeded, started
+from campaign import Persistent, faults, more, racing, seeded, started
 from clusters import ValkeyCluster, cluster, free_ports, slot_of
 from finished import SECRET, finished
 from racing import closed
@@ -43,20 +43,6 @@ REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries
 
 
-class Lasting(Persistent):
-    """A racer who plays until told to stop."""
-
-    enough = False
-
-    async def play(self, moves: int) -> None:
-        while not self.enough and (move := self.choice()):
-            attempt = await self.attempt(move)
-            assert not attempt.refused
-            await asyncio.sleep(self.chance.random() * PAUSE_S)
-        while not self.enough:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(PAUSE_S)
-
-
 @asynccontextmanager
 async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Server]]:
     """Servers over a cluster."""
@@ -71,31 +57,14 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
 
 def racers(
     servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
-) -> list[Lasting]:
+) -> list[Persistent]:
     """Three racers of a new race, who begin on one server or on another; the first race that is fit is taken."""
     while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
         pass
     return [
-        Lasting(f"racer {number}", race, servers[:: 1 if number % 2 else -1], Random(chance.random()))
+        Persistent(f"racer {number}", race, servers[:: 1 if number % 2 else -1], Random(chance.random()))
         for number in range(3)
     ]
-
-
-@asynccontextmanager
-async def racing(*fields: Sequence[Lasting]) -> AsyncIterator[None]:
-    """Races that run while the block lasts, and until everybody has made some moves after it."""
-    players = [player for field in fields for player in field]
-    async with running(players, 0):
-        await more(players)
-        yield
-        await more(players)
-        for player in players:
-            player.enough = True
-
-
-async def more(players: Sequence[Lasting], count: int = 3) -> None:
-    """Returns when each of them has made so many more moves."""
-    await asyncio.gather(*(acknowledged([each], len(each.history.acknowledged) + count) for each in players))
 
 
 async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> None:
@@ -114,6 +83,7 @@ async def test_slots_move_under_a_race(tmp_path: Path) -> None:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
+            await more(players)
             for step in (nodes.move, nodes.move, nodes.move_at_once):
                 source = await nodes.owner(slot)
                 await step(slot, chance.choice([node for node in nodes.nodes if node is not source]), chance)
@@ -130,6 +100,7 @@ async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: 
         owner = await nodes.owner(slot_of(players[0].race))
         others = racers(servers, chance, fit=lambda race: nodes.home(slot_of(race)) is not owner)
         async with racing(players, others):
+            await more([*players, *others])
             await owner.valkey.kill()
             await more(others)
             await owner.valkey.start()
@@ -151,6 +122,7 @@ async def test_a_replica_takes_over_under_a_race_and_the_first_node_after_it(tmp
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
+            await more(players)
             for _ in range(2):
                 first = await nodes.owner(slot)
                 second = await nodes.replica_of(first)

@@ -15,7 +15,7 @@ from campaign import (
     Persistent,
     acknowledged,
     faults,
-    running,
+    racing,
     seeded,
     started,
     store_pid,
@@ -59,7 +59,7 @@ async def test_a_killed_server_loses_no_move_of_five_racers(redis_url: str) -> N
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             players = field(server, chance)
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
                 server.kill()
                 await started(server, server.port)
@@ -73,7 +73,7 @@ async def test_a_server_killed_with_its_embedded_store_loses_no_move(tmp_path: P
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
                 store = store_pid(tmp_path / "data")
                 server.kill()
@@ -87,11 +87,11 @@ async def test_a_killed_store_loses_no_move_and_no_connection(tmp_path: Path) ->
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
                 store = store_pid(tmp_path / "data")
                 os.kill(store, signal.SIGKILL)
-                before = sum(len(player.history.acknowledged) for player in players)
+                before = sum(player.made for player in players)
                 await acknowledged(players, before + len(players) + 1)
                 assert store_pid(tmp_path / "data") != store
             await checked(server, players)
@@ -105,7 +105,7 @@ async def test_a_stopped_server_sends_everybody_to_the_next(embedded: bool, redi
     async with asyncio.timeout(60):
         with Server(None if embedded else redis_url, data_dir) as server:
             players = field(server, chance)
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
                 await asyncio.to_thread(server.kill, signal.SIGTERM)
                 assert server.process
@@ -123,9 +123,9 @@ async def test_server_and_store_may_die_again_and_again(tmp_path: Path) -> None:
     async with asyncio.timeout(90):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
-            async with running(players, 2 * MOVES):
+            async with racing(players):
                 for deadly in ("server", "store", "server", "store", "server"):
-                    before = sum(len(player.history.acknowledged) for player in players)
+                    before = sum(player.made for player in players)
                     await acknowledged(players, before + chance.randrange(1, 80))
                     if deadly == "store":
                         os.kill(store_pid(tmp_path / "data"), signal.SIGKILL)
@@ -197,7 +197,7 @@ async def test_a_server_killed_before_the_deal_keeps_the_seats(
             await ada.until(moment)
             server.kill()
             await started(server, server.port)
-            async with running(players, 10):
+            async with racing(players):
                 pass
             replay = await checked(server, players)
     assert {standing.outcome for standing in replay.standings} <= {"resigned", "stuck", "won"}  # and not scratched
@@ -216,7 +216,7 @@ async def test_a_countdown_goes_on_where_its_server_was_killed(redis_url: str) -
             server.kill()
             await started(server, server.port)
             await bo.dealt()
-            async with running(players, 10):
+            async with racing(players):
                 pass
             replay = await checked(server, players)
     assert {standing.outcome for standing in replay.standings} <= {"resigned", "over", "won"}  # and not scratched

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from campaign import RESTARTING, Persistent, acknowledged, faults, running, seeded, started
+from campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started
 from noted import Line, request
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
@@ -44,7 +44,7 @@ async def test_racers_of_a_server_that_is_drained_go_on_at_the_other(pair: tuple
         race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)
         players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
         players[3].servers.reverse()
-        async with running(players, MOVES):
+        async with racing(players):
             await acknowledged(players, chance.randrange(1, len(players) * MOVES // 8))
             await asyncio.to_thread(first.kill, signal.SIGTERM)
             assert first.process

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from random import Random
 
-from campaign import Persistent, acknowledged, faults, running, started
+from campaign import Persistent, acknowledged, faults, racing, started
 from samedeal_server import metrics
 from servers import Server
 
@@ -94,7 +94,7 @@ async def test_a_backup_made_and_restored_as_the_page_says_is_the_same_server_el
     async with asyncio.timeout(60):
         with Server(data_dir=kept[here], **own_keys) as server:
             over = server.create("corners", start_delay_ms=0, max_racers=1)
-            async with running([Persistent("bo", over, [server], Random(5))], 20):
+            async with racing([Persistent("bo", over, [server], Random(5))]):
                 pass
             assert await server.replay(over)
             replay = server.get(f"/api/v1/replays/{over}.json")
@@ -102,7 +102,7 @@ async def test_a_backup_made_and_restored_as_the_page_says_is_the_same_server_el
             race = server.create("gallery", start_delay_ms=0, max_racers=2)
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
             other = Server(data_dir=kept[there], **own_keys)
-            async with running(players, 60):
+            async with racing(players):
                 await acknowledged(players, 20)
                 await asyncio.to_thread(server.__exit__)
                 do(commands("Backup"), here)

@@ -15,7 +15,7 @@ import pytest
 from redis import Redis
 from websockets.exceptions import ConnectionClosed
 
-from campaign import Persistent, acknowledged, counts, faults, running, seeded, started, store_pid, true
+from campaign import Persistent, acknowledged, counts, faults, racing, seeded, started, store_pid, true
 from conftest import kept_store
 from proxy import Proxy
 from samedeal import messages as m
@@ -187,11 +187,12 @@ async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
         race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
         chance = seeded()
-        async with running(players, 60):
+        async with racing(players):
             for _ in range(10):
-                done = sum(len(player.history.acknowledged) for player in players)
+                done = sum(player.made for player in players)
                 await acknowledged(players, done + chance.randrange(1, 20))
-                await line.lose_answer()
+                done = sum(player.made for player in players)
+                await asyncio.gather(line.lose_answer(), acknowledged(players, done + 1))
         replay = await server.replay(race)
     assert faults(replay, [player.history for player in players]) == []
     assert [player.losses for player in players] == [[]] * 5

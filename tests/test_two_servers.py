@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from campaign import REPLACED, Persistent, Try, acknowledged, counts, faults, running, seeded, started
+from campaign import REPLACED, Persistent, Try, acknowledged, counts, faults, more, racing, seeded, started, true
 from samedeal import messages as m
 from samedeal.catalogue import GAMES
 from samedeal.log import Closed, Counting, Dealt, Taken
@@ -51,8 +51,11 @@ async def test_one_race_runs_on_both_at_once(pair: Pair) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
-        async with running(players, MOVES):
-            pass
+        async with racing(players):
+            await more(players, MOVES)
+            while not all(standing.ms for player in players if player.view for standing in player.view.standings):
+                await more(players)
+            await true(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
         replays = [await server.replay(players[0].race) for server in pair]
     assert replays[0] == replays[1]
     assert faults(replays[0], [player.history for player in players]) == []
@@ -66,7 +69,7 @@ async def test_racers_go_over_to_the_other_server_in_the_middle(pair: Pair) -> N
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
-        async with running(players, MOVES):
+        async with racing(players):
             for number, player in enumerate(players, start=1):
                 await acknowledged(players, number * MOVES // 2)
                 player.servers.reverse()
@@ -80,7 +83,7 @@ async def test_one_of_the_two_dies_and_its_racers_go_over(pair: Pair) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
-        async with running(players, MOVES):
+        async with racing(players):
             await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
             pair[1].kill()
         replay = await pair[0].replay(players[0].race)

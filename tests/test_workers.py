@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from campaign import RESTARTING, Persistent, acknowledged, faults, running, seeded, started, store_pid, true
+from campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
 from noted import NotedServer
 from samedeal.catalogue import GAMES
 from servers import Server
@@ -80,9 +80,11 @@ async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_r
             await true(lambda: value(server, "samedeal_connections") == 4)  # of both workers together
             there = [server.worker_of(player) for player in players]
             killed = server.pid(1)
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
                 os.kill(killed, how)
+                lost = [player for player, worker in zip(players, there, strict=True) if worker == 1]
+                await true(lambda: all(player.losses for player in lost))
             replay = await server.replay(race)
             assert faults(replay, [player.history for player in players]) == []
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
@@ -102,7 +104,7 @@ async def test_all_workers_are_drained_and_the_one_store_ends_last(tmp_path: Pat
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
             both = [server.pid(1), server.pid(2)]
-            async with running(players, MOVES):
+            async with racing(players):
                 await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
                 store = store_pid(data)
                 await asyncio.to_thread(server.kill, signal.SIGTERM)
