@@ -70,7 +70,8 @@ def test_a_server_is_tried_over_http_and_over_its_socket(store_url: str, capsys:
     assert (code, document["wrong"]) == (0, [])
     found = document["server"]
     assert (found["address"], found["reached"], found["ready"]) == (server.url, True, True)
-    assert 0 < found["round_trip_ms"] < 60_000
+    assert isinstance(found["round_trip_ms"], float)  # rounded, so it may be 0.0
+    assert 0 <= found["round_trip_ms"] < 60_000
     assert found["program"] == f"samedeal/{metadata.version('samedeal')}"
     assert abs(found["clock_ahead_ms"]) < 60_000
 

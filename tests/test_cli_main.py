@@ -35,11 +35,10 @@ def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureF
     assert err == ""
 
 
-def test_help_is_quick_and_imports_no_command() -> None:
+def test_help_imports_no_command() -> None:
+    """This is what makes it quick."""
     program = "import sys; from samedeal_cli.main import main; main.exit_code(['--help']); print(*sys.modules)"
-    start = time.monotonic()
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert time.monotonic() - start < 2
     loaded = run.stdout.splitlines()[-1].split()
     assert not {"asyncio", "msgspec", "websockets", "samedeal.race", "samedeal_cli.play"} & set(loaded)
 

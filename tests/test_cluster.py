@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import ssl
 import subprocess
 import sys
@@ -244,7 +245,7 @@ async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
 
 async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyCluster) -> None:
     store = store_at(f"redis+cluster://127.0.0.1:1,127.0.0.1:{nodes.nodes[1].port}/?health_check_interval=0")
-    assert await store.checked() == "Valkey 9.1.2 Cluster of 3, append-only file on"
+    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.checked())
     assert await store.texts(["a", "b", "c"]) == [None, None, None]
     await store.close()
     store = store_at("redis+cluster://127.0.0.1:1")
