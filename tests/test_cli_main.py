@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,7 @@ def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureF
 
 
 def test_help_imports_no_command() -> None:
-    """This is what makes it quick."""
+    """Imports are what would make it slow."""
     program = "import sys; from samedeal_cli.main import main; main.exit_code(['--help']); print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = run.stdout.splitlines()[-1].split()

@@ -3,6 +3,7 @@
 FUZZ_EXAMPLES says how many requests are made up for each endpoint, and how many messages (``make fuzz``).
 """
 
+import asyncio
 import json
 import os
 import re
@@ -27,6 +28,7 @@ from samedeal.errors import CODES
 from samedeal_server.api.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
+from servers import racers
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 FORMS: tuple[wire.Form, ...] = ("json", "msgpack")
@@ -133,19 +135,18 @@ def test_where_the_socket_is_follows_from_the_request(server: NotedServer) -> No
 
 @pytest.fixture(scope="module")
 def races(server: NotedServer) -> list[str]:
-    """A race that is open, and one that is over."""
-    return [server.create("gallery"), server.create("corners", seed="7", max_racers=1, start_delay_ms=0)]
+    """A race that is open, and one that is over and has a replay."""
+    over = server.create("corners", seed="7", max_racers=1, start_delay_ms=0)
+    asyncio.run(finished(server, over))
+    return [server.create("gallery"), over]
 
 
-async def test_a_race_is_over_for_the_tests_below(server: NotedServer, races: list[str]) -> None:
-    async with await Line.open(server, name="ada") as ada:
-        for t, fields in (("join", {"race": races[1]}), ("ready", {})):
-            await ada.ask(t, **fields)
-        view = await ada.ask("join", race=races[1])
-        while isinstance(view, m.View) and view.stage != "running":
-            view = await ada.hear() if view.stage == "countdown" else await ada.ask("join", race=races[1])
-        assert isinstance(await ada.ask("resign"), m.View)
-    assert (await server.replay(races[1])).header.race == races[1]
+async def finished(server: NotedServer, race: str) -> None:
+    """Starts a race for one player, who resigns, and waits for its replay."""
+    async with racers(server, "ada") as [ada]:
+        await ada.begin(race)
+        assert isinstance(await ada.ask(m.Resign), m.View)
+    await server.replay(race)
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
