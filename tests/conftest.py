@@ -1,12 +1,47 @@
-"""What tests share: a real store, one for each worker, emptied for each test that asks for it."""
+"""What tests share: a real store, one for each worker, emptied for each test that asks for it.
 
+With the environment variable CI set, a skipped test fails, unless its reason begins with PLATFORM. Otherwise a missing
+program could silently disable many tests.
+"""
+
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from redis import Redis
+
+import autobahn
+
+PLATFORM = "platform: "
+"""Starts the reason of a skip that depends on the machine and that no installation can avoid."""
+collect_ignore = [] if autobahn.installed() else ["test_autobahn.py"]
+"""The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _without_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _without_skip((yield))
+
+
+def _without_skip(report: Report) -> Report:
+    """The report, as a failure if it is a skip that CI does not accept."""
+    if os.environ.get("CI", "").lower() in ("", "0", "false") or not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not reason.removeprefix("Skipped: ").startswith(PLATFORM):
+        report.outcome = "failed"
+        report.longrepr = f"Skipping is a failure on CI, unless the reason starts with {PLATFORM!r}. {reason}"
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)

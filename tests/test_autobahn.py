@@ -16,7 +16,6 @@ CASES = 301
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.skipif(not autobahn.installed(), reason="the Autobahn test suite is not installed: make conformance")
 def test_the_guarded_connection_passes_every_case_of_the_autobahn_test_suite(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, ECHO], stdout=subprocess.PIPE, text=True) as server:
         try:

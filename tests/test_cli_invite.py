@@ -76,7 +76,7 @@ def free_port() -> int:
         return port
 
 
-in_a_network = pytest.mark.skipif(lan_address() is None, reason="this machine is in no network")
+in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine is in no network")
 
 
 @in_a_network
