@@ -77,7 +77,9 @@ async def session(
         await begun.wait()
         for message in said:
             await peer.say(message)
-            await asyncio.sleep(0.03)
+            await (await peer.socket.ping())  # once it is answered, the client has the message
+            for _ in range(20):  # turns of the loop, in which it prints the message
+                await asyncio.sleep(0)
         told.set()
         for answer in answers:
             request = await peer.hear()
