@@ -94,7 +94,7 @@ class Server:
         race: str = json.loads(body)["race"]
         return race
 
-    async def replay(self, race: str, timeout_s: float = 10) -> Replay:
+    async def replay(self, race: str, timeout_s: float = 30) -> Replay:
         """The replay of a race, as soon as it can be had."""
         async with asyncio.timeout(timeout_s):
             while True:

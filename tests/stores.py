@@ -112,7 +112,7 @@ async def run(room: Room, racers: int = 2) -> None:
     await until(lambda: room.race.stage == "running")
 
 
-async def until(true: Callable[[], object], timeout_s: float = 10) -> None:
+async def until(true: Callable[[], object], timeout_s: float = 60) -> None:
     """Returns as soon as something is true."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s

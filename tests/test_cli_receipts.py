@@ -135,7 +135,7 @@ async def test_the_countdowns_receipt_is_on_the_disk_before_the_nonce_is_sent(st
 
     heard = asyncio.Event()
     async with server(script) as (url, said), Connection(url, RACE, name="ada", keep_in=state):
-        await asyncio.wait_for(heard.wait(), 5)
+        await asyncio.wait_for(heard.wait(), 60)
     (nonce,) = [message.nonce for message in said if isinstance(message, m.Nonce)]
     digests = (DigestKept(1, f"{0:064}"), DigestKept(5, f"{0:064}"))
     assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests, 5)]
@@ -153,7 +153,7 @@ async def test_a_file_is_for_its_owner_alone_and_has_each_line_once(state: Path)
         await peer.hear()
 
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state) as connection:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             async for _ in connection:
                 if connection.view.n == 6:
                     break
@@ -253,7 +253,7 @@ async def _played(state: Path) -> None:
 
     kept = Nonces.kept(state)
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=kept) as ada:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while ada.view.stage != "running":
                 await anext(aiter(ada))
             await ada.move("draw")

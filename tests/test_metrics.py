@@ -49,7 +49,7 @@ def value(server: Server, name: str, **labels: str) -> float:
 
 async def becomes(what: Callable[[], object], wanted: object) -> None:
     """Returns when something has a value; what is sampled takes a second."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - it is asked over HTTP
             await asyncio.sleep(0.05)
 

@@ -42,7 +42,7 @@ def strict(store_url: str, server: NotedServer, tmp_path_factory: pytest.TempPat
     log = tmp_path_factory.mktemp("strict") / "log"
     limits = {
         "away_seconds": "0.3",
-        "hello_timeout_ms": "400",
+        "hello_timeout_ms": "1000",
         "rate": "100",
         "burst": "20",
         "connections_per_address": "3",
@@ -265,10 +265,10 @@ async def test_text_that_is_no_text_ends_the_connection(server: NotedServer) -> 
 
 async def test_a_connection_that_does_not_say_hello_is_closed(strict: NotedServer, form: wire.Form) -> None:
     loop = asyncio.get_running_loop()
+    began = loop.time()
     async with await Line.open(strict, form) as line:
-        began = loop.time()
         assert await line.close_code() == 4001
-        assert 0.2 < loop.time() - began < 4
+    assert loop.time() - began > 0.9
 
 
 async def test_nothing_but_hello_counts_as_hello(strict: NotedServer, form: wire.Form) -> None:
@@ -281,7 +281,7 @@ async def test_nothing_but_hello_counts_as_hello(strict: NotedServer, form: wire
 
 async def test_hello_in_time_is_enough(strict: NotedServer) -> None:
     async with await Line.open(strict, "json", "ada") as line:
-        await asyncio.sleep(0.6)  # longer than a hello may take
+        await asyncio.sleep(1.2)  # longer than a hello may take
         assert isinstance(await line.ask("ping"), m.Pong)
 
 
@@ -630,7 +630,7 @@ async def test_the_deal_comes_whole_to_whoever_asks_in_that_moment(server: Noted
         await line.ask("ready")
         number = 1000
         seen: m.Board | None = None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while seen is None:
                 number += 1
                 await line.send(line.written({"t": "nonce", "id": number, "nonce": HEX}))
@@ -649,13 +649,17 @@ async def test_a_flood_is_slowed_down_and_loses_nothing(strict: NotedServer) -> 
         began = loop.time()
         for number in range(100, 220):
             await line.send(line.written({"t": "ping", "id": number}))
+        flood = asyncio.ensure_future(answers(line, 120))
         moved = await other.ask("move", move="draw", ply=0)
-        moved_s = loop.time() - began
+        assert not flood.done(), "one connection's flood slows another one down"
         assert viewed(moved).n == view.n + 1
-        assert [(await line.hear()).re for _ in range(120)] == list(range(100, 220))
-        flooded_s = loop.time() - began
-        assert flooded_s > 0.8, "120 messages at a burst of 20 and 100 a second"
-        assert moved_s < flooded_s / 2, "one connection's flood slows another one down"
+        assert await flood == list(range(100, 220))
+        assert loop.time() - began > 0.8, "120 messages at a burst of 20 and 100 a second"
+
+
+async def answers(line: Line, count: int) -> list[int | None]:
+    """The numbers of the requests that the next messages answer."""
+    return [(await line.hear()).re for _ in range(count)]
 
 
 async def test_who_does_not_read_stops_nobody_and_comes_back(server: NotedServer) -> None:
@@ -683,7 +687,7 @@ async def test_who_does_not_read_stops_nobody_and_comes_back(server: NotedServer
         while sent < 2 or loop.time() - sent_at < 0.5:  # until the server no longer takes what the deaf one says
             assert sent < 20_000
             moves = quick.board.moves
-            async with asyncio.timeout(2):
+            async with asyncio.timeout(60):
                 assert isinstance(await quick.move(moves[0] if moves else "restart"), m.View)
             await asyncio.sleep(0.005)
         talking.cancel()
@@ -763,7 +767,7 @@ async def test_an_address_has_only_so_many_connections(strict: NotedServer) -> N
         assert (await refused_at_the_door(strict))[0] == 429
         assert strict.get("/healthz")[0] == 200
         await lines[0].socket.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while True:
                 try:
                     lines.append(await stack.enter_async_context(await Line.open(strict, "json", "ada")))

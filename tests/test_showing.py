@@ -83,7 +83,7 @@ def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
     said = events(list(cast(state)))
     last = page(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
     assert [line.rstrip() for line in shown(said).display] == last.text()
-    assert not shown(said[:-1]).cursor.hidden or shown(said[:-1]).cursor is not None
+    assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
     assert "\x1b[?25l" in said[0][2]
     assert said[-1][2].endswith("\x1b[?25h")
 
