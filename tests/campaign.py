@@ -261,7 +261,7 @@ async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
                 player.allowance = player.made + AHEAD
                 group.create_task(player.run())
             yield
-            await more(players)
+            await more(players, 10)
             for player in players:
                 player.enough = True
     finally:

@@ -63,6 +63,7 @@ async def test_a_killed_server_loses_no_move_of_five_racers(redis_url: str) -> N
                 await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
                 server.kill()
                 await started(server, server.port)
+                await acknowledged(players, MOVES + 1)
             assert all(player.losses for player in players)
             replay = await checked(server, players)
     assert sum(isinstance(entry.event, Moved) for entry in replay.entries) > MOVES
