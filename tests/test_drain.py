@@ -84,6 +84,7 @@ async def test_who_is_there_plays_on_while_nobody_new_is_let_in(redis_url: str) 
             assert ada.losses == [RESTARTING]
             assert ada.board.ply == 1
             assert request(second, "GET", "/readyz").status == 200
-            await asyncio.to_thread(first.kill, signal.SIGTERM)
-            assert first.process.returncode == 0
+            assert await asyncio.to_thread(first.process.wait, 30) == 0
+            assert first.process.stdout
+            first.process.stdout.close()
             await ada.close()

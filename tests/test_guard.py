@@ -112,8 +112,8 @@ def test_a_flood_of_control_frames_from_one_who_does_not_read_is_ended(server: N
 
 
 def test_answers_to_pings_of_the_server_are_not_counted(store_url: str, tmp_path: Path) -> None:
-    limits = {"ping_seconds": "1", "control_frames": "1"}
-    with NotedServer(store_url, tmp_path / "log", **limits).start() as server, Hostile.shaken(server) as ada:
+    pinging = NotedServer(store_url, tmp_path / "log", ping_seconds="1", control_frames="1")
+    with pinging.start() as server, Hostile.shaken(server) as ada:
         ada.send(said(HELLO))
         assert ada.frame()[0] == TEXT
         for _ in range(3):
