@@ -219,7 +219,9 @@ class Race(Frozen, frozen=True):
         """The race before its first entry. Raises Refused if the secret or the rules are not the header's."""
         game = GAMES.get(header.game)
         if game is None or game.rules != header.rules:
-            raise Refused("unsupported-version", f"These are rules that are not known here: {header.rules}.")
+            known = game.rules if game else ", ".join(sorted(each.rules for each in GAMES.values()))
+            text = f"This race needs the rules {header.rules}; this version knows {known}."
+            raise Refused("unsupported-version", text)
         try:
             game.check_variant(header.variant)
         except ValueError as error:

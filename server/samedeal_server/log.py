@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import DecodeError, Struct, json
 
 from samedeal.errors import Refused
-from samedeal.log import AnyEvent, Entry, Header, entry_bytes, header_bytes
+from samedeal.log import AnyEvent, Entry, Header, Hex32, entry_bytes, header_bytes
 from samedeal_server import metrics
 from samedeal_server.store import Store, Word
 
@@ -79,7 +79,7 @@ class RaceLog:
     async def head(self, race: str) -> tuple[int, str]:
         """The number and digest of the last entry; the number is 0 before the first, and -1 where there is no log."""
         n, digest = await self._store.ask("HMGET", _head(race), "n", "h")
-        return (-1, "") if n is None or digest is None else (int(n), digest.decode())
+        return (-1, "") if n is None or digest is None else (_read(_number_decoder, n), _digest(digest))
 
     async def read(self, race: str, after: int = 0) -> list[Entry]:
         """The entries with numbers above `after`. Raises Refused("store-unavailable")."""
@@ -192,6 +192,8 @@ def _race(key: bytes) -> str:
 
 
 _line_decoder = json.Decoder(_Line)
+_number_decoder = json.Decoder(int)
+_digest_decoder = json.Decoder(Hex32)
 _header_decoder = json.Decoder(Header)
 
 
@@ -203,12 +205,17 @@ def _readable(lines: Iterable[tuple[bytes, Mapping[bytes, bytes]]], known: int) 
 
 
 def _entry(fields: Mapping[bytes, bytes]) -> Entry:
-    line = _read(_line_decoder, fields[b"e"])
-    return Entry(line.n, line.at, line.event, fields[b"h"].decode())
+    line = _read(_line_decoder, fields.get(b"e", b""))
+    return Entry(line.n, line.at, line.event, _digest(fields.get(b"h", b"")))
+
+
+def _digest(text: bytes) -> str:
+    return _read(_digest_decoder, b'"%b"' % text)
 
 
 def _read(decoder: "json.Decoder[T]", text: bytes) -> T:
     try:
         return decoder.decode(text)
-    except DecodeError as error:
-        raise Refused("unsupported-version", f"The log of this race cannot be read here: {error}.") from error
+    except (DecodeError, UnicodeError, RecursionError) as error:
+        why = f"The log of this race is damaged, or from a newer version of the server: {error}."
+        raise Refused("unsupported-version", why) from error
