@@ -1,6 +1,6 @@
 """The log of a race: its header, its entries, and the canonical bytes that the chain of digests covers."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, json
 
@@ -25,6 +25,8 @@ MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?
 
 LONGEST_MS = 7_200_000
 """The longest time limit of a race."""
+RACE_FORMAT: Final = 1
+"""The newest format of headers and events that this version reads."""
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -69,6 +71,14 @@ class Header(Record, frozen=True, kw_only=True):
     """What makes the secret, with the server's key and the race's id; the secret of a daily deal needs none."""
     opened_at: Time
     options: Options
+
+    @property
+    def format(self) -> int:
+        """The oldest format whose readers understand this race: its header and every event that may follow.
+
+        A new field, value or event gets the next number, and a header has to show from the start that its race uses it.
+        """
+        return 1
 
     @property
     def sealed(self) -> bool:

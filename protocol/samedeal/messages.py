@@ -23,16 +23,20 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
     id: Id
 
 
-class Hello(Request, frozen=True, kw_only=True):
+class Hello(Request, frozen=True, kw_only=True, omit_defaults=True):
     """The first message: who is there. A name makes a new guest; a token comes back as the guest it was given to.
 
-    Answered by Welcome.
+    Answered by Welcome. Fields that have their defaults are not sent: older servers refuse those they do not know.
     """
 
     token: Token | None = None
     name: Annotated[str, Meta(max_length=64)] | None = None
     client: Annotated[str, Meta(max_length=64)] = ""
     """The program and its version, for the server's log."""
+    format: Annotated[int, Meta(ge=1, le=2**31)] = 1
+    """The newest race format that the client reads. Races that need a newer one refuse it with unsupported-version."""
+    features: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=32)] = ()
+    """The optional messages that the client understands. The server sends no others, and ignores unknown names."""
 
 
 class Join(Request, frozen=True, kw_only=True):

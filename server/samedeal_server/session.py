@@ -94,6 +94,8 @@ class Session:
         self._turns, self._allowances, self._address, self._bearer = turns, allowances, address, bearer
         self._name = token_hex(8)
         self._guest: Guest | None = None
+        self._format = 1  # the newest race format that the client reads
+        self._features = frozenset[str]()  # the optional messages that the client asked for
         self._room: Room | None = None
         self._seat: int | None = None
         self._taken = 0  # the entry by which this connection has its seat
@@ -271,12 +273,12 @@ class Session:
             guest, token = await self._guests.welcome(hello.name)
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
-        self._guest = guest
+        self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=self._about)
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=token, server=PROGRAM)
 
     async def _join(self, join: m.Join, guest: Guest) -> m.View:
-        room = await self._hall.room(join.race)
+        room = await self._readable(join.race)
         race = await room.submit(lambda race: _join(race, guest, join, self._name, seated=self._sits_in(race)))
         seat = race.seat_of(guest.player)
         if seat is None:
@@ -288,7 +290,15 @@ class Session:
         return self._view(join.id, header=True)
 
     async def _enter(self, race: str) -> None:
-        self._sit(await self._hall.room(race), None, 0)
+        self._sit(await self._readable(race), None, 0)
+
+    async def _readable(self, race: str) -> Room:
+        """The room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
+        room = await self._hall.room(race)
+        if (needed := room.race.header.format) > self._format:
+            text = f"This race needs race format {needed}; this client reads format {self._format}. Update the client."
+            raise Refused("unsupported-version", text)
+        return room
 
     def _sit(self, room: Room, seat: int | None, taken: int) -> None:
         self._leave_room()
