@@ -391,7 +391,7 @@ def _without(*path: Any) -> Damage:
 @pytest.mark.parametrize(
     "damage",
     [
-        _set("format", "samedeal.replay/2"),
+        _set("format", "other.replay/1"),
         _set("format", None),
         _set("more", 1),
         _set("header", "more", 1),

@@ -3,6 +3,7 @@
 import { api, asked, Problem, text } from "./api.js";
 import { fill, h, pause } from "./dom.js";
 
+const FORMAT = "samedeal.replay/1";
 const PUT_AWAY_MS = 250;
 const BUSY_MS = 1500;
 const PLAYING_MS = 700;
@@ -13,7 +14,9 @@ export async function showProof(section, race, told = new Map()) {
   try {
     const replay = await patiently(() => text(`/api/v1/replays/${race}.json`), PUT_AWAY_MS);
     const found = await patiently(() => api("/verify", { body: replay }), BUSY_MS);
-    const { entries } = JSON.parse(replay);
+    const { format, entries } = JSON.parse(replay);
+    if (format !== FORMAT)
+      throw new Problem(426, "unsupported-version", `The replay is in the format ${format}; this page reads ${FORMAT}.`);
     const receipts = [...told].filter(([n]) => n > 0);
     const wrong = receipts.find(([n, digest]) => entries[n - 1]?.[3] !== digest);
     fill(section, h("h2", {}, "Is it true?"), factsList(found, receipts.length, wrong));

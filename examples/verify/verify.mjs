@@ -95,8 +95,9 @@ const whole = (value) => Number.isSafeInteger(value) && value >= 0;
 const time = (value) => whole(value) && value < Date.UTC(10000, 0);
 const matches = (pattern) => (value) => typeof value === "string" && pattern.test(value);
 const hex32 = matches(/^[0-9a-f]{64}$/);
+const FORMAT = "samedeal.replay/1";
 const FORMS = {
-  format: (value) => value === "samedeal.replay/1",
+  format: (value) => value === FORMAT,
   race: matches(/^[a-z0-9-]{1,64}$/),
   seed: matches(/^[^|\x00-\x1f\x7f]{1,128}$/u),
   salt: matches(/^[0-9a-f]{32}$/),
@@ -125,6 +126,18 @@ function expectFields(object, table, where) {
   for (const [field, byDefault] of known) {
     expect(byDefault !== undefined || Object.hasOwn(object, field), `${where}: ${field} is missing`);
   }
+}
+
+/** Throws for a text that states, as a replay or its first line does, another format than the one that is read here. */
+function expectFormat(text) {
+  let stated;
+  try {
+    stated = JSON.parse(text).format;
+  } catch {
+    return;
+  }
+  const readable = stated === FORMAT || !String(stated).startsWith("samedeal.replay/");
+  expect(readable, `the replay is in the format ${stated}, and this program reads ${FORMAT}`);
 }
 
 function countFields(value) {
@@ -165,6 +178,8 @@ function fromLines(text) {
 
 function read(bytes) {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  expectFormat(text.split("\n", 1)[0]);
+  expectFormat(text);
   const lines = fromLines(text);
   expect(lines || bytes.length <= 64 * 2 ** 20, "a replay has at most 64 MiB");
   const replay = lines ?? parse(text);

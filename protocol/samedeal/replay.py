@@ -1,9 +1,11 @@
 """Replays: a finished race as a file, in one piece or line by line."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, islice
-from typing import BinaryIO, Literal, Protocol, TypeVar
+from typing import BinaryIO, Final, Literal, Protocol, TypeVar
+
+from msgspec import Struct
 
 from samedeal import wire
 from samedeal.errors import Malformed, Refused
@@ -16,6 +18,10 @@ MOST_BYTES = 64 * 2**20
 MOST_LINE_BYTES = 65_536
 MOST_ENTRIES = 2**19
 """The longest replay that is read line by line. No race has as many."""
+
+Format = Literal["samedeal.replay/1"]
+FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1"}
+"""What replays state as their format, by the format of their race (``Header.format``)."""
 
 T = TypeVar("T")
 
@@ -47,7 +53,7 @@ class Log(Protocol):
 class Head(Record, frozen=True, kw_only=True):
     """The first line of a replay in lines."""
 
-    format: Literal["samedeal.replay/1"]
+    format: Format
     header: Header
 
 
@@ -62,7 +68,7 @@ class Foot(Record, frozen=True, kw_only=True):
 class Replay(Record, frozen=True, kw_only=True):
     """A finished race: its header, its whole log, the last digest and its signature, and the standings."""
 
-    format: Literal["samedeal.replay/1"]
+    format: Format
     header: Header
     entries: tuple[Entry, ...]
     digest: Hex32
@@ -73,7 +79,7 @@ class Replay(Record, frozen=True, kw_only=True):
     def of(cls, race: Race, entries: tuple[Entry, ...], signing_key: bytes) -> "Replay":
         """The replay of a race that is closed, signed with a private key of 32 bytes."""
         return cls(
-            format="samedeal.replay/1",
+            format=FORMATS[race.header.format],
             header=race.header,
             entries=entries,
             digest=race.digest,
@@ -110,11 +116,15 @@ class ReplayLines:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """Looks through the whole file once. Raises Refused("bad-replay") if it is no replay in lines."""
+        """Looks through the whole file once.
+
+        Raises Refused("bad-replay") if it is no replay in lines, Refused("unsupported-version") for an unknown format.
+        """
         self._file = file
         first, before, last, count = b"", b"", b"", 0
         for count, line in enumerate(self._lines(), start=1):  # noqa: B007 (the count is looked at below)
             first, before, last = first or line, last, line
+        _check_format(first, "json")
         if count < 2:
             raise Refused("bad-replay", "This is not a replay in lines: it has a first and a last line at least.")
         head, foot = _read_line(first, Head, 1), _read_line(last, Foot, count)
@@ -154,7 +164,9 @@ def in_lines(start: bytes) -> bool:
 
 
 def read(data: bytes) -> Replay:
-    """A replay from the bytes of a file, JSON or MessagePack. Raises Refused("bad-replay") if they are none.
+    """A replay from the bytes of a file, JSON or MessagePack.
+
+    Raises Refused("bad-replay") if they are none, Refused("unsupported-version") for an unknown format.
 
     In JSON white space and the order of fields are free; MessagePack is read only as it is written here. No field may
     be unknown or there twice: two programs that read the same file cannot find different races in it.
@@ -168,8 +180,28 @@ def read(data: bytes) -> Replay:
         if data != canonical and (form == "msgpack" or _fields(data) > _fields(canonical)):
             raise Refused("bad-message", "It has a field that is unknown, or is written otherwise than a replay is.")
     except (Malformed, Refused) as error:
+        _check_format(data, form)
+        _check_format(data.partition(b"\n")[0], form)
         raise Refused("bad-replay", f"This is not a replay: {error}") from error
     return replay
+
+
+class _Stated(Struct):
+    """As much of a replay, or of its first line, as states the format."""
+
+    format: str
+
+
+def _check_format(data: bytes, form: wire.Form) -> None:
+    """Raises Refused("unsupported-version") for a replay in a format that is unknown here."""
+    try:
+        stated = wire.decode(data, form, _Stated).format
+    except (Malformed, Refused):
+        return
+    if stated.startswith("samedeal.replay/") and stated not in FORMATS.values():
+        known = ", ".join(FORMATS.values())
+        text = f"This replay is in the format {stated}; this version of samedeal reads {known}."
+        raise Refused("unsupported-version", f"{text} Update samedeal to read it.")
 
 
 def _closing(entry: Entry) -> Closed | None:

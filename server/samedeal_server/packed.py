@@ -20,7 +20,7 @@ from samedeal import seal, wire
 from samedeal.errors import Refused
 from samedeal.log import AnyEvent, Closed, Dealt, Entry, Header, Hex32, Joined, Moved, Nonce, entry_bytes, header_bytes
 from samedeal.race import Standing, committed
-from samedeal.replay import MOST_BYTES, MOST_ENTRIES, Replay, read
+from samedeal.replay import FORMATS, MOST_BYTES, MOST_ENTRIES, Replay, read
 from samedeal.signature import Signature
 
 TAG: Final = b"\x01"
@@ -158,7 +158,7 @@ def text(data: bytes) -> bytes:
         for *_, digest, line in _chained(head, header, log):
             lines.append(b'%b,"%b"]' % (line[:-1], digest.encode()))
         entries, standings = Raw(b"[%b]" % b",".join(lines)), tuple([standing for _, standing in _racers(head)])
-        return wire.encode(_Text(digest, entries, "samedeal.replay/1", header, head.signature, standings), "json")
+        return wire.encode(_Text(digest, entries, FORMATS[header.format], header, head.signature, standings), "json")
 
 
 def replay(data: bytes) -> Replay:
@@ -170,7 +170,7 @@ def replay(data: bytes) -> Replay:
         header = _header(head)
         entries = tuple([Entry(n, at, event, digest) for n, at, event, digest, _ in _chained(head, header, log)])
         return Replay(
-            format="samedeal.replay/1",
+            format=FORMATS[header.format],
             header=header,
             entries=entries,
             digest=entries[-1].h,

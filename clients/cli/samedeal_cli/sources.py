@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from samedeal.errors import Refused
-from samedeal.replay import MOST_BYTES, MOST_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
+from samedeal.replay import FORMATS, MOST_BYTES, MOST_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
 from samedeal_cli.addresses import server_address
 from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused
@@ -49,7 +49,7 @@ def whole(settings: Settings, replay: str) -> Replay:
         if isinstance(log, Replay):
             return log
         return Replay(
-            format="samedeal.replay/1",
+            format=FORMATS[log.header.format],
             header=log.header,
             entries=tuple(log.entries),
             digest=log.digest,

@@ -53,7 +53,12 @@ class Verifications:
         # By their addresses; those that wait too: at the end of a race all its racers want to know.
         self._under_way = Counter[str]()
 
-    @at("POST", f"{V1}/verify", body=Body(media=FORMS), refuses=("bad-replay", "store-unavailable"))
+    @at(
+        "POST",
+        f"{V1}/verify",
+        body=Body(media=FORMS),
+        refuses=("bad-replay", "unsupported-version", "store-unavailable"),
+    )
     async def verify(self, request: Request, query: Demand) -> Verification:
         """Verifies a replay in any of its forms, told apart by what it holds and not by what it is called."""
         known = {key.key for key in await self._archive.keys()}
