@@ -37,6 +37,8 @@ export function invitation({ race, game, header }, standings, { sit, watch }) {
 
 const most = (header) => header.options.max_racers ?? 8;
 
+const ONLOOKERS = { progress: "see counts only", after: "see nothing before the end", open: "see tables" };
+
 /** What holds in this race. */
 function terms({ game, header }) {
   const { options, seed, daily, variant } = header;
@@ -48,7 +50,7 @@ function terms({ game, header }) {
     ["Counts", `cards home, of ${game.goal}; winners by time`],
     ["Undo", options.undo === false ? "no" : "yes, but never a card that was turned up"],
     ["Attempts", options.attempts ? String(options.attempts) : "as many as you like, the clock runs on"],
-    ["Onlookers", { after: "see nothing before the end", open: "see tables" }[options.spectators] ?? "see counts only"],
+    ["Onlookers", ONLOOKERS[options.spectators ?? "progress"] ?? options.spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [
       name,
       value === true ? "on" : value === false ? "off" : value,

@@ -29,6 +29,8 @@ export class RacePage {
     const games = await gamesBySlug();
     this.header = view.header;
     this.game = games.get(view.header.game);
+    const { rules } = view.header;
+    if (!this.game) throw new Problem(426, "unsupported-version", `This race needs ${rules}, which is unknown here.`);
     document.title = `${this.game.title} · ${this.race} · Same Deal`;
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
@@ -80,6 +82,7 @@ export class RacePage {
     if (!session.watch && !session.over) this.wasIn = true;
     this.news();
     const Arrangement = ARRANGEMENTS[view.stage];
+    if (!Arrangement) return this.outdated(`This race is at the stage “${view.stage}”, which this page does not know.`);
     if (!(this.arrangement instanceof Arrangement)) {
       this.arrangement = new Arrangement(this);
       fill(this.main, this.arrangement.element);
@@ -89,6 +92,12 @@ export class RacePage {
     this.arrangement.update(view);
     this.tick();
     return undefined;
+  }
+
+  /** The server is newer than this page. */
+  outdated(why) {
+    const reload = button("Reload", () => location.reload(), { class: "first" });
+    return fill(this.main, notice("Reload this page", why, reload));
   }
 
   /** No seat: where there is a race to look on at, one looks on. */

@@ -7,11 +7,12 @@ about its race.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import DecodeError, Meta, Struct, json
 
 from samedeal.errors import Refused
+from samedeal.lenient import lenient
 from samedeal.log import Header, Hex32, SeatNumber, header_bytes
 
 MOST_LINE_BYTES = 65_536
@@ -56,6 +57,7 @@ class Receipts:
 
 
 _encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Kept)
+_newer_decoder: "json.Decoder[HeaderKept]" = json.Decoder(lenient(HeaderKept))
 
 
 def line(kept: Kept) -> bytes:
@@ -63,10 +65,16 @@ def line(kept: Kept) -> bytes:
     return _encoder.encode(kept) + b"\n"
 
 
+def header_line(header: dict[str, Any]) -> bytes:
+    """The line of a header as the server sent it, with fields that this version may not know."""
+    return _encoder.encode(("header", header)) + b"\n"
+
+
 def read(lines: Iterable[bytes]) -> list[Receipts]:
     """The receipts of each header in a file, the oldest first; a race that was entered twice has those of both times.
 
-    Raises Refused("bad-replay") if they are none.
+    Raises Refused("bad-replay") if they are none, Refused("unsupported-version") if the header of a race has more in it
+    than this version knows.
     """
     found: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept], list[int]]] = {}
     current, newest = None, 0
@@ -110,4 +118,14 @@ def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
         try:
             yield _decoder.decode(text)
         except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise Refused("bad-replay", f"Line {number} is no receipt: {error}") from error
+            raise _unreadable(number, text, error) from error
+
+
+def _unreadable(number: int, text: bytes, error: Exception) -> Refused:
+    """Why a line is refused: it is no receipt, or that of a header in a newer format."""
+    try:
+        race = _newer_decoder.decode(text).header.race
+    except (DecodeError, UnicodeDecodeError, RecursionError):
+        return Refused("bad-replay", f"Line {number} is no receipt: {error}")
+    newer = f"These receipts of {race} need a newer version of samedeal: {error}. Update samedeal."
+    return Refused("unsupported-version", newer)

@@ -1,10 +1,11 @@
 """The wire: messages and records to bytes and back, in MessagePack and in JSON, the same content in either."""
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 
 from samedeal.errors import Malformed, Refused
+from samedeal.lenient import lenient
 from samedeal.messages import FromServer, Id, ToServer
 
 Form = Literal["msgpack", "json"]
@@ -27,6 +28,15 @@ class _Numbered(msgspec.Struct):
     id: Id
 
 
+class _Typed(msgspec.Struct):
+    t: str
+
+
+class _Headed(msgspec.Struct):
+    header: dict[str, Any]
+
+
+_TYPES: Final = frozenset(kind.__struct_config__.tag for kind in get_args(FromServer))
 _NUMBERED: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(_Numbered), "json": msgspec.json.Decoder(_Numbered)}
 
 
@@ -57,10 +67,46 @@ def number(data: bytes, form: Form) -> int | None:
     return numbered.id
 
 
+class UnknownMessage(Refused):
+    """A message from the server of a type that this version does not know. Clients skip it."""
+
+    def __init__(self, type_: str) -> None:
+        super().__init__("bad-message", f"Messages of type {type_!r} are unknown to this version.")
+
+
 def decode_from_server(data: bytes, form: Form) -> FromServer:
-    """The server's message. Raises as ``decode_to_server``."""
-    message: FromServer = _decode(_FROM_SERVER[form], data)
+    """The server's message, read as ``decode_from_newer`` reads.
+
+    Raises as ``decode_to_server``, and UnknownMessage for a message of an unknown type.
+    """
+    try:
+        message: FromServer = _decode(_FROM_SERVER[form], data)
+    except Refused:
+        type_ = decode(data, form, _Typed).t
+        if type_ not in _TYPES:
+            raise UnknownMessage(type_) from None
+        message = decode_from_newer(data, form, FromServer)
     return message
+
+
+def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:
+    """A record of a kind from a server that may be newer than this version. Raises as ``decode_to_server``.
+
+    Unknown fields are ignored. An enumeration may have an unknown value; then the record is of a subclass of its kind.
+    """
+    try:
+        return decode(data, form, kind)
+    except Refused:
+        known = decode(data, form, lenient(kind))
+    try:
+        return decode(encode(known, form), form, kind)
+    except Refused:
+        return known
+
+
+def header_sent(data: bytes, form: Form) -> dict[str, Any]:
+    """The header in a message or an answer, with every field that it came with. Raises as ``decode_to_server``."""
+    return decode(data, form, _Headed).header
 
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:

@@ -10,10 +10,12 @@ from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
 import msgspec
 from msgspec import Struct
 
+from samedeal.errors import Malformed, Refused
 from samedeal.log import Header
 from samedeal.par import Compared
 from samedeal.race import Standing
 from samedeal.replay import MOST_BYTES
+from samedeal.wire import decode_from_newer
 from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Declined, Failure, Unreachable
 
@@ -223,11 +225,12 @@ class Api:
             raise Unreachable(self.server, plain(error)) from error
 
     def read(self, data: bytes, kind: type[T]) -> T:
-        """A document of a kind. Raises Unreachable for another."""
+        """A document of a kind; what this version does not know of it is ignored. Raises Unreachable for another."""
         try:
-            return msgspec.json.decode(data, type=kind)
-        except msgspec.DecodeError as error:
+            document: T = decode_from_newer(data, "json", kind)
+        except (Malformed, Refused) as error:
             raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
+        return document
 
     def _opener(self) -> OpenerDirector:
         return build_opener(ProxyHandler({})) if is_local(self.server) else build_opener()

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from secrets import token_bytes
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from msgspec.structs import replace
 from websockets.asyncio.client import ClientConnection, connect
@@ -39,7 +39,7 @@ from samedeal.messages import (
 from samedeal.race import Standing
 from samedeal.receipts import DigestKept, NonceKept, Receipts
 from samedeal.seal import nonce_commitment
-from samedeal.wire import SUBPROTOCOLS, Form, decode_from_server, encode
+from samedeal.wire import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
 from samedeal_cli.addresses import is_local, settled
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
@@ -70,6 +70,7 @@ FINAL: Final = {
 
 
 PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
+READER: Final = f"this client (samedeal {metadata.version('samedeal')})"
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ class Connection:
         self._keep_in = keep_in
         self._book: ReceiptBook | None = None  # when it is known what race this is
         self._nonce = b""  # when it has been opened
+        self._sent: dict[str, Any] = {}  # the newest header as the server sent it
         self._late = True  # whether the seat was never seen before the countdown
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
@@ -322,7 +324,9 @@ class Connection:
             raise Unreachable(self.server, "it does not say what race this is")
 
     async def _heard(self, socket: ClientConnection) -> FromServer:
-        return self._decoded(await socket.recv())
+        while True:
+            with suppress(UnknownMessage):  # a newer server says more than this version knows
+                return self._decoded(await socket.recv())
 
     # While it lasts.
 
@@ -387,7 +391,7 @@ class Connection:
         if header.race != self.race:
             raise Unreachable(self.server, f"it answers with {header.race} when asked for {self.race}")
         if self._book is None:
-            self.header, self._book = header, ReceiptBook(header, self._keep_in)
+            self.header, self._book = header, ReceiptBook(header, self._keep_in, sent=self._sent)
         if header != self.header:
             raise Failure(f"{self.race} is not the race any more that you entered: the server has opened it again")
 
@@ -485,14 +489,28 @@ class Connection:
             self._news.get_nowait()
         self._news.put_nowait(news)
 
-    def _decoded(self, data: str | bytes) -> FromServer:
+    def _decoded(self, packet: str | bytes) -> FromServer:
+        data = packet.encode() if isinstance(packet, str) else packet
         try:
-            message = decode_from_server(data.encode() if isinstance(data, str) else data, self._form)
+            message = decode_from_server(data, self._form)
+            if isinstance(message, View) and message.header:
+                self._sent = header_sent(data, self._form)
+        except UnknownMessage:
+            raise
         except (Malformed, Refused) as error:
+            self._check_readable(data)
             raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
         if self._on_message:
             self._on_message(message)
         return message
+
+    def _check_readable(self, data: bytes) -> None:
+        """Raises Declined if the message has a header of this race, which is then from a newer version."""
+        with suppress(Malformed, Refused):
+            sent = header_sent(data, self._form)
+            if sent.get("race") == self.race:
+                text = f"{self.race} uses {sent.get('rules')}, which {READER} cannot read; update samedeal"
+                raise Declined("unsupported-version", text)
 
     @property
     def _place(self) -> str:

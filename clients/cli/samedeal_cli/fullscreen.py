@@ -260,7 +260,7 @@ class FullScreen(App[None]):
                 for task in (hearing, ended):
                     task.cancel()
         if self.scene.stage == "over":
-            await asyncio.gather(self._check(race, connection.receipts), self._compare(race))
+            await asyncio.gather(self._check(race, connection), self._compare(race))
 
     async def _hear(self, connection: Connection) -> None:
         async for news in connection:
@@ -272,7 +272,7 @@ class FullScreen(App[None]):
             self._tell_now()
             self._take(s.caught_up(self.scene))
 
-    async def _check(self, race: str, receipts: Receipts) -> None:
+    async def _check(self, race: str, connection: Connection) -> None:
         until = time.monotonic() + REPLAY_S
         while True:
             try:
@@ -284,8 +284,11 @@ class FullScreen(App[None]):
                     return
             await asyncio.sleep(0.2)
         try:
-            self._tell(s.Checked(await asyncio.to_thread(findings, data, receipts)))
+            self._tell(s.Checked(await asyncio.to_thread(findings, data, connection.receipts)))
         except Refused as refused:
+            if refused.code == "unsupported-version":
+                self._tell(s.Checked(why_not=f"not checked: {refused.text}"))
+                return
             self._tell(s.Checked((Finding("replay", False, refused.text),)))
 
     async def _compare(self, race: str) -> None:

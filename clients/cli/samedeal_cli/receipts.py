@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 from samedeal.errors import Refused
 from samedeal.log import Header
-from samedeal.receipts import MOST_LINE_BYTES, HeaderKept, Kept, NonceKept, Receipts, line, read
+from samedeal.receipts import MOST_LINE_BYTES, HeaderKept, Kept, NonceKept, Receipts, header_line, line, read
 from samedeal_cli.failure import Misused, warn
 from samedeal_cli.settings import state_dir
 
@@ -27,22 +27,28 @@ class ReceiptBook:
     Every run has a file of its own, so that nobody else ever writes to it.
     """
 
-    def __init__(self, header: Header, folder: Path | None = None) -> None:
-        """The file is made below `folder`, for its owner alone; without one the receipts last as long as this."""
+    def __init__(self, header: Header, folder: Path | None = None, *, sent: dict[str, Any] | None = None) -> None:
+        """The file is made below `folder`, for its owner alone; without one the receipts last as long as this.
+
+        `sent` is the header as the server sent it: it is kept with the fields that this version does not know.
+        """
         self._lines: dict[bytes, None] = {}
         self._size = 0
         self._full = False
         self._path = _new(folder, header.race) if folder else None
-        self.note(HeaderKept(header))
+        self._keep(line(HeaderKept(header)) if sent is None else header_line(sent))
 
     @property
     def receipts(self) -> Receipts:
+        """What was kept so far. Raises Refused("unsupported-version") if the header has unknown fields."""
         (receipts,) = read(self._lines)
         return receipts
 
     def note(self, kept: Kept) -> None:
         """Keeps what was told, or is about to be. Says so once if it cannot; the game goes on without."""
-        text = line(kept)
+        self._keep(line(kept), at_once=isinstance(kept, NonceKept))
+
+    def _keep(self, text: bytes, *, at_once: bool = False) -> None:
         if self._full or text in self._lines:
             return
         self._lines[text] = None
@@ -51,7 +57,7 @@ class ReceiptBook:
             if self._size > MOST_BYTES:
                 raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
             if self._path:
-                _append(self._path, text, at_once=isinstance(kept, NonceKept))
+                _append(self._path, text, at_once=at_once)
         except OSError as error:
             self._full = True
             warn("no more receipts of this race are kept", error)
@@ -65,10 +71,15 @@ def files(race: str = "*") -> list[Path]:
 
 
 def in_file(path: Path) -> list[Receipts]:
-    """The receipts of each race in a file. Raises Misused if it cannot be read, or holds something else."""
+    """The receipts of each race in a file.
+
+    Raises Misused if it cannot be read, or holds something else; Refused("unsupported-version") as ``read``.
+    """
     try:
         return read(lines(path))
     except Refused as refused:
+        if refused.code == "unsupported-version":
+            raise
         raise Misused(f"{path}: {refused.text}") from refused
 
 
