@@ -1,6 +1,7 @@
 """The program: reads the settings, starts the embedded store if no other is named, and serves until told to stop."""
 
 import asyncio
+import faulthandler
 import gc
 import logging
 import os
@@ -26,6 +27,9 @@ from samedeal_server.store import UnfitStoreError
 from samedeal_server.supervised import supervised
 
 logger = logging.getLogger("samedeal_server")
+
+STOP_S = 14.0
+"""How long serving may take to end after the drain. Then the process writes its stacks to stderr and exits with 1."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -139,14 +143,16 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
     config = GuardedConfig(app, settings)
     with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
         server = _Server(config, app.state.drain, settings.drain_seconds)
+        # uvicorn installs the same handler later. Without this one, a signal before that would be lost, and so would the
+        # rest of the shutdown: once stopped, uvicorn sends itself the signal again.
+        before = signal.signal(signal.SIGTERM, server.handle_exit)
         announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
         watching = asyncio.ensure_future(supervised("ending slow connections", lambda: watch(server, config), 1.0))
-        # When it has stopped, uvicorn sends itself the signal again, and that would end the process on the spot.
-        before = signal.signal(signal.SIGTERM, lambda *_: None)
         _collect_seldom()
         try:
             await server.serve(sockets=[opened])
         finally:
+            faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGTERM, before)
             announcing.cancel()
             watching.cancel()
@@ -179,8 +185,10 @@ class _Server(uvicorn.Server):
         self._drain()
         stop = partial(super().handle_exit, sig, frame)
         if first and self._drain_s:
+            faulthandler.dump_traceback_later(self._drain_s + STOP_S, exit=True)
             self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
         else:
+            faulthandler.dump_traceback_later(STOP_S, exit=True)
             stop()
 
 

@@ -21,7 +21,7 @@ from samedeal_server.settings import Settings
 logger = logging.getLogger(__name__)
 
 STOP_S = 15.0
-"""How long a worker may take to end once it may, until it is killed."""
+"""How long a worker may take to end after the drain before it is killed: longer than it takes to give up by itself."""
 WITHIN_S, LONGEST_PAUSE_S = 60.0, 5.0
 """A worker that ends again and again within this time is started after longer and longer pauses, up to the longest."""
 
@@ -59,7 +59,9 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
             logger.info("stopping: every worker is told to let its racers go")
             for worker in workers:
                 worker.terminate()
-            await asyncio.wait(keeping, timeout=settings.drain_seconds + STOP_S)
+            _, pending = await asyncio.wait(keeping, timeout=settings.drain_seconds + STOP_S)
+            if pending:
+                logger.error("%d workers did not stop in %.0f s and are killed", len(pending), STOP_S)
             for worker in workers:
                 worker.terminate(signal.SIGKILL)
             await asyncio.gather(ready, *endings, return_exceptions=True)
