@@ -33,6 +33,7 @@ from samedeal_server.log import RaceLog
 from samedeal_server.session import Session, Socket
 from samedeal_server.settings import Settings
 from samedeal_server.store import TIMEOUT_S, Store, Word
+from samedeal_server.store_health import Health
 from store_model import WRITES, Model, Script
 from virtual import Loop, Owner
 
@@ -213,6 +214,7 @@ class _Store(Store):
     """The server's own, over that client."""
 
     def __init__(self, client: Client) -> None:
+        self.health = Health()
         self._redis, self._lines = client, cast(Any, client)
 
 

@@ -143,8 +143,8 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
     config = GuardedConfig(app, settings)
     with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
         server = _Server(config, app.state.drain, settings.drain_seconds)
-        # uvicorn installs the same handler later. Without this one, a signal before that would be lost, and so would the
-        # rest of the shutdown: once stopped, uvicorn sends itself the signal again.
+        # uvicorn installs the same handler later; until then no signal is lost. Once stopped, uvicorn sends itself the
+        # signal again, which must not end the process before the rest is closed.
         before = signal.signal(signal.SIGTERM, server.handle_exit)
         announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
         watching = asyncio.ensure_future(supervised("ending slow connections", lambda: watch(server, config), 1.0))

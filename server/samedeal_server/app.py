@@ -76,7 +76,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
 
     async def ready() -> None:
         hall.check_open()
-        await store.ask("PING")
+        await store.check()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -7,7 +7,7 @@ connection.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -16,13 +16,16 @@ from redis import exceptions
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseError
 
-from samedeal_server.store import AWAY, Store, UnfitStoreError, Word, client, described, unavailable
+from samedeal_server.store import Store, UnfitStoreError, Word, client, described, unavailable
+from samedeal_server.store_health import AWAY, Health
 
 LOOKED_EVERY_S = 0.1
 """How long after one look for news the next one comes. Nobody can wait for the news of many slots at once."""
 REDIRECTIONS = 5
 """How often a command is sent on to another node before it counts as not answered."""
 
+NO_OWNER = "some slots"
+"""What fails, as if it were a node, while some slots have none."""
 _NODE_AWAY = (exceptions.ConnectionError, exceptions.TimeoutError, ClusterDownError, OSError, RuntimeError)
 
 
@@ -32,10 +35,13 @@ class Node(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
 
-def store_at(url: str) -> Store:
-    """The store at a URL: one Redis, or a cluster of them."""
-    return Cluster(url) if url.partition("://")[0].endswith("+cluster") else Store(url)
+
+def store_at(url: str, diagnose: Callable[[], str | None] | None = None) -> Store:
+    """The store at a URL: one Redis, or a cluster of them. `diagnose` may know why the one cannot be reached."""
+    return Cluster(url) if url.partition("://")[0].endswith("+cluster") else Store(url, diagnose)
 
 
 class Cluster(Store):
@@ -45,6 +51,7 @@ class Cluster(Store):
 
     def __init__(self, url: str) -> None:
         """The URL names one node or more, with commas between them; they are asked for the others."""
+        self.health = Health()
         its = urlsplit(url)
         who, at, hosts = its.netloc.rpartition("@")
         self._before = f"{its.scheme.removesuffix('+cluster')}://{who}{at}"
@@ -84,7 +91,7 @@ class Cluster(Store):
         try:
             await self._learn()
             nodes = {owner for owner in self._owners if owner}
-            about = await asyncio.gather(*(self._client(node).execute_command("INFO") for node in nodes))
+            about = await asyncio.gather(*(self._asked(node, "INFO") for node in nodes))
         except ResponseError as error:
             raise UnfitStoreError(f"The store is no cluster ({error}): its URL begins with redis://.") from error
         except AWAY as error:
@@ -124,7 +131,7 @@ class Cluster(Store):
         """What a node answers."""
         try:
             if not asking:
-                return await self._client(node).execute_command(*command)
+                return await self._asked(node, *command)
             async with self._client(node).pipeline(transaction=False) as both:  # on one connection
                 both.execute_command("ASKING")
                 both.execute_command(*command)
@@ -143,13 +150,17 @@ class Cluster(Store):
             async with self._client(node).pipeline(transaction=False) as looks:
                 for command in commands:
                     looks.execute_command(*command)
-                answers = await looks.execute(raise_on_error=False)
+                answers = await self.health.watched(looks.execute(raise_on_error=False), "XREAD", str(node))
             for command, answer in zip(commands, answers, strict=True):
                 found += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
         except AWAY:
             self._doubt(node)
             return found or None
         return found
+
+    def _asked(self, node: Node, *command: Word) -> Awaitable[Any]:
+        """The answer of a node to a command, tried once. Raises one of AWAY."""
+        return self.health.watched(self._client(node).execute_command(*command), str(command[0]), str(node))
 
     def _client(self, node: Node) -> Any:
         if node not in self._clients:
@@ -165,7 +176,9 @@ class Cluster(Store):
             await asyncio.shield(self._learn_soon())
         if (owner := self._owners[slot]) is None:
             self._learn_soon()
-            raise ClusterDownError(f"no node has slot {slot}")
+            error = ClusterDownError(f"no node has slot {slot}")
+            self.health.failed(error, "", NO_OWNER)
+            raise error
         return owner
 
     def _doubt(self, node: Node) -> None:
@@ -183,7 +196,7 @@ class Cluster(Store):
         """Asks the nodes, one after another until one answers, which of them has what. Raises one of AWAY."""
         for asked in tuple(self._known):
             try:
-                ranges = await self._client(asked).execute_command("CLUSTER", "SLOTS")
+                ranges = await self._asked(asked, "CLUSTER", "SLOTS")
             except _NODE_AWAY as error:
                 self._known.sort(key=asked.__eq__)
                 failure = error
@@ -196,6 +209,7 @@ class Cluster(Store):
                     nodes |= dict.fromkeys(places)
                 self._owners = owners
                 self._known = [*dict.fromkeys((*(node for node in self._known if node in nodes), *nodes, *self._seeds))]
+                self.health.keep({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
                 for gone in self._clients.keys() - set(self._known):
                     with suppress(*AWAY):
                         await self._clients.pop(gone).aclose(close_connection_pool=True)

@@ -11,11 +11,12 @@ from typing import Any
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import NoScriptError, ResponseError
 from redis.maint_notifications import MaintNotificationsConfig
 
 from samedeal.errors import Refused
 from samedeal_server import metrics
+from samedeal_server.store_health import AWAY, Health
 
 Word = str | bytes | int
 
@@ -33,8 +34,8 @@ CONNECTIONS = 32
 """How many connections a process has to a node at most, and as many for scripts to one that stands alone; who needs one
 more waits for TIMEOUT_S."""
 
-AWAY = (RedisError, OSError, RuntimeError)
-"""What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""
+PROBE, PROBE_S = "samedeal:probe", 60
+"""What is written to find out whether the store accepts writes again, and how long that is kept."""
 
 
 class UnfitStoreError(Exception):
@@ -47,7 +48,9 @@ class Store:
     whole = True
     """Whether every key is in one place, so that a script may have those of many races."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, diagnose: Callable[[], str | None] | None = None) -> None:
+        """`diagnose` may know better than the client why the store cannot be reached."""
+        self.health = Health(diagnose)
         self._redis = client(url)
         self._lines = _Lines(self._redis.connection_pool)
 
@@ -57,6 +60,23 @@ class Store:
             return await self._answer(*command)
         except AWAY as error:
             raise unavailable() from error
+
+    async def check(self) -> None:
+        """Raises Refused("store-unavailable"), with the cause as its text, while the store fails to do its work.
+
+        In a cluster one node may fail while the others do theirs: only the node of slot 0 is asked.
+        """
+        failed: Refused | None = None
+        try:
+            await self.ask("PING")
+            if self.whole and self.health.cause:
+                await self.ask("SET", PROBE, "", "EX", PROBE_S)
+                self.health.written()
+        except Refused as refused:
+            failed = refused
+        cause = self.health.cause if failed or self.whole else None
+        if failed or cause:
+            raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
 
     async def insist(self, *command: Word) -> Any:
         """The answer to a command that may safely be repeated, tried for PATIENCE_S. Raises as ``ask``."""
@@ -77,7 +97,7 @@ class Store:
             async with self._redis.pipeline(transaction=False) as asks:
                 for key in keys:
                     asks.execute_command("GETRANGE", key, 0, count - 1)
-                found: list[bytes] = await asks.execute()
+                found: list[bytes] = await self.health.watched(asks.execute(), "GETRANGE")
         except AWAY as error:
             raise unavailable() from error
         return found
@@ -100,12 +120,11 @@ class Store:
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
         """As ``_answer``, for commands of which the answer is taken as it is."""
-        return self._lines.ask(*command)
+        return self.health.watched(self._lines.ask(*command), str(command[0]))
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """The answer to a command, tried once. Raises one of AWAY."""
-        answer: Awaitable[Any] = self._redis.execute_command(*command)
-        return answer
+        return self.health.watched(self._redis.execute_command(*command), str(command[0]))
 
 
 class Script:
