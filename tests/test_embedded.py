@@ -166,15 +166,6 @@ async def test_a_store_that_keeps_ending_is_given_up_with_the_end_of_its_log(
     assert stores(data_dir) == []
 
 
-async def test_whoever_waits_learns_that_the_store_is_given_up(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_CRASHES", 1)
-    async with EmbeddedStore(data_dir) as store:
-        assert store.pid
-        os.kill(store.pid, signal.SIGKILL)
-        with pytest.raises(StoreError, match="Ready to accept connections"):
-            await store.wait()
-
-
 async def test_waiting_ends_when_the_store_is_stopped(data_dir: Path) -> None:
     async with EmbeddedStore(data_dir) as store:
         waiting = asyncio.create_task(store.wait())

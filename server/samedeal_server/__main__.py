@@ -92,7 +92,7 @@ async def serve(settings: Settings, keys: Keys) -> None:
     if settings.redis_url:
         await _serve_over(settings, settings.redis_url, keys)
         return
-    async with EmbeddedStore(settings.data_dir) as store:
+    async with EmbeddedStore(settings.data_dir, wait_s=settings.store_wait_seconds) as store:
         serving = asyncio.ensure_future(_serve_over(settings, store.url, keys))
         failing = asyncio.ensure_future(store.wait())
         done, _ = await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)

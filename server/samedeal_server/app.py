@@ -31,6 +31,7 @@ from samedeal_server.clock import Clock
 from samedeal_server.cluster import store_at
 from samedeal_server.daily import Dailies
 from samedeal_server.door import Door
+from samedeal_server.embedded import diagnosis
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall
 from samedeal_server.live_races import LiveRaces
@@ -58,7 +59,7 @@ class Application(Starlette):
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
-    store = store_at(redis_url)
+    store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     hall = Hall(
         RaceLog(store),

@@ -13,6 +13,7 @@ Where the kernel does not offer this, as on macOS, the store outlives a killed s
 
 import asyncio
 import ctypes
+import errno
 import hashlib
 import importlib.util
 import logging
@@ -38,6 +39,8 @@ _POLL = 0.05  # seconds between two looks at a lock or a process
 _PATIENCE = 30.0  # seconds that a store has to end before it is killed
 _CRASHES, _WITHIN = 5, 60.0  # so many ends within so many seconds are too many
 _LEAST_FREE = 200  # MB
+_ROOM, _LOOK = 10**6, 1.0  # bytes that must fit before a store is started again; seconds between two tries
+FULL = "the store's disk is full"
 _LONGEST_SOCKET = 100  # bytes; the kernel's limit for a socket's path is 104 to 108
 _LONGEST_LOG = 10**6  # bytes
 _OPTIONS = [
@@ -55,7 +58,11 @@ class StoreError(Exception):
 class EmbeddedStore:
     """The store of a data directory, shared by every server process that names the same directory."""
 
-    def __init__(self, data_dir: Path, *, say: Callable[[str], None] = _log.info) -> None:
+    def __init__(self, data_dir: Path, *, say: Callable[[str], None] = _log.info, wait_s: float = 0.0) -> None:
+        """`wait_s` is how long to wait for room on a full disk at the start. A store that was up waits for ever."""
+        self._wait_s = wait_s
+        self._was_up = False
+        self._full = False
         self.data_dir = data_dir.expanduser().resolve()
         self._socket = _socket_of(self.data_dir)
         self._say = say
@@ -79,26 +86,29 @@ class EmbeddedStore:
     async def start(self) -> None:
         """Start the store or join the one that runs, and return when it answers, however long it takes to load.
 
-        Raises StoreError if there can be no store in this place.
+        Raises StoreError if there can be no store in this place, or no room for one in time.
         """
-        binary = _binary()
-        self._lock = _opened(self.data_dir)
+        binary, deadline = _binary(), time.monotonic() + self._wait_s
+        self._lock = await self._opened(deadline)
         self._task = asyncio.create_task(self._keep(binary, self._lock))
         told = False
         try:
             while (answer := await _ping(self._socket)) != "+PONG":
                 if self._task.done():
                     self._task.result()
+                if self._full and time.monotonic() > deadline:
+                    raise StoreError(f"The disk of {self.data_dir} is full.")
                 if answer.startswith("-LOADING") and not told:
                     told = True
                     self._say("The store is reading its log; a million moves take about 10 s.")
                 await asyncio.sleep(0.01)
+            self._was_up = True
         except BaseException:
             await self.stop()
             raise
 
     async def wait(self) -> None:
-        """Return when the store has been stopped; raise StoreError if it crashes so often that it is given up."""
+        """Return when the store has been stopped. Crashes do not end it: the store is started again."""
         if self._task:
             await asyncio.wait([self._task])
             if not self._task.cancelled():
@@ -126,6 +136,23 @@ class EmbeddedStore:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
+    async def _opened(self, deadline: float) -> int:
+        """The open file ``lock``, made if need be, as soon as the disk has enough room."""
+        try:
+            _private_folder(self.data_dir)
+            waiting = False
+            while (free := shutil.disk_usage(self.data_dir).free // 10**6) < _LEAST_FREE:
+                why = f"The disk of {self.data_dir} is nearly full: {free} MB are free, {_LEAST_FREE} MB are needed."
+                if time.monotonic() >= deadline:
+                    raise StoreError(why)
+                if not waiting:
+                    waiting = True
+                    self._say(f"{why} Waiting up to {self._wait_s:g} s for more.")
+                await asyncio.sleep(min(_LOOK, max(0.0, deadline - time.monotonic())))
+            return os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreError(f"The data directory {self.data_dir} cannot be used: {error}") from error
+
     async def _keep(self, binary: Path, lock: int) -> None:
         """Stand in line for the lock; whoever has it keeps a store running until cancelled."""
         if not _taken(lock):
@@ -134,17 +161,39 @@ class EmbeddedStore:
         self._ours = True
         crashes: deque[float] = deque()
         while True:
-            while not (child := self._launched(binary)):  # noqa: ASYNC110 - the kernel tells nobody
-                await asyncio.sleep(_POLL)  # a store from before: in use, or about to end
-            self._child = child
-            await _until(lambda: self._child is None or self._child.poll() is not None)
+            await self._room()
+            try:
+                while not (child := self._launched(binary)):  # noqa: ASYNC110 - the kernel tells nobody
+                    await asyncio.sleep(_POLL)  # a store from before: in use, or about to end
+                self._child = child
+                await _until(lambda: self._child is None or self._child.poll() is not None)
+                why = f"The store ended unexpectedly (status {child.returncode})"
+            except StoreError as error:
+                if not self._was_up:
+                    raise
+                why = str(error).rstrip(".")
+            if not has_room(self.data_dir):
+                continue
             crashes.append(now := time.monotonic())
             while crashes[0] < now - _WITHIN:
                 crashes.popleft()
             if len(crashes) == _CRASHES:
-                raise StoreError(f"The store ended {_CRASHES} times within a minute. Its log ends:\n{self._log_tail()}")
-            self._say(f"The store ended unexpectedly (status {child.returncode}); starting it again.")
+                why = f"The store ended {_CRASHES} times within a minute. Its log ends:\n{self._log_tail()}"
+                if not self._was_up:
+                    raise StoreError(why)
+                self._say(f"{why}\nIt is started again and again.")
+            elif len(crashes) < _CRASHES:
+                self._say(f"{why}; starting it again.")
             await asyncio.sleep(min(5.0, 0.1 * 4 ** (len(crashes) - 1)))
+
+    async def _room(self) -> None:
+        """Wait until there is room on the disk: without it the store would end with the next write."""
+        while not has_room(self.data_dir):
+            if not self._full:
+                self._say(f"The disk of {self.data_dir} is full; the store is started as soon as there is room.")
+            self._full = True
+            await asyncio.sleep(_LOOK)
+        self._full = False
 
     def _launched(self, binary: Path) -> "subprocess.Popen[bytes] | None":
         """A new store process, or None while an earlier one still holds its lock. Only for the owner of ``lock``."""
@@ -203,15 +252,24 @@ def _binary() -> Path:
     raise StoreError("There is no embedded store here: use WSL or set REDIS_URL.")
 
 
-def _opened(data_dir: Path) -> int:
-    """The open file ``lock`` of a data directory that can be used, made if need be."""
+def has_room(data_dir: Path) -> bool:
+    """Whether a little more can be written to a data directory; quotas and reserved blocks count too."""
+    trial = data_dir / f".room-{os.getpid()}"
     try:
-        _private_folder(data_dir)
-        if (free := shutil.disk_usage(data_dir).free // 10**6) < _LEAST_FREE:
-            raise StoreError(f"The disk of {data_dir} is nearly full: {free} MB are free, {_LEAST_FREE} MB are needed.")
-        return os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        trial.write_bytes(bytes(_ROOM))
     except OSError as error:
-        raise StoreError(f"The data directory {data_dir} cannot be used: {error}") from error
+        return error.errno not in (errno.ENOSPC, errno.EDQUOT)
+    finally:
+        with suppress(OSError):
+            trial.unlink(missing_ok=True)
+    return True
+
+
+def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
+    """What tells why the store at a URL is down, if its data directory shows it; None for a store elsewhere."""
+    if EmbeddedStore(data_dir).url != url:
+        return None
+    return lambda: None if has_room(data_dir) else FULL
 
 
 def _private_folder(folder: Path) -> None:

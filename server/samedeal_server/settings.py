@@ -56,6 +56,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The store; if not set, the embedded one",
         "`redis://…`, `rediss://…` or `unix:///…`; for a cluster `redis+cluster://…` or `rediss+cluster://…`",
     ] = None
+    store_wait_seconds: Annotated[
+        Annotated[float, Meta(ge=0, le=86400)],
+        "How long to wait at the start for a store that does not answer or has no room on its disk",
+        "a number of seconds, 0 for not at all",
+    ] = 60.0
     data_dir: Annotated[Path, "Where the embedded store and the keys are", "a directory of its own"] = msgspec.field(
         default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False))
     )

@@ -77,12 +77,14 @@ class Health:
         cause, refused = cause_of(error), isinstance(error, ResponseError)
         self._failed_at = asyncio.get_running_loop().time()
         self._failing[node, command if refused else ""] = cause
-        if (node, cause) not in self._logged:
-            self._logged.add((node, cause))
-            shown = cause if refused else self._diagnosed(cause)
+        if (node, cause) in self._logged:
+            return
+        shown = cause if refused else self._diagnosed(cause)
+        if (node, shown) not in self._logged:
             # What follows "with args" may be a password or a token.
             text = f" ({str(error).partition(', with args')[0]})" if refused else ""
             logger.warning("%s%s%s", shown, f" at {node}" if node else "", text)
+        self._logged |= {(node, cause), (node, shown)}
 
     def succeeded(self, command: str, node: str = "") -> None:
         """Notes that a command was answered."""
