@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Self
@@ -118,5 +119,5 @@ async def test_a_store_that_was_up_is_started_again_however_often_it_ends(
         for _ in range(3):
             ended = store_pid(store.data_dir)
             os.kill(ended, signal.SIGKILL)
-            await until(lambda ended=ended: store.pid != ended)
+            await until(partial(lambda ended: store.pid != ended, ended))
         assert sum("ended 1 times within a minute" in line for line in said) == 1

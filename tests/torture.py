@@ -146,7 +146,13 @@ async def serving(name: str, folder: Path, races: int, *, failover: bool, plante
             lines.append(await stack.enter_async_context(Proxy(store.url)))
             kind = Early if planted == "early" else Server
             workers = 2 if not servers and not failover and not planted and number(name) % WORKERS_EVERY == 1 else 1
-            servers.append(kind(lines[-1].url, connections_per_address="0", workers=str(workers)))
+            durability = "everysec" if planted == "everysec" else "always"
+            settings: dict[str, Any] = {
+                "connections_per_address": "0",
+                "store_durability": durability,
+                "workers": str(workers),
+            }
+            servers.append(kind(lines[-1].url, **settings))
         await asyncio.gather(*(started(server) for server in servers))
         for server in servers:
             doors.append(await stack.enter_async_context(Proxy(server.url)))

@@ -18,13 +18,12 @@ from samedeal.errors import Refused
 from samedeal_server import log_lines, workers
 from samedeal_server.addresses import listening
 from samedeal_server.app import create_app
-from samedeal_server.cluster import store_at
 from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.guard import GuardedConfig, watch
-from samedeal_server.schema import check_schema
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store import UnfitStoreError
 from samedeal_server.supervised import supervised
+from samedeal_server.store_checks import check_store
 
 logger = logging.getLogger("samedeal_server")
 
@@ -104,7 +103,7 @@ async def serve(settings: Settings, keys: Keys) -> None:
 
 
 async def _serve_over(settings: Settings, redis_url: str, keys: Keys) -> None:
-    await _check_store(settings, redis_url)
+    logger.info("store: %s", await check_store(settings, redis_url, keys))
     if settings.workers > 1:
         await workers.serve(settings, redis_url, _say_where)
     else:
@@ -117,25 +116,12 @@ async def _work(settings: Settings, keys: Keys) -> None:
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
     left = asyncio.ensure_future(stdin.read())
     left.add_done_callback(lambda left: None if left.cancelled() else os.kill(os.getpid(), signal.SIGTERM))
+    redis_url = settings.redis_url or ""
     try:
-        await _serve(settings, settings.redis_url or "", keys, shared=True)
+        await check_store(settings, redis_url, keys)
+        await _serve(settings, redis_url, keys, shared=True)
     finally:
         left.cancel()
-
-
-async def _check_store(settings: Settings, redis_url: str) -> None:
-    try:
-        store = store_at(redis_url)
-    except ValueError as error:
-        raise UnfitStoreError(f"The URL of the store cannot be used: {error}.") from error
-    try:
-        logger.info("store: %s", await store.checked())
-        await check_schema(store)
-    except Refused as refused:
-        shown = settings.shown()["SAMEDEAL_REDIS_URL"] or redis_url
-        raise UnfitStoreError(f"The store {shown} cannot be reached.") from refused
-    finally:
-        await store.close()
 
 
 async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool = False) -> None:

@@ -16,7 +16,7 @@ from redis import exceptions
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseError
 
-from samedeal_server.store import Store, UnfitStoreError, Word, client, described, unavailable
+from samedeal_server.store import Store, UnfitStoreError, Word, client, configuration, described, unavailable
 from samedeal_server.store_health import AWAY, Health
 
 LOOKED_EVERY_S = 0.1
@@ -100,6 +100,10 @@ class Cluster(Store):
             raise UnfitStoreError(f"The cluster has no nodes for {missing} of its {REDIS_CLUSTER_HASH_SLOTS} slots.")
         lines = sorted({described(its, f" Cluster of {len(nodes)}") for its in about})
         return "; ".join(lines)
+
+    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+        nodes = {owner for owner in self._owners if owner}
+        return await asyncio.gather(*(configuration(self._client(node), names) for node in nodes))
 
     async def close(self) -> None:
         if self._learning:

@@ -36,6 +36,8 @@ StoreUrl = Annotated[
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 
+Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
+
 
 class SettingsError(Exception):
     """A setting cannot be used; the text names it and says what is expected, and shows no secret."""
@@ -56,6 +58,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The store; if not set, the embedded one",
         "`redis://…`, `rediss://…` or `unix:///…`; for a cluster `redis+cluster://…` or `rediss+cluster://…`",
     ] = None
+    store_durability: Annotated[
+        Literal["always", "everysec", "none"],
+        "The weakest durability that is accepted of the store, by the names of `appendfsync`",
+        "`always`, `everysec`, or `none`, with which it is not checked",
+    ] = "always"
     store_wait_seconds: Annotated[
         Annotated[float, Meta(ge=0, le=86400)],
         "How long to wait at the start for a store that does not answer or has no room on its disk",
@@ -73,6 +80,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Key | None,
         "The key that the secrets of all sealed deals come from; if not set, that in `master.key`",
         "64 hexadecimal digits",
+    ] = None
+    accept_master_key: Annotated[
+        Fingerprint | None,
+        "The fingerprint of a new master key, which replaces the one that the store was used with",
+        "16 hexadecimal digits, in lower case",
     ] = None
     signing_key: Annotated[
         Key | None,

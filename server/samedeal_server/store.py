@@ -114,6 +114,13 @@ class Store:
             raise UnfitStoreError("The store is a node of a cluster: its URL begins with redis+cluster://.")
         return described(about)
 
+    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+        """The configuration of each node, for these names; None where a node does not allow it to be read.
+
+        Raises as ``ask``.
+        """
+        return [await configuration(self._redis, names)]
+
     async def close(self) -> None:
         await self._lines.close()
         await self._redis.aclose(close_connection_pool=True)
@@ -195,6 +202,17 @@ def client(url: str) -> Any:
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
     return Redis(connection_pool=pool)
+
+
+async def configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
+    """The configuration of a node, for these names; None where it may not be read. Raises Refused."""
+    try:
+        found: Mapping[str, str] = await redis.config_get(*names)
+    except ResponseError:
+        return None
+    except AWAY as error:
+        raise unavailable() from error
+    return found
 
 
 def described(about: Mapping[str, Any], kind: str = "") -> str:
