@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Self
 
 import pytest
@@ -121,3 +122,11 @@ async def test_a_store_that_was_up_is_started_again_however_often_it_ends(
             os.kill(ended, signal.SIGKILL)
             await until(partial(lambda ended: store.pid != ended, ended))
         assert sum("ended 1 times within a minute" in line for line in said) == 1
+
+
+async def test_a_nearly_full_disk_is_waited_for_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    free = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", lambda of: free(of) if said else SimpleNamespace(free=199_000_000))
+    async with EmbeddedStore(tmp_path / "data", say=said.append, wait_s=60):
+        assert said[0].endswith("199 MB are free, 200 MB are needed. Waiting up to 60 s for more.")

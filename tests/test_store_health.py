@@ -182,14 +182,19 @@ async def test_what_a_command_was_given_is_not_logged(own_url: str, caplog: pyte
     assert "a-token" not in caplog.text
 
 
-async def test_a_node_of_a_cluster_that_cannot_be_reached_is_named_in_the_log_once() -> None:
+async def test_each_node_of_a_cluster_fails_by_itself(caplog: pytest.LogCaptureFixture) -> None:
     health = Health()
-    with pytest.raises(ConnectionError):
-        await health.watched(refusing(), "GET", "one:1")
+    for _ in range(2):
+        for node in ("one:1", "two:2"):
+            with pytest.raises(ConnectionError):
+                await health.watched(refusing(), "GET", node)
+    cause = "the store cannot be reached: Connection refused"
+    assert caplog.messages == [f"{cause} at one:1", f"{cause} at two:2"]
     await health.watched(asyncio.sleep(0), "GET", "two:2")
-    assert health.cause == "the store cannot be reached: Connection refused"
+    assert health.cause == cause
     health.keep({"two:2"})
-    assert health.cause is None
+    assert not health.cause
+    assert caplog.messages[2:] == [ANSWERS_AGAIN]
 
 
 async def refusing() -> None:
