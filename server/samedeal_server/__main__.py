@@ -22,8 +22,8 @@ from samedeal_server.embedded import EmbeddedStore, StoreError
 from samedeal_server.guard import GuardedConfig, watch
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store import UnfitStoreError
-from samedeal_server.supervised import supervised
 from samedeal_server.store_checks import check_store
+from samedeal_server.supervised import supervised
 
 logger = logging.getLogger("samedeal_server")
 
