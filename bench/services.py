@@ -17,7 +17,9 @@ from bench.machine import LOAD_CORE, SERVER_CORE, pin
 LIFTED = {
     **dict.fromkeys(("SAMEDEAL_RATE", "SAMEDEAL_BURST", "SAMEDEAL_OPEN_RACES"), "1000000"),
     **dict.fromkeys(("SAMEDEAL_CONNECTIONS",), "20000"),
-    **dict.fromkeys(("SAMEDEAL_CONNECTIONS_PER_ADDRESS",), "0"),
+    **dict.fromkeys(("SAMEDEAL_CONNECTIONS_PER_ADDRESS", "SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS"), "0"),
+    **dict.fromkeys(("SAMEDEAL_REQUESTS_PER_SECOND", "SAMEDEAL_RACES_PER_MINUTE"), "0"),
+    **dict.fromkeys(("SAMEDEAL_GUESTS_PER_MINUTE", "SAMEDEAL_WRONG_TOKENS_PER_MINUTE"), "0"),
     **dict.fromkeys(("SAMEDEAL_HELLO_TIMEOUT_MS",), "60000"),
 }
 """The bounds for one connection and for one address, which all load comes from, are lifted; all else is as shipped."""

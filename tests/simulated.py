@@ -40,7 +40,7 @@ from virtual import Loop, Owner
 KEY = bytes(range(32))
 EPOCH_MS = 1_700_000_000_000
 """When every history begins, by the store's clock."""
-SETTINGS = Settings(rate=1e6, burst=1_000_000, connections_per_address=0, guest_days=0)
+SETTINGS = Settings(rate=1e6, burst=1_000_000, guests_per_minute=0, wrong_tokens_per_minute=0, guest_days=0)
 RESTARTING = 1012
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from samedeal_server.proxies import TrustedProxies
 from samedeal_server.settings import Keys, Settings, SettingsError, described, keys_of
 
 KEY = "0f" * 32
@@ -35,6 +36,7 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_MASTER_KEY": KEY,
         "SAMEDEAL_ACCEPT_MASTER_KEY": "0123456789abcdef",
         "SAMEDEAL_SIGNING_KEY": KEY[::-1],
+        "SAMEDEAL_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
         "SAMEDEAL_REPLAY_DAYS": "30",
         "SAMEDEAL_GUEST_DAYS": "0",
         "SAMEDEAL_MESSAGE_BYTES": "8192",
@@ -43,6 +45,8 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_CONNECTIONS": "500",
         "SAMEDEAL_CONNECTIONS_PER_ADDRESS": "0",
         "SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "20",
+        "SAMEDEAL_REQUESTS_PER_SECOND": "13.5",
+        "SAMEDEAL_REQUEST_BURST": "140",
         "SAMEDEAL_GUESTS_PER_MINUTE": "10",
         "SAMEDEAL_RACES_PER_MINUTE": "11",
         "SAMEDEAL_WRONG_TOKENS_PER_MINUTE": "12",
@@ -76,6 +80,7 @@ def test_every_setting_can_be_set() -> None:
         master_key=KEY,
         accept_master_key="0123456789abcdef",
         signing_key=KEY[::-1],
+        trusted_proxies=TrustedProxies("127.0.0.1/32,10.0.0.0/8"),
         replay_days=30,
         guest_days=0,
         message_bytes=8192,
@@ -84,6 +89,8 @@ def test_every_setting_can_be_set() -> None:
         connections=500,
         connections_per_address=0,
         http_connections_per_address=20,
+        requests_per_second=13.5,
+        request_burst=140,
         guests_per_minute=10,
         races_per_minute=11,
         wrong_tokens_per_minute=12,

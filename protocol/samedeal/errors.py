@@ -36,10 +36,13 @@ CODES: Final[dict[str, tuple[int, str]]] = {
 
 
 class Refused(Exception):
-    """What was asked is not possible now: `code` is for programs, one of CODES, and `text` for people."""
+    """What was asked is not possible now: `code` is for programs, one of CODES, and `text` for people.
 
-    def __init__(self, code: str, text: str = "") -> None:
-        self.code = code
+    `retry_after_s` is set where it is known after how many seconds the same request can succeed.
+    """
+
+    def __init__(self, code: str, text: str = "", *, retry_after_s: int | None = None) -> None:
+        self.code, self.retry_after_s = code, retry_after_s
         self.status, self.title = CODES[code]
         self.text = text or f"{self.title}."
         super().__init__(self.text)

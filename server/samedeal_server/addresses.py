@@ -1,6 +1,7 @@
 """Addresses: how others reach this server, where it listens, and where they come from."""
 
 import socket
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
@@ -35,6 +36,7 @@ def listening(host: str, port: int, *, shared: bool = False, listen: bool = True
     return opened
 
 
+@lru_cache(10_000)
 def network(address: str) -> str:
     """What is counted as one address: IPv4's own, and of IPv6 the half that its owner cannot choose."""
     try:

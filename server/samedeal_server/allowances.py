@@ -1,5 +1,6 @@
 """Allowances: how much of what costs the server something one address may ask for in a minute."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -11,32 +12,33 @@ MOST_REMEMBERED = 10_000
 
 
 class Allowance:
-    """So many a minute for each address, if need be all at once."""
+    """A token bucket for each address."""
 
-    def __init__(self, what: str, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """`what` is told to those who have had enough; 0 a minute is any number."""
-        self._what, self._per_minute, self._clock = what, per_minute, clock
+    def __init__(
+        self,
+        what: str,
+        per_minute: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        burst: int | None = None,
+    ) -> None:
+        """`what` names the tokens in refusals; 0 per minute lifts the limit. `burst` is the size of a full bucket."""
+        self._what, self._per_s, self._clock = what, per_minute / 60, clock
+        self._full = float(per_minute if burst is None else burst)
         self._left: dict[str, tuple[float, float]] = {}  # how many were left, and when, of those who took some lately
 
-    def take(self, address: str) -> None:
-        """Takes one. Raises Refused("too-many") where none is left."""
-        if not self._per_minute:
+    def take(self, address: str, count: int = 1) -> None:
+        """Takes tokens. Raises Refused("too-many") without taking any if there are too few."""
+        if not self._per_s:
             return
         key, now = network(address), self._clock()
-        left = self._left_of(key, now)
-        if left < 1:
-            raise Refused("too-many", f"Too many {self._what} from this address; wait a minute.")
-        self._note(key, left - 1, now)
-
-    def give_back(self, address: str) -> None:
-        """Gives back one that was taken and was not needed."""
-        if self._per_minute:
-            key, now = network(address), self._clock()
-            self._note(key, self._left_of(key, now) + 1, now)
-
-    def _left_of(self, key: str, now: float) -> float:
-        left, at = self._left.get(key, (float(self._per_minute), now))
-        return min(float(self._per_minute), left + (now - at) * self._per_minute / 60)
+        left, at = self._left.get(key, (self._full, now))
+        left = min(self._full, left + (now - at) * self._per_s)
+        if left < count:
+            wait_s = math.ceil((count - left) / self._per_s)
+            text = f"Too many {self._what} from this address; try again in {wait_s} s."
+            raise Refused("too-many", text, retry_after_s=wait_s)
+        self._note(key, left - count, now)
 
     def _note(self, key: str, left: float, now: float) -> None:
         """Whoever has not been here for longest is forgotten when there are too many: that bounds the memory."""
@@ -47,10 +49,10 @@ class Allowance:
 
 
 class Allowances:
-    """All that there are. A server behind a proxy knows no addresses, and has none."""
+    """All that there are."""
 
     def __init__(self, settings: Settings) -> None:
-        known = settings.connections_per_address > 0
-        self.races = Allowance("new races", settings.races_per_minute * known)
-        self.guests = Allowance("new guests", settings.guests_per_minute * known)
-        self.wrong_tokens = Allowance("unknown tokens", settings.wrong_tokens_per_minute * known)
+        self.requests = Allowance("requests", settings.requests_per_second * 60, burst=settings.request_burst)
+        self.races = Allowance("new races", settings.races_per_minute)
+        self.guests = Allowance("new guests", settings.guests_per_minute)
+        self.wrong_tokens = Allowance("unknown tokens", settings.wrong_tokens_per_minute)

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server import metrics
+from samedeal_server.admission import Admission, pause
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import problem_response
 from samedeal_server.api.daily import DailyDeals
@@ -46,11 +47,17 @@ from samedeal_server.supervised import supervised
 class Application(Starlette):
     """What is spoken over HTTP; whoever comes to play goes to the door, past every layer of the framework."""
 
-    def __init__(self, door: Door, **named: Any) -> None:
+    def __init__(self, admission: Admission, door: Door, **named: Any) -> None:
         super().__init__(**named)
-        self._door = door
+        self._admission, self._door = admission, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await super().__call__(scope, receive, send)
+        else:
+            await self._admission(self._admitted, scope, receive, send)
+
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and scope["path"] == "/ws":
             await self._door(scope, receive, send)
         else:
@@ -98,15 +105,16 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(hall),
         ParOfDeals(pars),
         DailyDeals(dailies),
-        Verifications(archive, settings),
+        Verifications(archive),
         Service(hall, settings, ready),
         Page(hall, settings),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
     app = Application(
+        Admission(allowances, settings),
         door,
-        routes=[*routes(declared), files_of_page()],
+        routes=[*routes(declared, allowances.requests), files_of_page()],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,
@@ -137,7 +145,10 @@ class OpenToPages:
 
 
 async def _refused(request: Request, refused: Exception) -> Response:
-    return problem_response(refused if isinstance(refused, Refused) else Refused("bad-request"))
+    if not isinstance(refused, Refused):
+        return problem_response(Refused("bad-request"))
+    await pause(refused, request.receive)
+    return problem_response(refused)
 
 
 async def _http_exception(request: Request, error: Exception) -> Response:

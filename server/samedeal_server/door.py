@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from urllib.parse import urlsplit
 
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -42,7 +41,7 @@ class Door:
         offered: list[str] = scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         try:
-            self._check(socket, address)
+            self._check(address)
             if offered and subprotocol is None:
                 raise Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
         except Refused as refused:
@@ -56,23 +55,10 @@ class Door:
             if not self._connections[address]:
                 del self._connections[address]
 
-    def _check(self, socket: WebSocket, address: str) -> None:
-        origin = socket.headers.get("origin")
-        if origin is not None and not self._is_ours(origin, socket):
-            raise Refused("foreign-page", f"Pages of {origin} may not play here.")
+    def _check(self, address: str) -> None:
         if self._connections[address] >= (self._settings.connections_per_address or float("inf")):
             raise Refused("too-many", "Too many connections from this address.")
         self._hall.check_open()
-
-    def _is_ours(self, origin: str, socket: WebSocket) -> bool:
-        """Whether a browser's page comes from this server, by the address it was reached at or by the public one."""
-        try:
-            site = urlsplit(origin).netloc
-        except ValueError:
-            return False
-        return site == socket.headers.get("host") or (
-            bool(site) and origin == (self._settings.public_url or "").lower()
-        )
 
     async def _serve(self, socket: WebSocket, form: Form, opened: "Open") -> None:
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")

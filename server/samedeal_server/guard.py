@@ -73,7 +73,7 @@ class GuardedConfig(uvicorn.Config):
         self.settings = settings
         self.request_s = settings.hello_timeout_ms / 1000
         self.most_connections = min(settings.connections, _most_files())
-        self.most_per_address = settings.http_connections_per_address if settings.connections_per_address else 0
+        self.most_per_address = settings.http_connections_per_address
         self.requesting = Counter[str]()
         """How many connections that are no WebSockets there are from each network."""
 
@@ -126,16 +126,15 @@ class GuardedRequests(HttpToolsProtocol):
         self._fault: Refused | None = None
         self._upgraded = False
         self._answered: RequestResponseCycle | None = None  # what is being answered, or was last
-        came_from, requesting, most = (
-            network(self.client[0]) if self.client else "",
-            self.config.requesting,
-            self.config.most_per_address,
-        )
-        self._counted_as: str | None = came_from
-        requesting[came_from] += 1
+        requesting, most = self.config.requesting, self.config.most_per_address
+        host = self.client[0] if self.client else ""
+        # A proxy's connections are its clients': what each of them may do is checked on admission.
+        self._counted_as: str | None = None if self.config.settings.trusted_proxies.trusts(host) else network(host)
+        if self._counted_as is not None:
+            requesting[self._counted_as] += 1
         if len(self.connections) > self.config.most_connections:
             self._turn_away(Refused("too-many", "The server has as many connections as it takes."))
-        elif most and requesting[came_from] > most:
+        elif self._counted_as is not None and most and requesting[self._counted_as] > most:
             self._turn_away(Refused("too-many", "Too many connections from this address."))
 
     def connection_lost(self, exc: Exception | None) -> None:

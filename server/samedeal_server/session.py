@@ -259,14 +259,12 @@ class Session:
         self._away = True
         known_by = hello.token or (self._bearer if hello.name is None else None)
         if known_by is not None:
-            self._allowances.wrong_tokens.take(self._address)  # before it is looked up, or many could be at once
             try:
                 guest = await self._guests.known(known_by)
             except Refused as refused:
-                if refused.code != "bad-token":
-                    self._allowances.wrong_tokens.give_back(self._address)
+                if refused.code == "bad-token":
+                    self._allowances.wrong_tokens.take(self._address)
                 raise
-            self._allowances.wrong_tokens.give_back(self._address)
         elif hello.name is not None:
             normalised(hello.name)
             self._allowances.guests.take(self._address)

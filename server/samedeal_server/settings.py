@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Meta
 from platformdirs import user_data_dir
 
+from samedeal_server.proxies import TrustedProxies
+
 PREFIX: Final = "SAMEDEAL_"
 PLAIN: Final = {"REDIS_URL": "redis_url", "PORT": "port"}
 """Names without the prefix, as hosts set them; with the prefix they win."""
@@ -91,6 +93,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The private key that replays are signed with; if not set, that in `signing.key`",
         "64 hexadecimal digits",
     ] = None
+    trusted_proxies: Annotated[
+        TrustedProxies,
+        "The networks of proxies whose `X-Forwarded-For` or `Forwarded` header names the client",
+        "IP networks separated by commas, such as `127.0.0.1/32,10.0.0.0/8`",
+    ] = TrustedProxies()
     replay_days: Annotated[Count | None, "How long replays are kept; if not set, for ever", "a number of days"] = None
     guest_days: Annotated[
         Number, "How long a guest who does not come is remembered; 0 is for ever", "a number of days from 0"
@@ -109,12 +116,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     connections_per_address: Annotated[
         Number,
-        "WebSockets from one address; 0, for a server behind a proxy, is any number and lifts every limit for one",
+        "WebSockets from one address; 0 is any number",
         "a number from 0",
     ] = 50
     http_connections_per_address: Annotated[
-        Number, "Connections from one address that are no WebSockets; 0 is any number", "a number from 0"
+        Number,
+        "Other connections from one address, and its HTTP requests in progress; 0 is any number",
+        "a number from 0",
     ] = 200
+    requests_per_second: Annotated[
+        Annotated[float, Meta(ge=0, le=1e6)],
+        "Request tokens that one address earns per second; 0 lifts this limit",
+        "a number from 0",
+    ] = 50.0
+    request_burst: Annotated[
+        Annotated[int, Meta(ge=100)], "Request tokens that one address can save up", "a number from 100"
+    ] = 600
     guests_per_minute: Annotated[
         Number, "New guests from one address in a minute; 0 is any number", "a number from 0"
     ] = 60
@@ -297,4 +314,6 @@ def _shown(name: str, value: str) -> str:
 def _decoded(kind: type, value: object) -> object:
     if kind is Path:
         return Path(str(value)).expanduser()
+    if kind is TrustedProxies:
+        return TrustedProxies(str(value))
     raise NotImplementedError

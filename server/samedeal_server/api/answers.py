@@ -47,7 +47,8 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 def problem_response(refused: Refused) -> Response:
     """A refusal."""
     problem = convert(refused.problem(), Problem)
-    return Response(wire.encode(problem, "json"), refused.status, media_type=PROBLEM)
+    headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s}"}
+    return Response(wire.encode(problem, "json"), refused.status, headers, PROBLEM)
 
 
 def liked(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:

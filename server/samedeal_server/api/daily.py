@@ -23,13 +23,13 @@ class DailyDeals:
     def __init__(self, dailies: Dailies) -> None:
         self._dailies = dailies
 
-    @at("GET", f"{V1}/daily", refuses=("store-unavailable",))
+    @at("GET", f"{V1}/daily", refuses=("store-unavailable",), cost=5)
     async def today(self, request: Request, query: Page) -> Today:
         """Today's deal of every game, each with a page of the results."""
         today = self._dailies.today
         return Today([await self._dailies.of(game, today, query) for game in GAMES.values()])
 
-    @at("GET", f"{V1}/daily/{{date}}/{{game}}", refuses=("not-found", "store-unavailable"))
+    @at("GET", f"{V1}/daily/{{date}}/{{game}}", refuses=("not-found", "store-unavailable"), cost=5)
     async def one(self, request: Request, query: Page) -> Daily:
         """The deal of a game on a date, up to a year ahead, and its results in pages."""
         game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])

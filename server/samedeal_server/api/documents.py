@@ -33,13 +33,13 @@ class Documents:
         http, socket = openapi(self._endpoints), asyncapi()
         return http, socket, docs_page(http, socket, CHANNEL)
 
-    @at("GET", "/openapi.json", Answer(media=(MEDIA["json"],)))
+    @at("GET", "/openapi.json", Answer(media=(MEDIA["json"],)), cost=2)
     async def openapi(self, request: Request) -> Response:
         """Everything over HTTP, as OpenAPI 3.1 has it."""
         http, _, _ = await self._told()
         return Response(json.encode(http), media_type=MEDIA["json"])
 
-    @at("GET", "/asyncapi.json", Answer(media=(MEDIA["json"],)))
+    @at("GET", "/asyncapi.json", Answer(media=(MEDIA["json"],)), cost=2)
     async def asyncapi(self, request: Request) -> Response:
         """Everything over the socket, as AsyncAPI 3 has it."""
         _, socket, _ = await self._told()
@@ -47,7 +47,7 @@ class Documents:
         here = {"host": base.netloc, "pathname": base.path, "protocol": "wss" if base.scheme == "https" else "ws"}
         return Response(json.encode({**socket, "servers": {"here": here}}), media_type=MEDIA["json"])
 
-    @at("GET", "/docs", Answer(media=(PAGE,)))
+    @at("GET", "/docs", Answer(media=(PAGE,)), cost=2)
     async def docs(self, request: Request) -> Response:
         """Both documents as a page to read."""
         _, _, page = await self._told()

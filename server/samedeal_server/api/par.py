@@ -109,6 +109,7 @@ class ParOfDeals:
         Answer(kind=RacePar, media=(MEDIA["json"], MEDIA["svg"]), headers={"Vary": "The form depends on Accept."}),
         UNDER_WAY,
         refuses=("not-found", "not-acceptable", "deal-sealed", "unsupported-version", "store-unavailable"),
+        cost=3,
     )
     async def of_race(self, request: Request, query: Strips) -> Response:
         """After a race, and once a daily deal is revealed, what the computer makes of its deal, with the racers."""
@@ -120,6 +121,7 @@ class ParOfDeals:
         Answer(media=(MEDIA["svg"],), headers={"Vary": "The form at the other address depends on Accept."}),
         UNDER_WAY,
         refuses=("not-found", "deal-sealed", "unsupported-version", "store-unavailable"),
+        cost=10,
     )
     async def of_race_as_picture(self, request: Request, query: Strips) -> Response:
         """The same as a picture."""
@@ -132,6 +134,7 @@ class ParOfDeals:
         UNDER_WAY,
         query=VARIANT,
         refuses=("not-found", "deal-sealed", "store-unavailable"),
+        cost=5,
     )
     async def of_deal(self, request: Request) -> Response:
         """What the computer makes of a deal; to ask is to begin."""
@@ -144,6 +147,7 @@ class ParOfDeals:
         Answer(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
         query=VARIANT,
         refuses=("not-found", "not-acceptable", "deal-sealed", "store-unavailable"),
+        cost=10,
     )
     async def play(self, request: Request) -> Response:
         """A play of the computer as a replay, in the form of its suffix or by Accept; nothing of it took place."""

@@ -75,7 +75,7 @@ class Races:
     def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
         self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
 
-    @at("GET", f"{V1}/races", refuses=("store-unavailable",))
+    @at("GET", f"{V1}/races", refuses=("store-unavailable",), cost=5)
     async def all(self, request: Request, query: RaceFilter) -> RaceList:
         """The live races that are not unlisted, the newest first, in pages."""
         return RaceList(*await self._hall.live.listed(query))
@@ -87,6 +87,7 @@ class Races:
         body=Body(Opening),
         headers={"Authorization": "A guest's token, as `Bearer TOKEN`: then the race counts as that guest's."},
         refuses=("not-found", "bad-token", "draining", "store-unavailable"),
+        cost=5,
     )
     async def open(self, request: Request) -> Response:
         """Opens a race."""

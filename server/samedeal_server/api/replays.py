@@ -49,7 +49,7 @@ class Replays:
         self._hall = hall
         self._converting = asyncio.Lock()  # one at a time: a long one takes much memory
 
-    @at("GET", f"{V1}/replays", refuses=("not-found", "store-unavailable"))
+    @at("GET", f"{V1}/replays", refuses=("not-found", "store-unavailable"), cost=3)
     async def all(self, request: Request, query: Search) -> ReplayList:
         """Finished races, the newest first, in pages; by game, by player or by deal."""
         found = await self._hall.archive.search(query, self._hall.clock.now())
@@ -70,6 +70,7 @@ class Replays:
         Answer(304, media=(), told="The client has it already."),
         headers={"If-None-Match": "The ETags of what the client has."},
         refuses=("not-found", "not-acceptable", "replay-sealed", "unsupported-version", "store-unavailable"),
+        cost=5,
     )
     async def one(self, request: Request) -> Response:
         """The replay of a race, in the form of its suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
@@ -91,6 +92,7 @@ class Replays:
         f"{V1}/replays/{{race}}/steps",
         Answer(kind=Steps, headers={"Cache-Control": "They never change."}),
         refuses=("not-found", "replay-sealed", "unsupported-version", "store-unavailable"),
+        cost=10,
     )
     async def steps(self, request: Request) -> Response:
         """A finished race as its tables one after another, for clients that hold no rules."""

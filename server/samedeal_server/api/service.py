@@ -37,7 +37,7 @@ class Service:
         await self._ready()
         return PlainTextResponse("ready\n")
 
-    @at("GET", "/metrics", Answer(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",))
+    @at("GET", "/metrics", Answer(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
     async def measured(self, request: Request) -> Response:
         """What the process counts of itself, for Prometheus; not there where metrics are off."""
         if self._settings.metrics == "off":

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Collection
 from tempfile import TemporaryFile
-from typing import Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -14,11 +15,10 @@ from samedeal.replay import MOST_BYTES
 from samedeal.verification import Fact
 from samedeal_server import metrics
 from samedeal_server.api.endpoint import V1, Body, at
-from samedeal_server.api.questions import address, upload
+from samedeal_server.api.questions import address, upload, while_connected
 from samedeal_server.api.replays import FORMS
 from samedeal_server.archive import Archive
-from samedeal_server.settings import Settings
-from samedeal_server.verifier import verified
+from samedeal_server.verifier import Verdict, verified
 
 UPLOAD_S: Final = 20
 MOST_VERIFICATIONS, MOST_VERIFICATIONS_OF_ONE = 16, 8
@@ -47,8 +47,8 @@ class Verification(Struct, frozen=True):
 class Verifications:
     """The endpoint that verifies, one replay after another."""
 
-    def __init__(self, archive: Archive, settings: Settings) -> None:
-        self._archive, self._settings = archive, settings
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
         self._turn = asyncio.Lock()
         # By their addresses; those that wait too: at the end of a race all its racers want to know.
         self._under_way = Counter[str]()
@@ -58,20 +58,19 @@ class Verifications:
         f"{V1}/verify",
         body=Body(media=FORMS),
         refuses=("bad-replay", "unsupported-version", "store-unavailable"),
+        cost=10,
     )
     async def verify(self, request: Request, query: Demand) -> Verification:
         """Verifies a replay in any of its forms, told apart by what it holds and not by what it is called."""
         known = {key.key for key in await self._archive.keys()}
-        sender = address(request) if self._settings.connections_per_address else ""
-        most = MOST_VERIFICATIONS_OF_ONE if sender else MOST_VERIFICATIONS
-        if self._under_way.total() >= MOST_VERIFICATIONS or self._under_way[sender] >= most:
+        sender = address(request)
+        if self._under_way.total() >= MOST_VERIFICATIONS or self._under_way[sender] >= MOST_VERIFICATIONS_OF_ONE:
             raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")
         self._under_way[sender] += 1
         try:
             with TemporaryFile() as file:
                 await upload(request, file, MOST_BYTES, UPLOAD_S)
-                async with self._turn:
-                    found = await verified(file, query.key)
+                found = await while_connected(request, self._verdict(file, query.key))
         except Refused:
             metrics.VERIFICATIONS.labels("refused").inc()
             raise
@@ -81,3 +80,7 @@ class Verifications:
         ok = all(fact.holds for fact in found.facts)
         metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
         return Verification(ok=ok, key=found.key, known_key=found.key in known, facts=found.facts)
+
+    async def _verdict(self, file: BinaryIO, keys: Collection[str]) -> Verdict:
+        async with self._turn:
+            return await verified(file, keys)

@@ -1,0 +1,79 @@
+"""Admission: what every request and every handshake passes before any work is done for it."""
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from samedeal.errors import Refused
+from samedeal_server.addresses import network
+from samedeal_server.allowances import Allowances
+from samedeal_server.api.answers import problem_response
+from samedeal_server.api.questions import disconnected
+from samedeal_server.origins import check_origin
+from samedeal_server.settings import Settings
+
+HANDSHAKE_COST: Final = 5
+"""The request tokens that a WebSocket handshake costs; every other request costs one, and what its endpoint adds."""
+PAUSE_S: Final = 1.0
+"""How long the refusal of a request that comes too soon is held back, so that a client in a loop is slowed down."""
+
+
+class Admission:
+    """Finds out which client sends a request, and holds each client to its limits."""
+
+    def __init__(self, allowances: Allowances, settings: Settings) -> None:
+        self._requests, self._settings = allowances.requests, settings
+        self._in_progress = Counter[str]()  # HTTP requests, by the client's network
+
+    async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Has the application serve a connection, or refuses it."""
+        self._settings.trusted_proxies.resolve(scope)
+        host: str = scope["client"][0] if scope.get("client") else ""
+        if scope["type"] == "websocket":
+            try:
+                check_origin(scope, self._settings.public_url)
+                self._requests.take(host, HANDSHAKE_COST)
+            except Refused as refused:
+                await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
+            else:
+                await app(scope, receive, send)
+            return
+        client = network(host)
+        self._in_progress[client] += 1
+        try:
+            await self._serve(app, scope, receive, send, host, self._in_progress[client])
+        finally:
+            self._in_progress[client] -= 1
+            if not self._in_progress[client]:
+                del self._in_progress[client]
+
+    async def _serve(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, in_progress: int
+    ) -> None:
+        try:
+            if in_progress > (self._settings.http_connections_per_address or float("inf")):
+                raise Refused("too-many", "Too many requests in progress from this address.")
+            self._requests.take(host)
+            check_origin(scope, self._settings.public_url)
+        except Refused as refused:
+            await pause(refused, receive)
+            response = problem_response(refused)
+            if scope["method"] in ("GET", "HEAD"):
+                response.headers["Access-Control-Allow-Origin"] = "*"
+            await response(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+
+async def pause(refused: Refused, receive: Receive) -> None:
+    """Holds back the refusal of a request that comes too soon, as long as its client is there."""
+    if refused.retry_after_s is None:
+        return
+    try:
+        async with asyncio.timeout(PAUSE_S):
+            await disconnected(receive)
+    except TimeoutError:
+        pass
