@@ -86,7 +86,7 @@ class Races:
         Answer(201, Opened, headers={"Location": "The address of the race for programs."}),
         body=Body(Opening),
         headers={"Authorization": "A guest's token, as `Bearer TOKEN`: then the race counts as that guest's."},
-        refuses=("not-found", "bad-token", "draining", "store-unavailable"),
+        refuses=("not-found", "bad-token", "foreign-page", "draining", "store-unavailable"),
         cost=5,
     )
     async def open(self, request: Request) -> Response:

@@ -57,7 +57,7 @@ class Verifications:
         "POST",
         f"{V1}/verify",
         body=Body(media=FORMS),
-        refuses=("bad-replay", "unsupported-version", "store-unavailable"),
+        refuses=("bad-replay", "foreign-page", "unsupported-version", "store-unavailable"),
         cost=10,
     )
     async def verify(self, request: Request, query: Demand) -> Verification:
