@@ -1,7 +1,6 @@
 """The verifier: checks a replay that somebody has sent, in a process of its own, which gives way to those who play."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Collection
@@ -12,12 +11,11 @@ from msgspec import Struct, json
 from samedeal.errors import Refused
 from samedeal.replay import MOST_LINE_BYTES, Log, ReplayLines, in_lines, read
 from samedeal.verification import Fact, verify
+from samedeal_server.limits import MAX_MEMORY, limit_cpu, limit_process
 
-NICENESS = 10
-"""How far a verification gives way to those who play."""
 MOST_SECONDS = 60
 """How long it may compute. The longest races take half of that."""
-MOST_MEMORY = 2**30
+MOST_MEMORY = MAX_MEMORY
 """How many bytes of memory it may take. The longest files that are read in one piece take half of that."""
 
 
@@ -62,7 +60,9 @@ async def verified(
 def main() -> None:
     """Answers for the file that is its input; its arguments are the seconds, the bytes of memory, and keys."""
     seconds, memory = map(int, sys.argv[1:3])
-    _keep_to(seconds, memory)
+    signal.signal(signal.SIGXCPU, _too_long)
+    limit_process(memory)
+    limit_cpu(seconds, grace_s=5)
     try:
         found = _found(sys.stdin.buffer, sys.argv[3:])
     except (MemoryError, TimeoutError):
@@ -86,15 +86,6 @@ def _log(file: BinaryIO) -> Log:
     lines = in_lines(file.readline(MOST_LINE_BYTES))
     file.seek(0)
     return ReplayLines(file) if lines else read(file.read())
-
-
-def _keep_to(seconds: int, memory: int) -> None:
-    import resource  # which is not on Windows
-
-    os.nice(NICENESS)
-    signal.signal(signal.SIGXCPU, _too_long)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))  # the system ends what does not end itself
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 def _too_long(*_: object) -> None:

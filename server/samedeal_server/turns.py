@@ -1,0 +1,106 @@
+"""Fair turns: a bounded queue in which one job runs at a time and client addresses are served in rotation."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+from samedeal.errors import Refused
+from samedeal_server.addresses import network
+from samedeal_server.settings import Settings
+
+
+class Turns:
+    """A lock with a bounded waiting list: round robin between addresses, first come first served within one."""
+
+    def __init__(self, limit: int, limit_per_address: int, full: str) -> None:
+        """`full` is the text of the refusal when there is no place left."""
+        self._limit, self._limit_per_address, self._full = limit, limit_per_address, full
+        self._places = Counter[str]()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the address to be served next comes first
+        self._busy = False
+
+    @property
+    def places(self) -> int:
+        """How many places are in use."""
+        return self._places.total()
+
+    def check(self, address: str) -> None:
+        """Raises Refused("too-many") if an address cannot have a place. An empty address is an unknown one: then only
+        the bound on all of them applies.
+        """
+        if self.places >= self._limit or (address and self._places[address] >= self._limit_per_address):
+            raise Refused("too-many", self._full)
+
+    def place(self, address: str, *, always: bool = False) -> "Place":
+        """A place in the queue, held until it is released. Raises as ``check``, unless it is granted `always`."""
+        if not always:
+            self.check(address)
+        return Place(self, address)
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        await self._wait(address)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, address: str) -> None:
+        if not self._busy:
+            self._busy = True
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(address, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # the turn came in the same moment
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            address = next(iter(self._waiting))
+            queue = self._waiting.pop(address)
+            turn = queue.popleft()
+            if queue:
+                self._waiting[address] = queue  # behind all other addresses
+            if not turn.done():  # unless the caller has been cancelled
+                turn.set_result(None)
+                return
+        self._busy = False
+
+
+class Place:
+    """A place in the queue of one address; as a context manager it releases itself."""
+
+    def __init__(self, turns: Turns, address: str) -> None:
+        self._turns, self._address = turns, address
+        self._held = True
+        turns._places[address] += 1
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Waits for this address's next turn and holds it: ``async with place.turn(): …``. Can be used repeatedly."""
+        return self._turns._turn(self._address)
+
+    def release(self) -> None:
+        """Gives the place up. Calling it again has no effect."""
+        if self._held:
+            self._held = False
+            self._turns._places[self._address] -= 1
+            if not self._turns._places[self._address]:
+                del self._turns._places[self._address]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()
+
+
+def queue_address(host: str, settings: Settings) -> str:
+    """The address that a client is queued under; empty if the server does not know its clients' addresses."""
+    return network(host) if settings.connections_per_address else ""
