@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from redis import Redis
 
+from children import computing, halted, runs
 from conftest import kept_store
 from finished import finished
 from noted import Answer, NotedServer, request
@@ -31,7 +32,7 @@ from samedeal.verification import verify
 from samedeal_server.clock import Clock
 from samedeal_server.pars import MOST_WANTED, Doing, Pars
 from servers import Server, racers
-from stores import KEY, Process, process, until
+from stores import Process, process, until
 from test_api import problem
 
 T = TypeVar("T")
@@ -92,25 +93,6 @@ def told(expected: Par) -> dict[str, Any]:
 def keys(store_url: str) -> list[bytes]:
     with Redis.from_url(store_url) as redis:
         return [key for key in redis.scan_iter("par:*", count=1000) if isinstance(key, bytes)]
-
-
-def computers(seed: str) -> list[int]:
-    """The processes that play a deal for par."""
-    found = []
-    for directory in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            command = (directory / "cmdline").read_bytes()
-            if b"samedeal_server.computer" in command and seed.encode() in command:
-                found.append(int(directory.name))
-    return found
-
-
-async def computer_at(seed: str) -> int:
-    """The process that plays this deal, halted before it can end."""
-    await until(lambda: computers(seed))
-    (pid,) = computers(seed)
-    os.kill(pid, signal.SIGSTOP)
-    return pid
 
 
 async def race(server: Server, game: str, seed: str | None, **options: Any) -> str:
@@ -223,17 +205,17 @@ async def test_two_servers_tell_the_same_and_keep_it_once(redis_url: str, tmp_pa
 
 async def test_one_deal_is_played_at_a_time_and_the_queue_is_short(redis_url: str) -> None:
     async with process(redis_url) as parts:
-        pars = Pars(parts.store, parts.hall, KEY)
+        pars = Pars(parts.store, parts.hall)
         corners = GAMES["corners"]
         assert await pars.of_deal(GAMES["gallery"], "halted", {}) == Doing(0, 200)
-        pid = await computer_at("halted")
+        pid = await halted(os.getpid())
         for number in range(1, MOST_WANTED):
             assert await pars.of_deal(corners, f"queued {number}", {}) == Doing(0, 60)
         with pytest.raises(Refused, match="enough") as refused:
             await pars.of_deal(corners, "one more", {})
         assert refused.value.code == "too-many"
         assert await pars.of_deal(corners, "queued 1", {}) == Doing(0, 60)
-        assert computers("queued") == []
+        assert computing(os.getpid()) == [pid]
         os.kill(pid, signal.SIGCONT)
         last = await settled(lambda: pars.of_deal(corners, f"queued {MOST_WANTED - 1}", {}))
         assert last == par(corners, f"queued {MOST_WANTED - 1}")
@@ -246,7 +228,8 @@ async def test_a_computer_that_is_killed_leaves_nothing_and_the_deal_can_be_aske
 ) -> None:
     with NotedServer(redis_url, tmp_path / "log").start() as server:
         assert request(server, "GET", address("gallery:killed")).status == 202
-        os.kill(await computer_at("killed"), signal.SIGKILL)
+        assert server.process
+        os.kill(await halted(server.process.pid), signal.SIGKILL)
         await until(lambda: "finding out the par" in server.log)
         assert keys(redis_url) == []
         answer, begun = await found(server, address("gallery:killed"))
@@ -259,10 +242,12 @@ async def test_a_server_that_is_killed_takes_its_computer_along_and_another_find
 ) -> None:
     first = NotedServer(redis_url, tmp_path / "1").start()
     assert request(first, "GET", address("gallery:orphan")).status == 202
-    pid = await computer_at("orphan")
+    assert first.process
+    pid = await halted(first.process.pid)
     first.kill()
-    os.kill(pid, signal.SIGCONT)
-    await until(lambda: not computers("orphan"))
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+    await until(lambda: not runs(pid))
     assert keys(redis_url) == []
     assert "Traceback" not in first.log
     with NotedServer(redis_url, tmp_path / "2", emptied=False).start() as second:
@@ -273,8 +258,9 @@ async def test_a_server_that_is_killed_takes_its_computer_along_and_another_find
 async def test_a_server_that_stops_stops_its_computer(redis_url: str, tmp_path: Path) -> None:
     with NotedServer(redis_url, tmp_path / "log").start() as server:
         assert request(server, "GET", address("gallery:stopped")).status == 202
-        await computer_at("stopped")
-    await until(lambda: not computers("stopped"))
+        assert server.process
+        pid = await halted(server.process.pid)
+    await until(lambda: not runs(pid))
     assert server.failures() == []
 
 
@@ -384,7 +370,7 @@ async def settled(ask: Callable[[], Awaitable[T | Doing]]) -> T:
 
 async def par_of(parts: Process, id_: str) -> tuple[Par, tuple[Compared, ...]] | Refused:
     """The par of a race, or the refusal."""
-    pars = Pars(parts.store, parts.hall, KEY)
+    pars = Pars(parts.store, parts.hall)
     try:
         return await settled(lambda: pars.of_race(id_))
     except Refused as refused:

@@ -39,6 +39,7 @@ from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import RaceLog
 from samedeal_server.page import Page, files_of_page
 from samedeal_server.pars import Pars
+from samedeal_server.renderings import Renderings
 from samedeal_server.schema import migrate
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.supervised import supervised
@@ -78,7 +79,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         open_races=settings.open_races,
     )
     dailies = Dailies(archive, clock, hall.dealer, keys.master)
-    guests, pars = Guests(store, settings.guest_days), Pars(store, hall, keys.signing)
+    guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, hall), Renderings()
     allowances = Allowances(settings)
     door = Door(hall, guests, allowances, settings)
 
@@ -96,14 +97,15 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         yield
         watching.cancel()
         await pars.stop()
+        await renderings.stop()
         await hall.stop()
         await store.close()
 
     resources = (
         Games(),
         Races(hall, guests, allowances, settings),
-        Replays(hall),
-        ParOfDeals(pars),
+        Replays(hall, renderings, settings),
+        ParOfDeals(pars, renderings, keys.signing, settings),
         DailyDeals(dailies),
         Verifications(archive),
         Service(hall, settings, ready),

@@ -1,19 +1,33 @@
-"""The dealer: finds which deal of a root is dealt, in a process of its own, so that nobody's play waits for it."""
+"""The dealer: finds which deal of a root is dealt, in a process beside the server, so that no player waits for it."""
 
 import asyncio
-import os
-import sys
+import logging
+from collections.abc import Callable
+from itertools import count
+from typing import Final
 
-from msgspec import json
+from msgspec import msgpack
 
 from samedeal.catalogue import GAMES
-from samedeal.friendly import first
-from samedeal.game import Game
+from samedeal.friendly import usual_filter
+from samedeal.game import Game, Variant
+from samedeal.log import Header
 from samedeal.race import Race
+from samedeal_server.jobs import Jobs
+from samedeal_server.log_lines import about
+from samedeal_server.turns import Place
 
-NICENESS = 10
-"""How far a search gives way to those who play."""
-MOST_KNOWN = 1_000
+logger = logging.getLogger(__name__)
+
+MAX_SEARCHES: Final = 96
+"""How many searches and pars may be in the queue of this process. A search takes 0.3 s on average."""
+MAX_SEARCHES_PER_ADDRESS: Final = 8
+"""How many of them from one address: at 0.3 s each they all end within the usual countdown of 5 s."""
+FULL: Final = "Too many races are waiting for their deal; wait a few seconds and try again."
+SETTLE_S: Final = 0.5
+"""How long a search waits for further nonces when some are late, so that they do not start one each."""
+MAX_RETRY_S: Final = 60.0
+MOST_KNOWN: Final = 1_000
 """How many daily deals are remembered."""
 
 
@@ -21,27 +35,31 @@ class Dealer:
     """Looks for numbers of deals, and for that of a daily deal once, however many races have it."""
 
     def __init__(self) -> None:
+        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL)
+        """The queue of the searches; pars are in it too."""
         self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 
     async def stop(self) -> None:
-        """Ends the searches for daily deals."""
+        """Ends the searches for daily deals, and the process."""
         for search in self._daily.values():
             search.cancel()
         await asyncio.gather(*self._daily.values(), return_exceptions=True)
+        await self.jobs.stop()
 
-    async def dealt(self, race: Race) -> int:
-        """The number of the deal that the race's root and filter lead to. Raises RuntimeError if the search fails."""
-        if race.root is None:
-            return 0
-        if race.header.daily:
-            return await asyncio.shield(self.daily(race.game, race.root, race.options.filter))
-        return await _sought(race.header.game, race.root, race.header.variant, race.options.filter)
+    def check(self, game: type[Game], name: str, address: str) -> None:
+        """Raises Refused("too-many") if a search by a filter for a client address would not get a place now."""
+        if _filters(game, name):
+            self.jobs.turns.check(address)
+
+    async def number(self, race: Race, place: Place) -> int:
+        """The number of the deal that the root of a race and its filter lead to. Raises JobFailed."""
+        return await self._searched(place, race.game, race.root or "", race.header.variant, race.options.filter)
 
     def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
         """The search for the number of a daily deal by a filter; one that failed is begun again."""
         search = self._daily.get((root, name))
         if search is None or (search.done() and (search.cancelled() or search.exception())):
-            search = asyncio.get_running_loop().create_task(_sought(game.slug, root, {}, name))
+            search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
             self._daily[root, name] = search
             for known in [known for known, search in self._daily.items() if search.done()][:-MOST_KNOWN]:
                 del self._daily[known]
@@ -51,29 +69,101 @@ class Dealer:
         """Whether a search for a daily deal would be the only one, or is none because its number is known."""
         return (root, name) in self._daily or all(search.done() for search in self._daily.values())
 
+    async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
+        if not _filters(game, name):
+            return 0
+        with self.jobs.turns.place("", always=True) as place:
+            return await self._searched(place, game, root, {}, name)
 
-async def _sought(game: str, root: str, variant: dict[str, str | bool], name: str) -> int:
-    if name == "any":
-        return 0
-    question = json.encode((game, root, variant, name)).decode()
-    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    search = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, question, stdin=nothing, stdout=pipe)
-    try:
-        answer, _ = await search.communicate()
-    finally:
-        if search.returncode is None:
-            search.kill()
-    if search.returncode:
-        raise RuntimeError(f"the search for a deal ended with status {search.returncode}")
-    return int(answer)
+    async def _searched(self, place: Place, game: type[Game], root: str, variant: Variant, name: str) -> int:
+        question = msgpack.encode((game.slug, root, variant, name))
+        return int(await self.jobs.run(place, "deal", question))
 
 
-def main() -> None:
-    """Answers one question: a JSON array of game, root, variant and filter."""
-    os.nice(NICENESS)
-    game, root, variant, name = json.decode(sys.argv[1], type=tuple[str, str, dict[str, str | bool], str])
-    sys.stdout.write(f"{first(GAMES[game], root, variant, name)}\n")
+class DealSearch:
+    """The search for one race's deal: at most one at a time, for the root as it stands."""
+
+    def __init__(self, dealer: Dealer, found: Callable[[], object]) -> None:
+        """`found` is called when there is a number."""
+        self._dealer, self._found = dealer, found
+        self._address = ""
+        self._place: Place | None = None
+        self._root: str | None = None
+        self._search: asyncio.Task[int] | None = None
+
+    def reserve(self, race: Race, address: str) -> None:
+        """Takes a place in the queue for a race that is about to begin its countdown, if it needs one.
+
+        `address` is the client's, empty if it is unknown. Raises Refused("too-many") if the queue is full.
+        """
+        self._address = address
+        if race.set_to_go and self._place is None and is_searched(race.header) and not race.header.daily:
+            self._place = self._dealer.jobs.turns.place(address)
+
+    def number(self, race: Race) -> int | None:
+        """Which deal of the root is dealt, or None while that is being found out.
+
+        A search for another root is cancelled. While nonces are missing, it begins when none has come for SETTLE_S.
+        """
+        if race.root is None or not is_searched(race.header):
+            return 0
+        if self._search is None or self._root != race.root:
+            delay_s = 0.0 if race.nonces_in else SETTLE_S
+            self._cancel()
+            self._root = race.root
+            self._search = asyncio.get_running_loop().create_task(self._find(race, delay_s))
+            self._search.add_done_callback(lambda _: self._found())
+        return self._search.result() if self._search.done() else None
+
+    def end(self) -> None:
+        """Cancels the search and gives up the place: nobody needs a deal any more."""
+        self._cancel()
+        self._root = self._search = None
+        self._release()
+
+    async def close(self) -> None:
+        """The same, and waits until the search has ended."""
+        search = self._search
+        self.end()
+        if search:
+            await asyncio.gather(search, return_exceptions=True)
+
+    async def _find(self, race: Race, delay_s: float) -> int:
+        await asyncio.sleep(delay_s)
+        for failures in count():
+            try:
+                return await self._number(race)
+            except Exception as error:
+                pause_s = min(MAX_RETRY_S, 2.0**failures)
+                told = "the search for the deal failed and is tried again in %d s: %s"
+                logger.error(told, pause_s, error, extra=about(race=race.id))
+                await asyncio.sleep(pause_s)
+        raise AssertionError("it is tried for ever")
+
+    async def _number(self, race: Race) -> int:
+        if race.header.daily:
+            return await asyncio.shield(self._dealer.daily(race.game, race.root or "", race.options.filter))
+        # The race is in its countdown: it gets a place in any case, even if none was reserved in this process.
+        self._place = self._place or self._dealer.jobs.turns.place(self._address, always=True)
+        number = await self._dealer.number(race, self._place)
+        self._release()
+        return number
+
+    def _cancel(self) -> None:
+        if self._search:
+            self._search.cancel()
+
+    def _release(self) -> None:
+        if self._place:
+            self._place.release()
+            self._place = None
 
 
-if __name__ == "__main__":
-    main()
+def is_searched(header: Header) -> bool:
+    """Whether a race's deal has to be looked for: not if the deal is open, or if any deal will do."""
+    return header.seed is None and header.game in GAMES and _filters(GAMES[header.game], header.options.filter)
+
+
+def _filters(game: type[Game], name: str) -> bool:
+    """Whether a filter lets only some deals of a game pass."""
+    return name != "any" and usual_filter(game) != "any"

@@ -11,7 +11,7 @@ from samedeal.log import AnyEvent, Closed, Dealt, Entry, Joined, Left, Taken
 from samedeal.race import Race
 from samedeal_server.archive import Archive
 from samedeal_server.clock import Clock
-from samedeal_server.dealer import Dealer
+from samedeal_server.dealer import Dealer, DealSearch
 from samedeal_server.live_races import LiveRaces
 from samedeal_server.log import Behind, Lost, RaceLog
 from samedeal_server.log_lines import about
@@ -85,7 +85,8 @@ class Room:
         self.writing = False
         """Whether the log is being written: if another process was quicker, that is found out in writing."""
         self._entries = Remembered(race.secret, entries)
-        self._log, self._archive, self._live, self._clock, self._dealer = log, archive, live, clock, dealer
+        self.deal = DealSearch(dealer, self.remind)
+        self._log, self._archive, self._live, self._clock = log, archive, live, clock
         self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = kept
         self._closing = False
@@ -94,7 +95,6 @@ class Room:
         self._noted_summary: tuple[str, int] | None = None
         self._presence = presence
         self._watched_until = 0  # until when the race is kept though it is empty
-        self._search: tuple[str | None, asyncio.Task[int] | None] = (None, None)  # a root, and the search for its deal
         self._listeners: set[Listener] = set()
         self._alike: dict[Hashable, bytes] = {}
         self._alike_of: tuple[str, int] | None = None
@@ -217,9 +217,7 @@ class Room:
         for timer in (self._timer, self._patience):
             if timer:
                 timer.cancel()
-        if search := self._search[1]:
-            search.cancel()
-            await asyncio.gather(search, return_exceptions=True)
+        await self.deal.close()
 
     # The room's own task.
 
@@ -237,6 +235,8 @@ class Room:
                 self._deaf_until = self._clock.now()
                 for wish in wishes:
                     wish.settle(error)
+            if self.race.stage != "countdown":
+                self.deal.end()
             self._set_timer()
             del wishes  # it may be long until the next, and these hold the races that they led to
         for wish in self._wishes:
@@ -425,7 +425,7 @@ class Room:
         number = None
         dealing = race.stage == "countdown" and not race.finished(now)
         if dealing and (race.nonces_in or now >= deal_at(race, self._deaf_until)):
-            number = self._number(race)  # sought as soon as the nonces are in
+            number = self.deal.number(race)  # sought as soon as the nonces are in
         return due(
             race,
             now,
@@ -438,20 +438,3 @@ class Room:
     def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
         at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._deaf_until)
         return at if race.n else max(at, self._watched_until)
-
-    def _number(self, race: Race) -> int | None:
-        """Which deal of the root is dealt, or None while that is being found out."""
-        if race.root is None or race.options.filter == "any":
-            return 0
-        root, search = self._search
-        if root != race.root:
-            search = self._loop.create_task(self._dealer.dealt(race))
-            search.add_done_callback(lambda _: self.remind())
-            self._search = (race.root, search)
-        if search is None or not search.done():
-            return None
-        if error := search.exception():
-            logger.error("%s; it is tried again", error, extra=about(race=race.id))
-            self._search = (None, None)
-            return None
-        return search.result()

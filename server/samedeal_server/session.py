@@ -33,6 +33,7 @@ from samedeal_server.hall import Hall
 from samedeal_server.log_lines import about
 from samedeal_server.room import Room
 from samedeal_server.settings import Settings
+from samedeal_server.turns import queue_address
 from samedeal_server.well_known import PROGRAM
 
 logger = logging.getLogger(__name__)
@@ -241,7 +242,7 @@ class Session:
                 await self._enter(race)
                 return self._view(re, header=True)
             case m.Ready(ready=ready):
-                return await self._submit(request, lambda race, seat: _ready(race, seat, ready))
+                return await self._submit(request, lambda race, seat: self._ready(race, seat, ready))
             case m.Nonce(nonce=nonce):
                 return await self._submit(request, lambda race, seat: _nonce(race, seat, nonce))
             case m.Resign():
@@ -337,6 +338,14 @@ class Session:
 
         await room.submit(proposal)
         return self._view(request.id)
+
+    def _ready(self, race: Race, number: int, ready: bool) -> list[AnyEvent]:
+        """What a request to be ready comes to. Raises Refused("too-many") if its deal cannot be searched now."""
+        events = _ready(race, number, ready)
+        if ready and events and self._room:
+            after, _ = race.extended(race.at, *events)
+            self._room.deal.reserve(after, queue_address(self._address, self._settings))
+        return events
 
     def _mine(self, race: Race) -> bool:
         """Whether this connection still has its seat, or has given it up itself."""

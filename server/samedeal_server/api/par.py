@@ -4,24 +4,28 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import Meta, Struct, defstruct
+from msgspec import Meta, Struct, defstruct, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal import strip
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.log import SeatNumber, Seed
-from samedeal.par import Compared, Counted, Par
+from samedeal.par import PLAYS, Compared, Counted, Par
 from samedeal.replay import Replay
 from samedeal_server.api.answers import MEDIA, json_response, liked
+from samedeal_server.api.disconnects import unless_disconnected
 from samedeal_server.api.endpoint import V1, Answer, at
-from samedeal_server.api.questions import checked
+from samedeal_server.api.questions import address, checked
 from samedeal_server.api.races import chosen_variant
-from samedeal_server.api.replays import FORMS, named, written
+from samedeal_server.api.replays import FORMS, named
 from samedeal_server.hall import checked_game
-from samedeal_server.pars import Doing, Pars
+from samedeal_server.jobs import Task
+from samedeal_server.pars import Doing, Pars, check_played
+from samedeal_server.renderings import Renderings
+from samedeal_server.settings import Settings
+from samedeal_server.turns import queue_address
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -100,8 +104,9 @@ STRIP: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 class ParOfDeals:
     """The endpoints about par."""
 
-    def __init__(self, pars: Pars) -> None:
-        self._pars = pars
+    def __init__(self, pars: Pars, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
+        """`signing_key` is private, 32 bytes: the computer's plays are signed with it."""
+        self._pars, self._renderings, self._signing_key, self._settings = pars, renderings, signing_key, settings
 
     @at(
         "GET",
@@ -138,7 +143,7 @@ class ParOfDeals:
     )
     async def of_deal(self, request: Request) -> Response:
         """What the computer makes of a deal; to ask is to begin."""
-        found = await self._pars.of_deal(*_deal(request))
+        found = await self._pars.of_deal(*_deal(request), queue_address(address(request), self._settings))
         return _doing(found) if isinstance(found, Doing) else json_response(DealPar(**_told(found)))
 
     @at(
@@ -154,12 +159,18 @@ class ParOfDeals:
         number, form = named(request, "play")
         if not _NUMBER.fullmatch(number):
             raise Refused("not-found", "The plays of the computer are numbered from 0 on.")
-        play = await self._pars.play(*_deal(request), int(number))
-        return Response(written(play, form), media_type=MEDIA[form], headers={"Vary": "Accept"})
+        game, seed, variant = _deal(request)
+        check_played(game)
+        await self._pars.check_told(game, seed)
+        if int(number) >= (plays := PLAYS[game.slug]):
+            raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
+        question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
+        data = await self._made(request, "play", question)
+        return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
 
     async def _of_race(self, request: Request, query: Strips, picture: bool) -> Response:
         race = request.path_params["race"]
-        found = await self._pars.of_race(race)
+        found = await self._pars.of_race(race, queue_address(address(request), self._settings))
         if isinstance(found, Doing):
             return _doing(found)
         par, racers = found
@@ -167,8 +178,13 @@ class ParOfDeals:
         if query.seat is not None and not racers:
             raise Refused("not-found", f"Nobody played from seat {query.seat}.")
         if picture:
-            return Response(strip.svg(par, racers), media_type=MEDIA["svg"], headers={"Vary": "Accept"})
+            data = await self._made(request, "strip", msgpack.encode((par, racers)))
+            return Response(data, media_type=MEDIA["svg"], headers={"Vary": "Accept"})
         return json_response(RacePar(race=race, racers=racers, **_told(par)), headers={"Vary": "Accept"})
+
+    async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
+        sender = queue_address(address(request), self._settings)
+        return await unless_disconnected(request, self._renderings.made(sender, task, question))
 
 
 def _told(par: Par) -> dict[str, Any]:

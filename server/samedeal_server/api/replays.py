@@ -5,19 +5,23 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal import wire
 from samedeal.errors import Refused
 from samedeal.replay import Replay
-from samedeal.steps import Steps, steps
-from samedeal_server import packed
-from samedeal_server.api.answers import MEDIA, has, json_response, liked
+from samedeal.steps import Steps
+from samedeal_server.api.answers import MEDIA, has, liked
+from samedeal_server.api.disconnects import unless_disconnected
 from samedeal_server.api.endpoint import V1, Answer, at
+from samedeal_server.api.questions import address
 from samedeal_server.archive import Ended, Search
 from samedeal_server.hall import Hall
+from samedeal_server.jobs import Task
+from samedeal_server.renderings import Renderings
+from samedeal_server.settings import Settings
+from samedeal_server.turns import queue_address
 
 Form = Literal["json", "msgpack", "ndjson"]
 """How a replay is written."""
@@ -45,9 +49,8 @@ class ReplayList(Struct, frozen=True):
 class Replays:
     """The endpoints about races that are over."""
 
-    def __init__(self, hall: Hall) -> None:
-        self._hall = hall
-        self._converting = asyncio.Lock()  # one at a time: a long one takes much memory
+    def __init__(self, hall: Hall, renderings: Renderings, settings: Settings) -> None:
+        self._hall, self._renderings, self._settings = hall, renderings, settings
 
     @at("GET", f"{V1}/replays", refuses=("not-found", "store-unavailable"), cost=3)
     async def all(self, request: Request, query: Search) -> ReplayList:
@@ -80,11 +83,7 @@ class Replays:
         headers = {"ETag": tag, **FOREVER, "Vary": "Accept"}
         if has(request, tag):
             return Response(status_code=304, headers=headers)
-        async with self._converting:
-            if form == "json":
-                data = await asyncio.to_thread(packed.text, kept)
-            else:
-                data = await asyncio.to_thread(lambda: written(packed.replay(kept), form))
+        data = await self._made(request, "replay", msgpack.encode((kept, form)))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     @at(
@@ -97,9 +96,12 @@ class Replays:
     async def steps(self, request: Request) -> Response:
         """A finished race as its tables one after another, for clients that hold no rules."""
         kept = await self._kept(request.path_params["race"])
-        async with self._converting:
-            told = await asyncio.to_thread(lambda: steps(packed.replay(kept)))
-        return json_response(told, headers=FOREVER)
+        data = await self._made(request, "steps", kept)
+        return Response(data, media_type=MEDIA["json"], headers=FOREVER)
+
+    async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
+        sender = queue_address(address(request), self._settings)
+        return await unless_disconnected(request, self._renderings.made(sender, task, question))
 
     async def _kept(self, race: str) -> bytes:
         """What is kept of a race; one that is being put away is waited for."""
@@ -123,8 +125,3 @@ def named(request: Request, parameter: str) -> tuple[str, Form]:
     if dot:
         raise Refused("not-found", "Replays are there as .json, .msgpack and .ndjson.")
     return stem, liked(request, ACCEPTED)
-
-
-def written(replay: Replay, form: Form) -> bytes:
-    """A replay in a form."""
-    return b"".join(replay.lines()) if form == "ndjson" else wire.encode(replay, form)
