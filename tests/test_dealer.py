@@ -92,7 +92,7 @@ async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_f
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
     async with process(redis_url) as parts:
-        full = [parts.hall.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(dealer.MAX_SEARCHES)]
+        full = [parts.hall.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * dealer.MAX_SEARCHES)]
         again = await parts.hall.room(room.race.id)
         await open_nonce(again, 1)
         gate.allow(1)
@@ -170,9 +170,11 @@ async def test_a_search_that_fails_is_tried_again_less_and_less_often(
         room = await counting(parts, 1)
         await open_nonce(room, 1)
         await until(lambda: "tried again in 2 s" in caplog.text)
-        lines = [record.getMessage() for record in caplog.records if "search for the deal" in record.getMessage()]
+        lines = [record.getMessage() for record in caplog.records if "the search for" in record.getMessage()]
         why = "the job 'deal' failed: ValueError: it was told to"
-        assert lines == [f"the search for the deal failed and is tried again in {pause} s: {why}" for pause in (1, 2)]
+        assert lines == [
+            f"the search for a deal of corners failed and is tried again in {pause} s: {why}" for pause in (1, 2)
+        ]
         assert len(gate.noted) == 2
         gate.misbehave("failing")
         await until(lambda: room.race.stage == "running")

@@ -69,13 +69,22 @@ async def test_an_address_has_only_so_many_places_and_so_have_all_together() -> 
         assert refused.value.code == "too-many"
     places.append(queue.place("c"))
     with pytest.raises(Refused):
-        queue.check("d")
+        queue.check("c")
     places.append(queue.place("d", always=True))
     for place in places:
         place.release()
         place.release()
     assert queue.places == 0
     queue.check("a")
+
+
+async def test_addresses_that_have_no_place_get_one_though_others_have_filled_the_queue() -> None:
+    queue = turns(limit=4, limit_per_address=2)
+    for address in ("a", "a", "b", "b", "c", "d", "e", "f"):
+        queue.place(address)
+    for address in ("a", "c", "g", ""):
+        with pytest.raises(Refused):
+            queue.check(address)
 
 
 async def test_clients_with_unknown_addresses_share_all_the_places() -> None:

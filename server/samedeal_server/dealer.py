@@ -52,13 +52,14 @@ class Dealer:
             self.jobs.turns.check(address)
 
     async def number(self, race: Race, place: Place) -> int:
-        """The number of the deal that the root of a race and its filter lead to. Raises JobFailed."""
-        return await self._searched(place, race.game, race.root or "", race.header.variant, race.options.filter)
+        """The number of the deal that the root of a race and its filter lead to."""
+        question = race.header.game, race.root or "", race.header.variant, race.options.filter
+        return await self._searched(place, *question, race=race.id)
 
     def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
-        """The search for the number of a daily deal by a filter; one that failed is begun again."""
+        """The search for the number of a daily deal by a filter."""
         search = self._daily.get((root, name))
-        if search is None or (search.done() and (search.cancelled() or search.exception())):
+        if search is None or search.cancelled():
             search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
             self._daily[root, name] = search
             for known in [known for known, search in self._daily.items() if search.done()][:-MOST_KNOWN]:
@@ -73,11 +74,22 @@ class Dealer:
         if not _filters(game, name):
             return 0
         with self.jobs.turns.place("", always=True) as place:
-            return await self._searched(place, game, root, {}, name)
+            return await self._searched(place, game.slug, root, {}, name)
 
-    async def _searched(self, place: Place, game: type[Game], root: str, variant: Variant, name: str) -> int:
-        question = msgpack.encode((game.slug, root, variant, name))
-        return int(await self.jobs.run(place, "deal", question))
+    async def _searched(
+        self, place: Place, game: str, root: str, variant: Variant, name: str, *, race: str | None = None
+    ) -> int:
+        """The answer of a search, which is tried again, ever more seldom, when it fails."""
+        question = msgpack.encode((game, root, variant, name))
+        for failures in count():
+            try:
+                return int(await self.jobs.run(place, "deal", question))
+            except Exception as error:
+                pause_s = min(MAX_RETRY_S, 2.0**failures)
+                failed = f"the search for a deal of {game} failed and is tried again in {pause_s:g} s"
+                logger.error("%s: %s", failed, error, extra=about(race=race))
+                await asyncio.sleep(pause_s)
+        raise AssertionError("it is tried without end")
 
 
 class DealSearch:
@@ -130,17 +142,6 @@ class DealSearch:
 
     async def _find(self, race: Race, delay_s: float) -> int:
         await asyncio.sleep(delay_s)
-        for failures in count():
-            try:
-                return await self._number(race)
-            except Exception as error:
-                pause_s = min(MAX_RETRY_S, 2.0**failures)
-                told = "the search for the deal failed and is tried again in %d s: %s"
-                logger.error(told, pause_s, error, extra=about(race=race.id))
-                await asyncio.sleep(pause_s)
-        raise AssertionError("it is tried for ever")
-
-    async def _number(self, race: Race) -> int:
         if race.header.daily:
             return await asyncio.shield(self._dealer.daily(race.game, race.root or "", race.options.filter))
         # The race is in its countdown: it gets a place in any case, even if none was reserved in this process.

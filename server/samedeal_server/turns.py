@@ -28,10 +28,14 @@ class Turns:
         return self._places.total()
 
     def check(self, address: str) -> None:
-        """Raises Refused("too-many") if an address cannot have a place. An empty address is an unknown one: then only
-        the bound on all of them applies.
+        """Raises Refused("too-many") if an address cannot have a place.
+
+        As many places again are left to addresses that have none, so that a few cannot shut out all others. An empty
+        address is an unknown one: only the limit of all places applies to it.
         """
-        if self.places >= self._limit or (address and self._places[address] >= self._limit_per_address):
+        own = self._places[address] if address else 0
+        limit = self._limit if own or not address else 2 * self._limit
+        if own >= self._limit_per_address or self.places >= limit:
             raise Refused("too-many", self._full)
 
     def place(self, address: str, *, always: bool = False) -> "Place":
