@@ -101,11 +101,11 @@ async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_f
 
 
 async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("samedeal_server.room.NONCES_MS", 0)
+    monkeypatch.setattr("samedeal.due.NONCE_MS", 0)
     monkeypatch.setattr(dealer, "SETTLE_S", 3_600)
     async with process(redis_url) as parts:
         room = await counting(parts, 7)
-        await until(lambda: parts.clock.now() > room._deal_at(room.race))
+        await until(lambda: parts.clock.now() > room._due_at(room.race, {}))
         for seat in range(1, 8):
             await open_nonce(room, seat)
             room.remind()
@@ -120,7 +120,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
 async def test_a_nonce_that_never_comes_holds_up_no_race(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("samedeal_server.room.NONCES_MS", 0)
+    monkeypatch.setattr("samedeal.due.NONCE_MS", 0)
     async with process(redis_url) as parts:
         room = await counting(parts, 2)
         await open_nonce(room, 1)
@@ -132,7 +132,7 @@ async def test_a_nonce_that_never_comes_holds_up_no_race(
 async def test_a_search_for_another_root_takes_the_place_of_the_one_before(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("samedeal_server.room.NONCES_MS", 0)
+    monkeypatch.setattr("samedeal.due.NONCE_MS", 0)
     monkeypatch.setattr(dealer, "SETTLE_S", 0)
     async with process(redis_url) as parts:
         room = await counting(parts, 2, "10.0.0.1")

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from samedeal.errors import Refused
-from samedeal_server.settings import Settings
-from samedeal_server.turns import Place, Turns, queue_address
+from samedeal_server.turns import Place, Turns
 
 
 def turns(limit: int = 100, limit_per_address: int = 100) -> Turns:
@@ -93,8 +92,3 @@ async def test_clients_with_unknown_addresses_share_all_the_places() -> None:
         queue.place("")
     with pytest.raises(Refused):
         queue.place("")
-
-
-def test_an_address_is_unknown_behind_a_proxy_that_names_none() -> None:
-    assert queue_address("::ffff:10.0.0.1", Settings()) == "10.0.0.1"
-    assert queue_address("10.0.0.1", Settings(connections_per_address=0)) == ""

@@ -27,13 +27,13 @@ from samedeal.log import (
 from samedeal.names import normalised
 from samedeal.race import Race
 from samedeal_server import metrics
+from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
 from samedeal_server.guests import Guest, Guests
 from samedeal_server.hall import Hall
 from samedeal_server.log_lines import about
 from samedeal_server.room import Room
 from samedeal_server.settings import Settings
-from samedeal_server.turns import queue_address
 from samedeal_server.well_known import PROGRAM
 
 logger = logging.getLogger(__name__)
@@ -344,7 +344,7 @@ class Session:
         events = _ready(race, number, ready)
         if ready and events and self._room:
             after, _ = race.extended(race.at, *events)
-            self._room.deal.reserve(after, queue_address(self._address, self._settings))
+            self._room.deal.reserve(after, network(self._address))
         return events
 
     def _mine(self, race: Race) -> bool:

@@ -8,8 +8,6 @@ from types import TracebackType
 from typing import Self
 
 from samedeal.errors import Refused
-from samedeal_server.addresses import network
-from samedeal_server.settings import Settings
 
 
 class Turns:
@@ -103,8 +101,3 @@ class Place:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.release()
-
-
-def queue_address(host: str, settings: Settings) -> str:
-    """The address that a client is queued under; empty if the server does not know its clients' addresses."""
-    return network(host) if settings.connections_per_address else ""

@@ -25,7 +25,6 @@ from samedeal_server.jobs import Task
 from samedeal_server.pars import Doing, Pars, check_played
 from samedeal_server.renderings import Renderings
 from samedeal_server.settings import Settings
-from samedeal_server.turns import queue_address
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -143,7 +142,7 @@ class ParOfDeals:
     )
     async def of_deal(self, request: Request) -> Response:
         """What the computer makes of a deal; to ask is to begin."""
-        found = await self._pars.of_deal(*_deal(request), queue_address(address(request), self._settings))
+        found = await self._pars.of_deal(*_deal(request), address(request))
         return _doing(found) if isinstance(found, Doing) else json_response(DealPar(**_told(found)))
 
     @at(
@@ -170,7 +169,7 @@ class ParOfDeals:
 
     async def _of_race(self, request: Request, query: Strips, picture: bool) -> Response:
         race = request.path_params["race"]
-        found = await self._pars.of_race(race, queue_address(address(request), self._settings))
+        found = await self._pars.of_race(race, address(request))
         if isinstance(found, Doing):
             return _doing(found)
         par, racers = found
@@ -183,7 +182,7 @@ class ParOfDeals:
         return json_response(RacePar(race=race, racers=racers, **_told(par)), headers={"Vary": "Accept"})
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
-        sender = queue_address(address(request), self._settings)
+        sender = address(request)
         return await unless_disconnected(request, self._renderings.made(sender, task, question))
 
 

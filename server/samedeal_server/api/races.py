@@ -24,7 +24,6 @@ from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall, checked_game
 from samedeal_server.live_races import Listed, RaceFilter
 from samedeal_server.settings import Settings
-from samedeal_server.turns import queue_address
 
 MOST_OPENING_BYTES: Final = 16_384
 CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
@@ -105,7 +104,7 @@ class Races:
         variant = chosen_variant(game, opening.variant)
         client = address(request)
         if not opening.daily:
-            self._hall.dealer.check(game, options.filter, queue_address(client, self._settings))
+            self._hall.dealer.check(game, options.filter, client)
         self._allowances.races.take(client)
         owners = {f"address:{sha256(client.encode()).hexdigest()}": self._settings.open_races_per_address}
         if token := bearer_token(request):

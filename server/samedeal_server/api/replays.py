@@ -21,7 +21,6 @@ from samedeal_server.hall import Hall
 from samedeal_server.jobs import Task
 from samedeal_server.renderings import Renderings
 from samedeal_server.settings import Settings
-from samedeal_server.turns import queue_address
 
 Form = Literal["json", "msgpack", "ndjson"]
 """How a replay is written."""
@@ -100,7 +99,7 @@ class Replays:
         return Response(data, media_type=MEDIA["json"], headers=FOREVER)
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
-        sender = queue_address(address(request), self._settings)
+        sender = address(request)
         return await unless_disconnected(request, self._renderings.made(sender, task, question))
 
     async def _kept(self, race: str) -> bytes:
