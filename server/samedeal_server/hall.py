@@ -1,6 +1,7 @@
 """The hall: every room of this process, opened when somebody comes or something is due, from the log or the archive."""
 
 import asyncio
+import hmac
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,6 +159,10 @@ class Hall:
         if race not in self._rooms:  # whoever asked for the list may have been quicker
             self._rooms[race] = self._room(opened, [])
         return self._rooms[race]
+
+    def address_owner(self, address: str) -> str:
+        """The name under which races opened from a client address are counted. The address cannot be read from it."""
+        return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
 
     async def room(self, race: str) -> Room:
         """The room of a race, live or finished. Raises Refused("not-found") for one that is not there."""

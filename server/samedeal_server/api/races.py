@@ -1,7 +1,6 @@
 """Races over HTTP: opening one, finding those that are on, and looking at one."""
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 from msgspec import Struct
@@ -106,7 +105,7 @@ class Races:
         if not opening.daily:
             self._hall.dealer.check(game, options.filter, client)
         self._allowances.races.take(client)
-        owners = {f"address:{sha256(client.encode()).hexdigest()}": self._settings.open_races_per_address}
+        owners = {self._hall.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):
             owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
         room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
