@@ -9,6 +9,7 @@ import asyncio
 import socket
 import struct
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -38,8 +39,12 @@ PIECE_BYTES = 2048
 TAKEN_BYTES, SENT_BYTES = 32_768, 8_192
 """What the kernel may hold of a WebSocket's data that comes, and of data that goes. It takes twice as much where it
 counts its own needs in. Whoever does not read is found out when it takes no more, so it is to be little."""
+HTTP_SENT_BYTES = 16_384
+"""The same for an HTTP response: enough for several hundred kilobytes per second to the other end of the world."""
 UNSENT_BYTES = 32_768
-"""What may be unsent of a WebSocket's data before whoever sends more has to wait."""
+"""What may be unsent of a connection's data before whoever sends more has to wait."""
+MOST_UNSENT_BYTES = 64 * 2**20
+"""What may be unsent over all HTTP connections together; beyond it, those with the most to send are ended."""
 MOST_PIPELINED = 8
 CHUNK_OVERHEAD = 9
 """Bytes that one byte of a body may take on the wire: in the smallest chunks it takes six."""
@@ -87,6 +92,20 @@ async def watch(server: uvicorn.Server, config: GuardedConfig) -> None:
         for connection in tuple(server.server_state.connections):
             if isinstance(connection, GuardedRequests | GuardedSocket):
                 connection.look(now)
+        _bound_unsent([found for found in server.server_state.connections if isinstance(found, GuardedRequests)])
+
+
+def _bound_unsent(connections: Iterable["GuardedRequests"]) -> None:
+    """Ends the HTTP connections with the most unsent data until the others are within MOST_UNSENT_BYTES."""
+    unsent = sorted(
+        ((found.transport.get_write_buffer_size(), id(found), found) for found in connections), reverse=True
+    )
+    total = sum(size for size, _, _ in unsent)
+    for size, _, connection in unsent:
+        if total <= MOST_UNSENT_BYTES:
+            break
+        connection.abort()
+        total -= size
 
 
 class Unread:
@@ -120,6 +139,10 @@ class GuardedRequests(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
         self.flow = Flow(self.transport)
+        self.transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
+        _set_buffer(self.transport, socket.SO_SNDBUF, HTTP_SENT_BYTES)
+        # The kernel drops what it still holds for a client that reads nothing, also after the connection is closed.
+        _set_user_timeout(self.transport, self.config.settings.unread_seconds)
         now = self.loop.time()
         self._unread, self._waiting_since = Unread(now), now
         self._overhead = 0
@@ -139,6 +162,8 @@ class GuardedRequests(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._leave()
+        if self._answered is not None:
+            self._answered.disconnected = True  # of several pipelined requests, uvicorn marks only the last
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
@@ -152,7 +177,7 @@ class GuardedRequests(HttpToolsProtocol):
     def look(self, now: float) -> None:
         """Ends the connection if it has been waiting for its client for too long."""
         if self._unread.for_s(self.transport, now) > self.config.settings.unread_seconds:
-            self._abort()
+            self.abort()
         elif not self._working and now - self._waiting_since > self.config.request_s:
             self.transport.close()
 
@@ -210,7 +235,7 @@ class GuardedRequests(HttpToolsProtocol):
     def _turn_away(self, refused: Refused) -> None:
         """Ends the connection, and says why unless the answer to another request would be cut in two."""
         if self._working:
-            self._abort()
+            self.abort()
         elif not self.transport.is_closing():
             body = wire.encode(refused.problem(), "json")
             head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(
@@ -219,7 +244,8 @@ class GuardedRequests(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[refused.status] + head + body)
             self.transport.close()
 
-    def _abort(self) -> None:
+    def abort(self) -> None:
+        """Ends the connection on the spot."""
         if self._answered is not None:
             self._answered.disconnected = True  # at once: uvloop has errors for those who write to what is closed
         self.pipeline.clear()
@@ -289,10 +315,9 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         self._made_at = self.loop.time()
         self._unread = Unread(self._made_at)
         self.transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
-        if bare := self.transport.get_extra_info("socket"):
-            with suppress(OSError):
-                bare.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_BYTES)
-                bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_BYTES)
+        _set_buffer(self.transport, socket.SO_SNDBUF, SENT_BYTES)
+        _set_buffer(self.transport, socket.SO_RCVBUF, TAKEN_BYTES)
+        _set_user_timeout(self.transport, 0)  # pings find out a client that is gone
 
     def look(self, now: float) -> None:
         """Ends the connection if it has been waiting for its client for too long."""
@@ -397,6 +422,21 @@ def framed(opcode: Opcode, data: bytes) -> bytes:
     if length < 126:
         return bytes((first, length)) + data
     return struct.pack("!BBH" if length < 2**16 else "!BBQ", first, 126 if length < 2**16 else 127, length) + data
+
+
+def _set_buffer(transport: asyncio.Transport, which: int, size_bytes: int) -> None:
+    if bare := transport.get_extra_info("socket"):
+        with suppress(OSError):
+            bare.setsockopt(socket.SOL_SOCKET, which, size_bytes)
+
+
+def _set_user_timeout(transport: asyncio.Transport, seconds: float) -> None:
+    """How long sent data may stay unacknowledged, or a closed window closed (Linux only); 0 is the system's default."""
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    bare = transport.get_extra_info("socket")
+    if bare and option is not None:
+        with suppress(OSError):
+            bare.setsockopt(socket.IPPROTO_TCP, option, int(1000 * seconds))
 
 
 def _reset(transport: asyncio.Transport) -> None:
