@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from random import uniform
 from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,8 +18,9 @@ from samedeal_server.settings import Settings
 
 HANDSHAKE_COST: Final = 5
 """The request tokens that a WebSocket handshake costs; every other request costs one, and what its endpoint adds."""
-PAUSE_S: Final = 1.0
-"""How long the refusal of a request that comes too soon is held back, so that a client in a loop is slowed down."""
+PAUSE_S: Final = (0.5, 1.5)
+"""How long, at least and at most, the refusal of a request that comes too soon is held back: a client in a loop is
+slowed down, and the requests of many connections are spread over time."""
 
 
 class Admission:
@@ -73,7 +75,7 @@ async def pause(refused: Refused, receive: Receive) -> None:
     if refused.retry_after_s is None:
         return
     try:
-        async with asyncio.timeout(PAUSE_S):
+        async with asyncio.timeout(uniform(*PAUSE_S)):  # noqa: S311 - nothing secret depends on it
             await disconnected(receive)
     except TimeoutError:
         pass
