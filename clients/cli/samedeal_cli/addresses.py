@@ -29,6 +29,22 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
+def origin(url: str) -> tuple[str, str, int]:
+    """The scheme, host and port of a URL, for comparison; ws counts as http. Raises ValueError for a bad port."""
+    parts = urlsplit(url)
+    scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
+    return scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(scheme, 0)
+
+
+def may_redirect(url: str, target: str) -> bool:
+    """Whether a redirect may be followed: within one origin, or from http to https on one host and default ports."""
+    try:
+        (scheme, host, port), there = origin(url), origin(target)
+    except ValueError:
+        return False
+    return there == (scheme, host, port) or (scheme == "http" and port == 80 and there == ("https", host, 443))
+
+
 def settled(server: str) -> str:
     """One address for each server: one on this machine has many, such as that which others in the network know."""
     parts = urlsplit(server)

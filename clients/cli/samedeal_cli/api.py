@@ -2,10 +2,10 @@
 
 import os
 from http.client import HTTPException
-from typing import TypeVar
+from typing import IO, Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
-from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.parse import quote, urlencode, urljoin
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 import msgspec
 from msgspec import Struct
@@ -14,13 +14,18 @@ from samedeal.errors import Malformed, Refused
 from samedeal.log import Header
 from samedeal.par import Compared
 from samedeal.race import Standing
-from samedeal.replay import MOST_BYTES
 from samedeal.wire import decode_from_newer
-from samedeal_cli.addresses import is_local
-from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.addresses import is_local, may_redirect
+from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
+from samedeal_cli.sanitise import safe, safe_text
 
 T = TypeVar("T")
 BASE = "/api/v1"
+DOCUMENT_BYTES: Final = 4 * 2**20
+"""The largest JSON document or picture that is read from a server."""
+PROBLEM_BYTES: Final = 64 * 2**10
+"""The same for the body of a refusal."""
+MOST_REDIRECTS: Final = 5
 
 
 class GameInfo(Struct, frozen=True):
@@ -167,7 +172,10 @@ class _Problem(Struct, frozen=True):
 
 
 class Api:
-    """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait."""
+    """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait.
+
+    What ``fetch`` returns, and every error text, is safe to print. Only ``download`` returns the bytes as they came.
+    """
 
     def __init__(self, server: str, *, timeout: float = 10.0) -> None:
         self.server = server
@@ -176,7 +184,7 @@ class Api:
     def answers(self) -> bool:
         """Whether a server is there."""
         try:
-            self.fetch("/healthz", base="")
+            self.download("/healthz", base="")
         except Failure:
             return False
         return True
@@ -202,55 +210,113 @@ class Api:
     def fetch(
         self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
     ) -> bytes:
-        """The answer's bytes to a GET, or with a body to a POST of it as JSON (of bytes as they are).
+        """The JSON document that answers a GET, or with a body a POST of it as JSON. Its strings are sanitised.
 
-        Raises Unreachable, or Declined with the server's reason.
+        Raises Unreachable if there is no such answer, and Declined with the server's reason.
         """
-        wanted = {name: value for name, value in (query or {}).items() if value is not None}
-        url = f"{self.server}{base}{path}" + (f"?{urlencode(wanted)}" if wanted else "")
-        data = None if body is None else body if isinstance(body, bytes) else msgspec.json.encode(body)
-        request = Request(url, data=data, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
-        if data is not None:
-            request.add_header("Content-Type", "application/json")
+        url = _url(f"{self.server}{base}{path}", query)
+        data = self._answer(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES)
         try:
-            with self._opener().open(request, timeout=self._timeout) as response:
-                answer: bytes = response.read(MOST_BYTES + 1)
-                return answer
-        except HTTPError as error:
-            with error:
-                raise self._refused(error.code, error.read()) from error
-        except URLError as error:
-            raise Unreachable(self.server, plain(error.reason)) from error
-        except (OSError, HTTPException) as error:
-            raise Unreachable(self.server, plain(error)) from error
+            return _safe_json(data)
+        except (ValueError, RecursionError) as error:
+            raise self._misunderstood(error) from error
+
+    def download(
+        self,
+        path: str,
+        *,
+        query: dict[str, object] | None = None,
+        base: str = BASE,
+        most_bytes: int = DOCUMENT_BYTES,
+    ) -> bytes:
+        """The exact bytes that answer a GET, to be verified or stored: not safe to print. Raises as ``fetch``."""
+        return self._answer(_url(f"{self.server}{base}{path}", query), None, most_bytes)
 
     def read(self, data: bytes, kind: type[T]) -> T:
         """A document of a kind; what this version does not know of it is ignored. Raises Unreachable for another."""
         try:
             document: T = decode_from_newer(data, "json", kind)
         except (Malformed, Refused) as error:
-            raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
+            raise self._misunderstood(error) from error
         return document
 
+    def _answer(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
+        """The body of the answer, after the redirects that may be followed. A POST is never redirected."""
+        for _ in range(MOST_REDIRECTS + 1):
+            request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
+            if body is not None:
+                request.add_header("Content-Type", "application/json")
+            try:
+                with self._opener().open(request, timeout=self._timeout) as response:
+                    return self._bounded(response, most_bytes)
+            except HTTPError as error:
+                with error:
+                    if not (target := _redirect(url, error)):
+                        raise self._refused(error.code, self._bounded(error, PROBLEM_BYTES)) from error
+                if body is not None or not may_redirect(url, target):
+                    raise BadAnswer(self.server, f"it redirects to {plain(target)}, which is not followed") from error
+                url = target
+            except URLError as error:
+                raise Unreachable(self.server, plain(error.reason)) from error
+            except (OSError, HTTPException, ValueError) as error:
+                raise Unreachable(self.server, plain(error)) from error
+        raise BadAnswer(self.server, "it redirects too often")
+
+    def _bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
+        try:
+            data = response.read(most_bytes + 1)
+        except (OSError, HTTPException) as error:
+            raise Unreachable(self.server, plain(error)) from error
+        if len(data) > most_bytes:
+            raise BadAnswer(self.server, f"its answer has more than {most_bytes} bytes")
+        return data
+
+    def _misunderstood(self, error: Exception) -> Unreachable:
+        return Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}")
+
     def _opener(self) -> OpenerDirector:
-        return build_opener(ProxyHandler({})) if is_local(self.server) else build_opener()
+        proxies = [ProxyHandler({})] if is_local(self.server) else []
+        return build_opener(*proxies, _NoRedirects)
 
     def _refused(self, status: int, data: bytes) -> Failure:
         try:
-            problem = msgspec.json.decode(data, type=_Problem)
-        except msgspec.DecodeError:
+            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
+        except (ValueError, RecursionError):
             return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
         return Declined(problem.code, problem.detail or problem.title)
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """Leaves redirects to us: urllib follows them to any server, and reads their whole bodies."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _url(address: str, query: dict[str, object] | None) -> str:
+    wanted = {name: value for name, value in (query or {}).items() if value is not None}
+    return address + (f"?{urlencode(wanted)}" if wanted else "")
+
+
+def _redirect(url: str, error: HTTPError) -> str | None:
+    """Where an answer leads, if it leads elsewhere."""
+    location = error.headers.get("Location")
+    return urljoin(url, location) if error.code in (301, 302, 303, 307, 308) and location else None
+
+
+def _safe_json(data: bytes) -> bytes:
+    """The same JSON with safe strings. Raises ValueError or RecursionError if it is none."""
+    return msgspec.json.encode(safe(msgspec.json.decode(data)))
+
+
 def plain(reason: object) -> str:
-    """An error in words, without numbers and addresses."""
+    """An error in words that are safe to print, without numbers and addresses."""
     if isinstance(reason, ConnectionError) and reason.errno:
         return os.strerror(reason.errno)
     if isinstance(reason, OSError) and reason.strerror:
-        return reason.strerror
+        return safe_text(reason.strerror)
     if isinstance(reason, TimeoutError):
         return "it does not answer in time"
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
-    return str(reason) or type(reason).__name__
+    return safe_text(str(reason)) or type(reason).__name__

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
+from samedeal_cli.sanitise import safe_text
 from samedeal_cli.screen import SUIT_OF, cells, find_cards
 
 Ink = Literal["", "spade", "heart", "diamond", "club", "good", "bad", "news", "place", "letter", "target", "bar"]
@@ -63,7 +64,7 @@ class Canvas:
     def write(self, row: int, column: int, text: str, style: Style = PLAIN, *, most: int | None = None) -> int:
         """Writes a text of one line, at most so many cells of it. Answers with the column after it."""
         end = self.width if most is None else min(self.width, column + most)
-        for character in text:
+        for character in safe_text(text):
             wide = cells(character)
             if column + wide > end:
                 break

@@ -40,11 +40,12 @@ from samedeal.race import Standing
 from samedeal.receipts import DigestKept, NonceKept, Receipts
 from samedeal.seal import nonce_commitment
 from samedeal.wire import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
-from samedeal_cli.addresses import is_local, settled
+from samedeal_cli.addresses import is_local, may_redirect, settled
 from samedeal_cli.api import plain
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.nonces import Nonces
 from samedeal_cli.receipts import ReceiptBook
+from samedeal_cli.sanitise import safe, safe_text
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 PATIENCE_S = 300.0
@@ -279,7 +280,7 @@ class Connection:
     async def _opened(self) -> ClientConnection:
         protocol = next(name for name, form in SUBPROTOCOLS.items() if form == self._form)
         try:
-            return await connect(
+            return await _Connect(
                 f"ws{self.server.removeprefix('http')}/ws",
                 subprotocols=[Subprotocol(protocol)],
                 compression=None,
@@ -290,7 +291,7 @@ class Connection:
         except OSError as error:
             raise Unreachable(self.server, plain(error)) from error
         except (InvalidHandshake, InvalidURI) as error:
-            raise Unreachable(self.server, f"it did not open a connection: {error}") from error
+            raise Unreachable(self.server, f"it did not open a connection: {plain(error)}") from error
 
     async def _greeted(self, socket: ClientConnection) -> Welcome:
         hello = Hello(id=next(self._ids), client=PROGRAM)
@@ -378,8 +379,6 @@ class Connection:
                 pass
 
     def _take(self, view: View) -> None:
-        if view.header:
-            self._check(view.header)
         self.view = view
         self._viewed_at = time.monotonic()
         self._rank(view.n, view.standings)
@@ -391,8 +390,8 @@ class Connection:
         if header.race != self.race:
             raise Unreachable(self.server, f"it answers with {header.race} when asked for {self.race}")
         if self._book is None:
-            self.header, self._book = header, ReceiptBook(header, self._keep_in, sent=self._sent)
-        if header != self.header:
+            self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=self._sent)
+        if header != self._book.header:
             raise Failure(f"{self.race} is not the race any more that you entered: the server has opened it again")
 
     def _rank(self, n: int, standings: tuple[Standing, ...]) -> None:
@@ -492,14 +491,16 @@ class Connection:
     def _decoded(self, packet: str | bytes) -> FromServer:
         data = packet.encode() if isinstance(packet, str) else packet
         try:
-            message = decode_from_server(data, self._form)
-            if isinstance(message, View) and message.header:
-                self._sent = header_sent(data, self._form)
+            sent = decode_from_server(data, self._form)
         except UnknownMessage:
             raise
         except (Malformed, Refused) as error:
             self._check_readable(data)
-            raise Unreachable(self.server, f"it does not speak as Same Deal does: {error}") from error
+            raise Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}") from error
+        if isinstance(sent, View) and sent.header:
+            self._sent = header_sent(data, self._form)
+            self._check(sent.header)  # as it was sent, since the receipt has to match the replay
+        message = safe(sent)
         if self._on_message:
             self._on_message(message)
         return message
@@ -509,13 +510,23 @@ class Connection:
         with suppress(Malformed, Refused):
             sent = header_sent(data, self._form)
             if sent.get("race") == self.race:
-                text = f"{self.race} uses {sent.get('rules')}, which {READER} cannot read; update samedeal"
+                text = (
+                    f"{self.race} uses {safe_text(str(sent.get('rules')))}, which {READER} cannot read; update samedeal"
+                )
                 raise Declined("unsupported-version", text)
 
     @property
     def _place(self) -> str:
         """What the nonce belongs to."""
         return f"{settled(self.server)}|{self.race}|{self.welcome.player}"
+
+
+class _Connect(connect):
+    """Follows a redirect only where it leads to the same server: the token is sent to nobody else."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        uri, target = self.uri, super().process_redirect(exc)
+        return target if isinstance(target, Exception) or may_redirect(uri, target) else exc
 
 
 def _refusal(problem: Problem) -> Declined:
@@ -528,4 +539,4 @@ def _why(socket: ClientConnection) -> str:
     code, reason = socket.close_code, socket.close_reason
     known = {1001: "the server goes away", 1011: "the server failed", 1012: "the server restarts"}
     known |= {1013: "the server is busy", 4008: "this program was too slow"}
-    return reason or known.get(code or 0, "the connection broke")
+    return safe_text(reason or "") or known.get(code or 0, "the connection broke")

@@ -221,7 +221,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
     api = Api(address, timeout=TIMEOUT_S)
     yield Finding("server", "address", _without_user(address))
     try:
-        api.fetch("/healthz", base="")
+        api.download("/healthz", base="")
     except Unreachable as failure:
         # That no server runs on this machine is wrong only if there should be one.
         yield Finding("server", REACHED, False, _without_user(failure.format_message()) if settings.server else "")
@@ -253,7 +253,7 @@ def _told(api: Api) -> Iterator[Finding]:
 def _ready(api: Api) -> Finding:
     """Whether it has its store."""
     try:
-        api.fetch("/readyz", base="")
+        api.download("/readyz", base="")
     except Failure as failure:
         return Finding("server", "ready", False, failure.format_message())
     return Finding("server", "ready", True)

@@ -4,6 +4,8 @@ from typing import Any, Final
 
 import click
 
+from samedeal_cli.sanitise import safe_text
+
 EXIT_CODES: Final[dict[int, str]] = {
     0: "done",
     1: "something unexpected",
@@ -25,7 +27,7 @@ class Failure(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"samedeal: {self.format_message().removesuffix('.')}", file=file, err=file is None)
+        click.echo(f"samedeal: {safe_text(self.format_message()).removesuffix('.')}", file=file, err=file is None)
 
 
 def warn(what: str, error: OSError) -> None:
@@ -46,6 +48,13 @@ class Unreachable(Failure):
 
     def __init__(self, server: str, why: object) -> None:
         super().__init__(f"{server} cannot be reached: {why}")
+
+
+class BadAnswer(Unreachable):
+    """A server answers, but with what this program does not accept."""
+
+    def __init__(self, server: str, why: str) -> None:
+        Failure.__init__(self, f"{server} gives no usable answer: {why}")
 
 
 class Declined(Failure):

@@ -13,12 +13,13 @@ import click
 from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.par import Square
-from samedeal.replay import Replay, read
+from samedeal.replay import MOST_BYTES, Replay, read
 from samedeal.strip import LONGEST_ROW, rows, verdict
-from samedeal_cli.api import Api, Doing, ParInfo
+from samedeal_cli.api import Api, Doing, ParInfo, plain
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.replays import FORMATS
+from samedeal_cli.sanitise import print_file
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.transcript import in_ascii, printable
 from samedeal_cli.words import seat_marks
@@ -83,7 +84,7 @@ def par(
         return
     data = _found(settings, api, path, query)
     if svg:
-        _write(settings, svg, api.fetch(f"{path}.svg", query=query))
+        _write(settings, svg, api.download(f"{path}.svg", query=query))
     elif k is not None:
         found = api.read(data, ParInfo)
         play = _play(api, f"{_path(found.deal)}/{k}.msgpack", _query(tuple(found.variant.items())))
@@ -119,15 +120,15 @@ def _found(settings: Settings, api: Api, path: str, query: dict[str, object]) ->
 
 def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
     try:
-        return read(api.fetch(path, query=query))
+        return read(api.download(path, query=query, most_bytes=MOST_BYTES))
     except Refused as refused:
-        raise Unreachable(api.server, f"it does not speak as Same Deal does: {refused.text}") from refused
+        raise Unreachable(api.server, f"it does not speak as Same Deal does: {plain(refused.text)}") from refused
 
 
 def _write(settings: Settings, file: Path | None, data: bytes) -> None:
     """Writes a file, or to standard output."""
     if file is None:
-        click.echo(data, nl=False)
+        print_file(data)
         return
     try:
         file.write_bytes(data)

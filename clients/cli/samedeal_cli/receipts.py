@@ -32,6 +32,7 @@ class ReceiptBook:
 
         `sent` is the header as the server sent it: it is kept with the fields that this version does not know.
         """
+        self.header = header
         self._lines: dict[bytes, None] = {}
         self._size = 0
         self._full = False

@@ -27,6 +27,7 @@ from samedeal_cli.moments import Moment
 from samedeal_cli.parameters import DEAL, DURATION, MOMENT, Deal, Number
 from samedeal_cli.player import Player
 from samedeal_cli.player_page import page
+from samedeal_cli.sanitise import print_file, safe_text
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.showing import PICTURES, player_of, unverified, verified
 from samedeal_cli.sources import whole
@@ -36,7 +37,7 @@ from samedeal_cli.words import clock
 
 
 def _text(replay: Replay) -> bytes:
-    return "".join(f"{line}\n" for line in transcript.lines(replay)).encode()
+    return "".join(f"{safe_text(line)}\n" for line in transcript.lines(replay)).encode()
 
 
 FORMATS: dict[str, Callable[[Replay], bytes]] = {
@@ -197,7 +198,7 @@ def export(
             raise Misused(f"{output}: {error.strerror}") from error
         settings.say(f"{output}: {len(data)} bytes")
     else:
-        click.echo(data, nl=False)
+        print_file(data)
 
 
 def _check_options(context: click.Context, form: str) -> None:
@@ -276,6 +277,7 @@ def _print_table(settings: Settings, game: Game) -> None:
 
 
 def _print(settings: Settings, line: str) -> None:
+    line = safe_text(line)
     click.echo(in_ascii(line) if settings.plain else line)
 
 

@@ -72,7 +72,7 @@ def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """The bytes, in which one can go back."""
     if asked := at_server(settings, replay):
         server, race = asked
-        yield BytesIO(Api(server).fetch(f"/replays/{race}.msgpack"))
+        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MOST_BYTES))
         return
     if replay == "-":
         with _copied(sys.stdin.buffer) as copy:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import escape
 
 from samedeal_cli.canvas import Canvas, Style
+from samedeal_cli.sanitise import safe_text
 from samedeal_cli.screen import cells
 from samedeal_cli.settings import Theme
 from samedeal_cli.themes import Look, look
@@ -179,4 +180,4 @@ def _y(row: float) -> str:
 
 def _text(text: str) -> str:
     """A text without what XML cannot hold."""
-    return escape("".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text))
+    return escape(safe_text(text))

@@ -24,6 +24,7 @@ from samedeal.log import (
 )
 from samedeal.race import RESTART, UNDO, Race, Standing
 from samedeal.replay import Replay
+from samedeal_cli.sanitise import safe_text
 from samedeal_cli.words import clock, seat_marks, told_apart
 
 _FEW = 3
@@ -122,7 +123,7 @@ def called(race: Race, number: int) -> str:
 
 def printable(text: str) -> str:
     """A text out of a file that may be anybody's, without what could move a terminal's cursor, and not endless."""
-    clean = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    clean = safe_text(text)
     return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"
 
 

@@ -18,6 +18,7 @@ from samedeal_cli.api import Api
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.parameters import KEY, RACE, Link
 from samedeal_cli.receipts import files, in_file, lines
+from samedeal_cli.sanitise import print_file, safe
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.sources import at_server, opened
 from samedeal_cli.transcript import in_ascii, printable
@@ -102,7 +103,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
         raise Misused(f"no receipts of {race.race} are kept here")
     for path in found:
         if race:
-            click.echo(b"".join(lines(path)), nl=False)
+            print_file(b"".join(lines(path)))
             continue
         name, at = path.name.partition(".")[0], path.stat().st_mtime
         if settings.json:
@@ -159,4 +160,4 @@ def _print(settings: Settings, line: str) -> None:
 
 
 def _print_json(document: object) -> None:
-    click.echo(msgspec.json.encode(document))
+    click.echo(msgspec.json.encode(safe(document)))
