@@ -243,8 +243,9 @@ def test_guests_are_kept_for_their_owner_alone() -> None:
 
 def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
-    assert guests.who("http://a", None) == guests.Who(None, "sd_x")
-    assert guests.who("http://a", "bo") == guests.Who("bo", None)
+    token = guests.environment_token(Settings(server="http://a"), "http://a")
+    assert guests.who("http://a", None, token=token) == guests.Who(None, "sd_x")
+    assert guests.who("http://a", "bo", token=token) == guests.Who("bo", None)
 
 
 def test_a_nonce_is_the_same_after_a_restart_and_never_again_once_it_was_opened(tmp_path: Path) -> None:

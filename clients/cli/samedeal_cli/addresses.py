@@ -53,6 +53,12 @@ def settled(server: str) -> str:
     return f"{parts.scheme}://{LOOPBACK[0]}" + (f":{parts.port}" if parts.port else "")
 
 
+def same_server(one: str, other: str) -> bool:
+    """Whether two addresses of servers lead to the same one, as far as can be told without asking it."""
+    one, other = settled(one), settled(other)
+    return origin(one) == origin(other) and urlsplit(one).path == urlsplit(other).path
+
+
 @cache
 def own_addresses() -> tuple[str, ...]:
     """The addresses of this machine as far as they are easily found, the one that others will know first."""

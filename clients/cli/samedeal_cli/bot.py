@@ -310,7 +310,8 @@ async def _run(
     pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
         server = race.server or settings.address
-        who = guests.who(server, name, unnamed="bot")
+        guests.say_if_token_unused(settings, server, name)
+        who = guests.who(server, name, unnamed="bot", token=guests.environment_token(settings, server))
         async with Connection(
             server,
             race.race,

@@ -19,7 +19,7 @@ def connection(
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
     """A line to a race, not opened yet; whoever had a seat in it under that name comes back to it."""
-    who = guests.who(server, name, unnamed=settings.name)
+    who = guests.who(server, name, unnamed=settings.name, token=guests.environment_token(settings, server))
     return Connection(
         server,
         race,

@@ -15,8 +15,8 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal.messages import Welcome
 from samedeal.names import LONGEST, normalised
-from samedeal_cli.addresses import settled
-from samedeal_cli.settings import state_dir
+from samedeal_cli.addresses import same_server, settled
+from samedeal_cli.settings import Settings, state_dir
 
 
 class Guest(Struct, frozen=True):
@@ -36,12 +36,31 @@ class Who:
     token: str | None
 
 
-def who(server: str, name: str | None, *, unnamed: str = "") -> Who:
-    """Who to be on a server: the token of the environment first, then the one kept for the name.
+def environment_token(settings: Settings, server: str) -> str | None:
+    """The token in SAMEDEAL_TOKEN, if it is for this server; None otherwise.
 
-    Without a name it is `unnamed`, or else one's own.
+    It is for the server that --server, the environment or the configuration names, or the one used without any. A link
+    alone does not make a server trusted with it.
     """
-    if name is None and (token := os.environ.get("SAMEDEAL_TOKEN")):
+    token = os.environ.get("SAMEDEAL_TOKEN")
+    return token if token and same_server(server, settings.address) else None
+
+
+def say_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
+    """Say so if SAMEDEAL_TOKEN is set and no name is given, and yet the token is not for this server."""
+    if name is None and os.environ.get("SAMEDEAL_TOKEN") and not environment_token(settings, server):
+        settings.say(
+            f"samedeal: SAMEDEAL_TOKEN is for {settings.address} and is not sent to {server};"
+            f" add --server {server} if it is for that one"
+        )
+
+
+def who(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Who:
+    """Who to be on a server: with a name, whoever has it there; without one, whoever has `token`.
+
+    With neither it is `unnamed`, or else one's own name.
+    """
+    if name is None and token:
         return Who(None, token)
     name = name or unnamed or own_name()
     known = _read(_file(server, name))

@@ -1,5 +1,6 @@
 """Playing: the commands ``join``, ``watch`` and ``solo``."""
 
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, get_args
@@ -131,6 +132,10 @@ def play(
     used, why = chosen("line" if boards and mode is None else mode, settings, here())
     if why:
         settings.say(f"samedeal: {why}")
+    if name is None and "SAMEDEAL_TOKEN" in os.environ:
+        from samedeal_cli.guests import say_if_token_unused
+
+        say_if_token_unused(settings, server, name)
     if used == "tui":
         return _on_the_screen(settings, server, race, name, ready, watching, link)
     from samedeal_cli.running import run
