@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -54,6 +54,8 @@ class DailyRace(Struct, frozen=True):
 class Search(Struct, frozen=True, forbid_unknown_fields=True):
     """What a list of finished races is narrowed to."""
 
+    at_most_one: ClassVar[tuple[str, ...]] = ("game", "player", "deal")
+    """The fields of which a search has at most one."""
     game: str | None = None
     player: str | None = None
     """A public id."""
@@ -168,7 +170,7 @@ class Archive:
         Raises Refused("bad-request") for two of game, player and deal at once, Refused("not-found") if the race to go
         on from is not in the list.
         """
-        wanted = [f"{ENDED}:{by}:{value}" for by in ("game", "player", "deal") if (value := getattr(search, by))]
+        wanted = [f"{ENDED}:{by}:{value}" for by in Search.at_most_one if (value := getattr(search, by))]
         if len(wanted) > 1:
             raise Refused("bad-request", "A search is by game, by player or by deal.")
         (key,) = wanted or [ENDED]

@@ -82,17 +82,26 @@ def _endpoint(path: str, method: str, operation: Document) -> str:
         operation["operationId"],
         f'<span class="method">{method.upper()}</span> <code>{escape(path)}</code>',
         _text(operation["description"]),
-        _list("Parameters", map(_parameter, operation["parameters"])),
+        _list("Parameters", _parameters(operation["parameters"])),
         _list("Body", _bodies(body)),
         _list("Answers", (_answer(*each) for each in responses if each[0] < "4")),
         _list("Refusals", (_refusal(*each) for each in responses if each[0] >= "4")),
     )
 
 
-def _parameter(parameter: Document) -> tuple[str, str]:
-    needed = "" if parameter.get("required") else ", may be left out"
-    term = f'<code>{escape(parameter["name"])}</code> <span class="where">{parameter["in"]}{needed}</span>'
-    return term, _meant(parameter.get("description", ""), parameter["schema"])
+def _parameters(parameters: Iterable[Document]) -> Iterable[tuple[str, str]]:
+    for parameter in parameters:
+        needed = "" if parameter.get("required") else ", may be left out"
+        if "properties" in parameter["schema"]:  # of which the query has at most one
+            for name, schema in parameter["schema"]["properties"].items():
+                yield _parameter(name, f"query, at most one of these{needed}", schema.get("description", ""), schema)
+        else:
+            where = f"{parameter['in']}{needed}"
+            yield _parameter(parameter["name"], where, parameter.get("description", ""), parameter["schema"])
+
+
+def _parameter(name: str, where: str, description: str, schema: Document) -> tuple[str, str]:
+    return f'<code>{escape(name)}</code> <span class="where">{where}</span>', _meant(description, schema)
 
 
 def _bodies(content: Document) -> Iterable[tuple[str, str]]:

@@ -25,6 +25,17 @@ H = TypeVar("H", bound=Handler)
 
 
 @dataclass(frozen=True)
+class Link:
+    """An operation that can be called with values of an answer; values are OpenAPI runtime expressions."""
+
+    path: str
+    """As the endpoint declares it."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    method: str = "GET"
+
+
+@dataclass(frozen=True)
 class Answer:
     """One way in which an endpoint answers when it does not refuse."""
 
@@ -37,6 +48,8 @@ class Answer:
     """What it means, where the endpoint does not say."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """The headers that it has beyond those of every answer, and what they say."""
+    links: Collection["Link"] = ()
+    """The operations that can be called with values of this answer."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Body:
     """What a request carries."""
 
     kind: Any = None
-    """The type whose JSON it is; None for anything else."""
+    """The type whose JSON it is, or a tuple of alternative types; None for anything else."""
     media: Collection[str] = (MEDIA["json"],)
 
 
@@ -60,8 +73,9 @@ class Endpoint:
     becomes one as JSON, or raises Refused."""
     told: str
     """What it is for."""
-    query: type[Struct] | None
-    """What may be asked in the address behind the question mark."""
+    query: type[Struct] | Mapping[str, type[Struct]] | None
+    """What may be asked in the address behind the question mark; by the slug of a game, where it depends on the game of
+    the ``{deal}`` in the address."""
     body: Body | None
     headers: Mapping[str, str]
     """The headers that it looks at, and what they are for."""
@@ -90,7 +104,7 @@ class Endpoint:
 
     async def answer(self, request: Request) -> Response:
         """The answer to a request for it."""
-        query = {"query": asked(request, self.query)} if self.query and self.takes_query else {}
+        query = {"query": asked(request, self.query)} if isinstance(self.query, type) and self.takes_query else {}
         told = await self.handler(request, **query)
         return told if isinstance(told, Response) else json_response(told)
 
@@ -99,7 +113,7 @@ def at(
     method: str,
     path: str,
     *answers: Answer,
-    query: type[Struct] | None = None,
+    query: type[Struct] | Mapping[str, type[Struct]] | None = None,
     body: Body | None = None,
     headers: Mapping[str, str] | None = None,
     refuses: Collection[str] = (),

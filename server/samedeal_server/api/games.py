@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from samedeal.catalogue import GAMES
 from samedeal.game import Game
-from samedeal_server.api.endpoint import V1, at
+from samedeal_server.api.endpoint import V1, Answer, Link, at
 from samedeal_server.hall import checked_game
 
 Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
@@ -64,7 +64,17 @@ class GameList(Struct, frozen=True):
 class Games:
     """The endpoints about games."""
 
-    @at("GET", f"{V1}/games")
+    @at(
+        "GET",
+        f"{V1}/games",
+        Answer(
+            kind=GameList,
+            links=[
+                Link(path, {"game": "$response.body#/games/0/slug"})
+                for path in (f"{V1}/games/{{game}}", "/rules/{game}")
+            ],
+        ),
+    )
     async def all(self, request: Request) -> GameList:
         """All games."""
         return GameList([GameDescription.of(game) for game in GAMES.values()])

@@ -1,19 +1,22 @@
 """The OpenAPI document: everything over HTTP, from the declarations that the routing is made of."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from samedeal.catalogue import GAMES
 from samedeal.errors import CODES
+from samedeal.log import Entry, Seed
+from samedeal.replay import Foot, Head, Replay
 from samedeal_server.api.answers import MEDIA, PAGE, PROBLEM, Problem
-from samedeal_server.api.endpoint import EVERYWHERE, Answer, Body, Endpoint
+from samedeal_server.api.endpoint import EVERYWHERE, Answer, Body, Endpoint, Link
 from samedeal_server.api.games import Slug
 from samedeal_server.api.schemas import Schema, schemas
+from samedeal_server.daily import DAYS_AHEAD
 
 INFO: Final = {
     "title": "Same Deal",
@@ -35,13 +38,7 @@ PATH: Final[Mapping[str, Any]] = {
             pattern=r"^[a-z0-9-]{1,64}(\.(json|msgpack|ndjson))?$",
         ),
     ],
-    "deal": Annotated[
-        str,
-        Meta(
-            description="A deal code: the slug of a game, a colon, and a seed. It is percent-encoded.",
-            pattern=f"^({'|'.join(GAMES)}):[^|\\x00-\\x1f\\x7f]{{1,128}}$",
-        ),
-    ],
+    "seed": Annotated[Seed, Meta(description="The seed of a deal. It is percent-encoded.")],
     "play": Annotated[
         str,
         Meta(
@@ -49,18 +46,29 @@ PATH: Final[Mapping[str, Any]] = {
             pattern=r"^(0|[1-9][0-9]{0,8})(\.(json|msgpack|ndjson))?$",
         ),
     ],
-    "date": Annotated[str, Meta(description="A day by UTC, such as 2026-11-21.", extra_json_schema={"format": "date"})],
+    "date": Annotated[
+        str,
+        Meta(
+            description=f"A day by UTC, such as 2026-11-21: from 1970-01-01 to {DAYS_AHEAD} days from today.",
+            extra_json_schema={"format": "date"},
+        ),
+    ],
     "problem": Annotated[str, Meta(description="The code of a problem.", extra_json_schema={"enum": sorted(CODES)})],
 }
 """What the parameters in addresses are, whatever the address."""
+LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot)}
+"""What a type consists of when it is written as newline-delimited JSON."""
+DEAL: Final = "{deal:path}"
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The document of all endpoints."""
-    kinds = [Problem, *PATH.values()]
+    endpoints = [each for endpoint in endpoints for each in _by_game(endpoint)]
+    kinds = [Problem, *PATH.values(), *(line for lines in LINES.values() for line in lines)]
     for endpoint in endpoints:
-        kinds += [kind for kind in (endpoint.query, endpoint.body and endpoint.body.kind) if kind]
-        kinds += [answer.kind for answer in endpoint.answers if answer.kind]
+        kinds += [endpoint.query] if endpoint.query else []
+        kinds += [kind for answer in endpoint.answers for kind in _kinds(answer.kind)]
+        kinds += _kinds(endpoint.body and endpoint.body.kind)
     found, components = schemas(kinds)
     by_kind = dict(zip(map(_key, kinds), found, strict=True))
     paths: dict[str, dict[str, Any]] = {}
@@ -68,7 +76,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         path = re.sub(r":path}", "}", endpoint.path)
         paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, by_kind, components)
     for endpoint in endpoints:  # a query is parameters, and no body of its own
-        if endpoint.query:
+        if isinstance(endpoint.query, type):
             components.pop(endpoint.query.__name__, None)
     return {
         "openapi": "3.1.0",
@@ -77,6 +85,20 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": components},
     }
+
+
+def _by_game(endpoint: Endpoint) -> Iterator[Endpoint]:
+    """An endpoint as it is documented: once for each game, where its query depends on the game of the deal."""
+    if not isinstance(endpoint.query, Mapping):
+        yield endpoint
+        return
+    for slug, query in endpoint.query.items():
+        deal = f"{slug}:{{seed}}"
+        answers = [
+            replace(answer, links=[replace(link, path=link.path.replace(DEAL, deal)) for link in answer.links])
+            for answer in endpoint.answers
+        ]
+        yield replace(endpoint, path=endpoint.path.replace(DEAL, deal), query=query, answers=answers)
 
 
 def _operation(
@@ -91,18 +113,14 @@ def _operation(
         }
         for name in re.findall(r"{(\w+)}", path)
     ]
-    if endpoint.query:
-        asked = components[endpoint.query.__name__]
-        parameters += [
-            {"name": name, "in": "query", "required": name in asked["required"], **_described(schema)}
-            for name, schema in asked["properties"].items()
-        ]
+    if isinstance(endpoint.query, type):
+        parameters += _query(components[endpoint.query.__name__], getattr(endpoint.query, "at_most_one", ()))
     parameters += [
         {"name": name, "in": "header", "description": told, "schema": {"type": "string"}}
         for name, told in endpoint.headers.items()
     ]
     operation: dict[str, Any] = {
-        "operationId": "_".join([endpoint.method.lower(), *re.findall(r"\w+", path)]),
+        "operationId": _id(endpoint.method, path),
         "tags": [endpoint.tag],
         "summary": re.split(r"(?<=\.) ", endpoint.told)[0],
         "description": endpoint.told,
@@ -117,6 +135,35 @@ def _operation(
     return operation
 
 
+def _id(method: str, path: str) -> str:
+    return "_".join([method.lower(), *re.findall(r"\w+", path)])
+
+
+def _query(asked: Schema, at_most_one: Collection[str]) -> Iterator[dict[str, Any]]:
+    """The parameters of a query; those that exclude each other are the properties of one parameter."""
+    fields = {name: _described(schema) for name, schema in asked["properties"].items()}
+    if at_most_one:
+        yield {
+            "name": "by",
+            "in": "query",
+            "description": "At most one of these.",
+            "style": "form",
+            "explode": True,
+            "schema": {
+                "type": "object",
+                "properties": {
+                    name: {**fields[name]["schema"], "description": fields[name]["description"]} for name in at_most_one
+                },
+                "required": [],
+                "maxProperties": 1,
+                "additionalProperties": False,
+            },
+        }
+    for name, described in fields.items():
+        if name not in at_most_one:
+            yield {"name": name, "in": "query", "required": name in asked["required"], **described}
+
+
 def _response(answer: Answer, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
     response: dict[str, Any] = {"description": answer.told or HTTPStatus(answer.status).phrase}
     if answer.headers:
@@ -126,7 +173,14 @@ def _response(answer: Answer, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
         }
     if answer.media:
         response["content"] = _content(answer, by_kind)
+    if answer.links:
+        response["links"] = {_id(link.method, link.path): _link(link) for link in answer.links}
     return response
+
+
+def _link(link: Link) -> dict[str, Any]:
+    body = {} if link.body is None else {"requestBody": link.body}
+    return {"operationId": _id(link.method, link.path), "parameters": dict(link.parameters), **body}
 
 
 def _refusals(codes: Iterable[str], *, pages: bool) -> dict[str, Any]:
@@ -143,11 +197,15 @@ def _refusals(codes: Iterable[str], *, pages: bool) -> dict[str, Any]:
 
 
 def _content(said: Answer | Body, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
-    """What a body is, by its media types; MessagePack has the same content as JSON."""
+    """What a body is, by its media types; MessagePack has the same content as JSON, and lines are an array."""
     content: dict[str, Any] = {}
+    found = [by_kind[_key(kind)] for kind in _kinds(said.kind)]
     for media in said.media:
-        if said.kind and media in (MEDIA["json"], MEDIA["msgpack"]):
-            content[media] = {"schema": by_kind[_key(said.kind)]}
+        if found and media in (MEDIA["json"], MEDIA["msgpack"]):
+            content[media] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
+        elif media == MEDIA["ndjson"] and said.kind in LINES:
+            lines = [by_kind[_key(kind)] for kind in LINES[said.kind]]
+            content[media] = {"schema": {"type": "array", "items": {"anyOf": lines}, "minItems": 2}}
         else:
             content[media] = {"schema": {"type": "string"}} if media.startswith("text/") else {}
     return content
@@ -160,6 +218,11 @@ def _described(schema: Schema) -> dict[str, Any]:
         schema = {**{name: value for name, value in schema.items() if name != "anyOf"}, **there[0]}
     description = schema.pop("description", "")
     return {"description": description, "schema": schema}
+
+
+def _kinds(kind: Any) -> list[Any]:
+    """The alternative types of a body."""
+    return list(kind) if isinstance(kind, tuple) else [kind] if kind else []
 
 
 def _key(kind: Any) -> str:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from msgspec import Meta, Struct, defstruct, msgpack
+from msgspec import Struct, defstruct, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,7 +16,8 @@ from samedeal.par import PLAYS, Compared, Counted, Par
 from samedeal.replay import Replay
 from samedeal_server.api.answers import MEDIA, json_response, liked
 from samedeal_server.api.disconnects import unless_disconnected
-from samedeal_server.api.endpoint import V1, Answer, at
+from samedeal_server.api.endpoint import V1, Answer, Link, at
+from samedeal_server.api.openings import variant_fields
 from samedeal_server.api.questions import address, checked
 from samedeal_server.api.races import chosen_variant
 from samedeal_server.api.replays import FORMS, named
@@ -75,25 +76,11 @@ class _Dealt(Struct, frozen=True):
     seed: Seed
 
 
-def _choices() -> type[Struct]:
-    """The games' own options as they stand in an address; each belongs to a game, which has it once."""
-    texts = {
-        option: (game, tuple(f"{choice}".lower() for choice in choices))
-        for game in GAMES.values()
-        for option, choices in game.options.items()
-    }
-    return defstruct(
-        "Variant",
-        [
-            (option, Annotated[Literal[choices] | None, Meta(description=f"Of {game.title}.")], None)
-            for option, (game, choices) in texts.items()
-        ],
-        namespace={"__doc__": "The variant of a game that is asked about."},
-        forbid_unknown_fields=True,
-    )
-
-
-VARIANT: Final = _choices()
+VARIANTS: Final = {
+    slug: defstruct(f"{game.__name__}Query", variant_fields(game.options, text=True), forbid_unknown_fields=True)
+    for slug, game in GAMES.items()
+}
+"""The games' own options as they are written in the query of an address."""
 UNDER_WAY: Final = Answer(
     202, Doing, told="The computer plays: ask again.", headers={"Retry-After": "In how many seconds."}
 )
@@ -134,9 +121,9 @@ class ParOfDeals:
     @at(
         "GET",
         f"{V1}/deals/{{deal:path}}/par",
-        Answer(kind=DealPar),
+        Answer(kind=DealPar, links=[Link(f"{V1}/deals/{{deal:path}}/par/{{play}}", {"seed": "$request.path.seed"})]),
         UNDER_WAY,
-        query=VARIANT,
+        query=VARIANTS,
         refuses=("not-found", "deal-sealed", "store-unavailable"),
         cost=5,
     )
@@ -149,7 +136,7 @@ class ParOfDeals:
         "GET",
         f"{V1}/deals/{{deal:path}}/par/{{play}}",
         Answer(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
-        query=VARIANT,
+        query=VARIANTS,
         refuses=("not-found", "not-acceptable", "deal-sealed", "store-unavailable"),
         cost=10,
     )

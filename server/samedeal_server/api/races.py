@@ -1,5 +1,6 @@
 """Races over HTTP: opening one, finding those that are on, and looking at one."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,8 +17,10 @@ from samedeal.messages import View
 from samedeal_server.addresses import base_of
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import json_response
-from samedeal_server.api.endpoint import V1, Answer, Body, at
+from samedeal_server.api.endpoint import V1, Answer, Body, Link, at
 from samedeal_server.api.games import Slug
+from samedeal_server.api.links import race_links
+from samedeal_server.api.openings import CHOSEN_FOR_DAILY, OPENINGS, VISIBLE
 from samedeal_server.api.questions import address, bearer_token, body, checked
 from samedeal_server.guests import Guests
 from samedeal_server.hall import Hall, checked_game
@@ -25,8 +28,6 @@ from samedeal_server.live_races import Listed, RaceFilter
 from samedeal_server.settings import Settings
 
 MOST_OPENING_BYTES: Final = 16_384
-CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
-"""The options that leave the results of a daily deal comparable."""
 
 
 class Opening(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +41,7 @@ class Opening(Struct, frozen=True, forbid_unknown_fields=True):
     no variant."""
     variant: dict[str, str | bool] = {}
     """The game's own options that are not to have their defaults."""
-    options: dict[str, int | bool | str] = {}
+    options: dict[str, int | float | bool | str] = {}
     """Those of Options that are not to have their defaults; `limit_ms` has the game's."""
 
 
@@ -74,7 +75,16 @@ class Races:
     def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
         self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
 
-    @at("GET", f"{V1}/races", refuses=("store-unavailable",), cost=5)
+    @at(
+        "GET",
+        f"{V1}/races",
+        Answer(
+            kind=RaceList,
+            links=(*race_links("/races/0/race"), Link(f"{V1}/races", {"before": "$response.body#/next"})),
+        ),
+        refuses=("store-unavailable",),
+        cost=5,
+    )
     async def all(self, request: Request, query: RaceFilter) -> RaceList:
         """The live races that are not unlisted, the newest first, in pages."""
         return RaceList(*await self._hall.live.listed(query))
@@ -82,21 +92,26 @@ class Races:
     @at(
         "POST",
         f"{V1}/races",
-        Answer(201, Opened, headers={"Location": "The address of the race for programs."}),
-        body=Body(Opening),
-        headers={"Authorization": "A guest's token, as `Bearer TOKEN`: then the race counts as that guest's."},
+        Answer(
+            201,
+            Opened,
+            headers={"Location": "The address of the race for programs."},
+            links=race_links("/race"),
+        ),
+        body=Body(OPENINGS),
         refuses=("not-found", "bad-token", "foreign-page", "draining", "store-unavailable"),
         cost=5,
     )
     async def open(self, request: Request) -> Response:
-        """Opens a race."""
+        """Opens a race. With a guest's token it counts as that guest's."""
         opening = await body(request, Opening, MOST_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
         game = checked_game(opening.game)
         usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
-        options = checked({"options": {**usual, **opening.options}}, _Chosen).options
+        chosen = {name: _whole(value) for name, value in opening.options.items()}
+        options = checked({"options": {**usual, **chosen}}, _Chosen).options
         if opening.seed is not None and options.filter != "any":
             raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
-        if opening.seed is not None and not opening.seed.isprintable():
+        if opening.seed is not None and not re.fullmatch(VISIBLE, opening.seed):
             raise Refused("bad-request", "A seed has only characters that can be seen.")
         if opening.daily:
             _check_daily(opening)
@@ -126,6 +141,11 @@ def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, st
         if option not in game.options:
             raise Refused("bad-request", f"{game.title} has no option {option!r}.")
     return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
+
+
+def _whole(value: float | bool | str) -> float | bool | str:
+    """A number such as 8.0 as an integer, which it is in JSON Schema."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check_daily(opening: Opening) -> None:

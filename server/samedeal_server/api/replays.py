@@ -14,7 +14,8 @@ from samedeal.replay import Replay
 from samedeal.steps import Steps
 from samedeal_server.api.answers import MEDIA, has, liked
 from samedeal_server.api.disconnects import unless_disconnected
-from samedeal_server.api.endpoint import V1, Answer, at
+from samedeal_server.api.endpoint import V1, Answer, Link, at
+from samedeal_server.api.links import race_links
 from samedeal_server.api.questions import address
 from samedeal_server.archive import Ended, Search
 from samedeal_server.hall import Hall
@@ -51,7 +52,19 @@ class Replays:
     def __init__(self, hall: Hall, renderings: Renderings, settings: Settings) -> None:
         self._hall, self._renderings, self._settings = hall, renderings, settings
 
-    @at("GET", f"{V1}/replays", refuses=("not-found", "store-unavailable"), cost=3)
+    @at(
+        "GET",
+        f"{V1}/replays",
+        Answer(
+            kind=ReplayList,
+            links=(
+                *race_links("/replays/0/race"),
+                Link(f"{V1}/replays", {"before": "$response.body#/next"}),
+            ),
+        ),
+        refuses=("not-found", "store-unavailable"),
+        cost=3,
+    )
     async def all(self, request: Request, query: Search) -> ReplayList:
         """Finished races, the newest first, in pages; by game, by player or by deal."""
         found = await self._hall.archive.search(query, self._hall.clock.now())
@@ -68,6 +81,7 @@ class Replays:
                 "Cache-Control": "It never changes.",
                 "Vary": "The form depends on Accept.",
             },
+            links=(Link(f"{V1}/verify", body="$response.body", method="POST"),),
         ),
         Answer(304, media=(), told="The client has it already."),
         headers={"If-None-Match": "The ETags of what the client has."},

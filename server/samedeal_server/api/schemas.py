@@ -23,7 +23,7 @@ def schemas(kinds: Iterable[Any]) -> tuple[list[Schema], dict[str, Schema]]:
     structs = list(_structs(kinds))
     found, components = msgspec.json.schema_components([*kinds, *structs], ref_template=WHERE + "{name}")
     for struct, schema in zip(structs, found[len(kinds) :], strict=True):
-        component, told = components[schema["$ref"].removeprefix(WHERE)], _told(struct)
+        component, told = components[schema["$ref"].removeprefix(WHERE)], field_docs(struct)
         component["description"] = plain(component.get("description", ""))
         fields = msgspec.structs.fields(struct)
         items = component.get("prefixItems") or [component["properties"][field.encode_name] for field in fields]
@@ -50,7 +50,7 @@ def _structs(kinds: Iterable[Any]) -> Iterator[type[msgspec.Struct]]:
 
 
 @cache
-def _told(struct: type) -> dict[str, str]:
+def field_docs(struct: type) -> dict[str, str]:
     """What is said of each field of a struct, in the text below it, there or where it is inherited from."""
     told: dict[str, str] = {}
     for kind in reversed([kind for kind in struct.__mro__ if issubclass(kind, msgspec.Struct)]):

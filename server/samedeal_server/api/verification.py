@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from samedeal.errors import Refused
 from samedeal.log import Hex32
-from samedeal.replay import MOST_BYTES
+from samedeal.replay import MOST_BYTES, Replay
 from samedeal.verification import Fact
 from samedeal_server import metrics
 from samedeal_server.api.endpoint import V1, Body, at
@@ -56,7 +56,7 @@ class Verifications:
     @at(
         "POST",
         f"{V1}/verify",
-        body=Body(media=FORMS),
+        body=Body(Replay, FORMS),
         refuses=("bad-replay", "foreign-page", "unsupported-version", "store-unavailable"),
         cost=10,
     )
