@@ -59,6 +59,7 @@ PATH: Final[Mapping[str, Any]] = {
 LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot)}
 """What a type consists of when it is written as newline-delimited JSON."""
 DEAL: Final = "{deal:path}"
+GUEST: Final = {"type": "http", "scheme": "bearer", "description": "The token of a guest, as in `welcome`."}
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         "info": {**INFO, "description": DESCRIPTION},
         "tags": [{"name": name, "description": told} for name, told in {e.tag: e.tag_told for e in endpoints}.items()],
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": {"guest": GUEST}},
     }
 
 
@@ -130,6 +131,8 @@ def _operation(
             **_refusals({*EVERYWHERE, *endpoint.refuses}, pages=endpoint.pages),
         },
     }
+    if "bad-token" in endpoint.refuses:
+        operation["security"] = [{}, {"guest": []}]
     if endpoint.body:
         operation["requestBody"] = {"required": True, "content": _content(endpoint.body, by_kind)}
     return operation
