@@ -3,9 +3,7 @@
 Every race needs format 1 today. The server of these tests is made to need format 2 for unlisted races.
 """
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -104,6 +102,5 @@ def test_hello_is_written_without_what_has_its_default(form: wire.Form) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     with patch.object(Header, "format", property(lambda header: 2 if header.options.unlisted else 1)):
         main()

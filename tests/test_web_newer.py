@@ -78,6 +78,8 @@ async def test_an_unknown_stage_asks_for_a_newer_page(server: Server, chromium: 
         await watched.page.goto(f"{server.url}/w/{server.create('corners', seed='3')}")
         await watched.page.wait_for_selector("h1:text('Reload this page')")
         assert await watched.page.locator("text=“paused”").count() == 1
+        # The page keeps updating its clock every 200 ms; wait for one update, which must not fail.
+        await watched.page.evaluate("new Promise((done) => setTimeout(done, 250))")
         assert watched.faults == []
 
 

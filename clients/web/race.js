@@ -41,7 +41,7 @@ export class RacePage {
     );
     setInterval(() => this.tick(), TICK_MS);
     document.addEventListener("keydown", (event) => this.typed(event));
-    document.addEventListener("likings", () => this.session?.view && this.arrangement.update(this.session.view));
+    document.addEventListener("likings", () => this.session?.view && this.arrangement?.update(this.session.view));
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.wasIn || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
@@ -118,7 +118,7 @@ export class RacePage {
     const left = session.leftMs;
     this.clock.textContent = left === null ? "" : clock(left, left < 60_000);
     this.clock.classList.toggle("late", left !== null && left < 30_000 && session.view.stage === "running");
-    this.arrangement.tick?.(left);
+    this.arrangement?.tick?.(left);
   }
 
   typed(event) {
