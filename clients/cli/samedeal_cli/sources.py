@@ -21,6 +21,8 @@ from samedeal_cli.settings import Settings
 MOST_BYTES_IN_LINES: Final = 2**29
 """The largest replay in lines that is looked at; the longest that is read has about 100 MB."""
 _COPIED = 2**16
+_START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
+"""How a replay begins: as a JSON object, or as a map in MessagePack whose first field is the format."""
 _RACE = re.compile(r"[a-z0-9-]{1,64}")
 _LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
 
@@ -36,7 +38,10 @@ def opened(settings: Settings, replay: str) -> Iterator[Log]:
         if not start:
             raise Refused("bad-replay", "This is not a replay: the file is empty.")
         if not in_lines(start):
-            yield read(start + file.read(MOST_BYTES + 1 - len(start)))
+            data = start + file.read(MOST_BYTES + 1 - len(start))
+            if len(data) <= MOST_BYTES and not _START.match(data):
+                raise Refused("bad-replay", "This is not a replay, but a file of another kind.")
+            yield read(data)
         elif file.seek(0, SEEK_END) > MOST_BYTES_IN_LINES:
             raise Refused("bad-replay", f"A replay in lines has at most {MOST_BYTES_IN_LINES} bytes.")
         else:
@@ -78,6 +83,8 @@ def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
         with _copied(sys.stdin.buffer) as copy:
             yield copy
         return
+    if Path(replay).is_dir():
+        raise Misused(f"{replay} is a directory, not a replay")
     try:
         file = Path(replay).open("rb")  # noqa: SIM115 (closed below; what is read of it may raise otherwise)
     except OSError as error:
