@@ -1,7 +1,9 @@
 """Client addresses behind trusted proxies: which header is believed, from whom, and what the limits then count."""
 
 import asyncio
+import re
 from contextlib import AsyncExitStack, ExitStack
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +180,16 @@ def test_links_have_the_scheme_that_the_proxy_names(store_url: str, tmp_path: Pa
         named = {"Host": "race.example", "X_Forwarded_For": "192.0.2.1", "X_Forwarded_Proto": "https"}
         opened = request(server, "POST", "/api/v1/races", b'{"game":"corners"}', **named)
         assert opened.json["link"].startswith("https://race.example/r/")
+
+
+def test_the_shipped_servers_trust_the_shipped_proxy_alone() -> None:
+    root = Path(__file__).parent.parent
+    compose, caddy = (root / "docker-compose.yml").read_text(), (root / "deploy/Caddyfile").read_text()
+    (trusted,) = re.findall(r"SAMEDEAL_TRUSTED_PROXIES: (\S+)", compose)
+    assert re.findall(r"ipv4_address: (\S+)", compose) == [trusted.removesuffix("/32")]
+    (subnet,), (dynamic,) = re.findall(r" subnet: (\S+)", compose), re.findall(r"ip_range: (\S+)", compose)
+    address = ip_address(trusted.removesuffix("/32"))
+    assert address in ip_network(subnet)
+    assert address not in ip_network(dynamic), "no other container gets it"
+    assert "header_up -Forwarded" in caddy
+    assert "PER_ADDRESS" not in compose, "limits are as they are by default"
