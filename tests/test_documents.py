@@ -39,10 +39,12 @@ CONFIG = """
 [dictionaries]
 races.values = {races}
 replays.values = {replays}
+seeds.values = ["7", "a/b"]
 
 [parameters]
 "path.race" = {{ dictionary = "races", probability = 0.8 }}
 "path.replay" = {{ dictionary = "replays", probability = 0.8 }}
+"path.seed" = {{ dictionary = "seeds", probability = 0.8 }}
 
 [warnings]
 fail-on = ["missing_deserializer"]
@@ -53,7 +55,8 @@ checks.positive_data_acceptance.expected-statuses = [200, 422]
 phases.coverage.enabled = {full}
 generation.max-examples = {few}
 """
-"""What schemathesis has to know besides the document. Most of the races that it asks for are real."""
+"""What schemathesis has to know besides the document. Most of the races that it asks for are real, and
+most of the deals that the computer has to play are the same."""
 few = settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -198,6 +201,7 @@ def tool(server: NotedServer, races: list[str], tmp_path: Path) -> Schemathesis:
     return Schemathesis(server, races, tmp_path)
 
 
+@pytest.mark.timeout(600)
 def test_schemathesis_finds_no_difference_between_the_document_and_the_server(
     tool: Schemathesis, http: dict[str, Any]
 ) -> None:
@@ -236,6 +240,7 @@ def test_every_link_leads_to_parameters_of_an_operation_from_what_an_answer_has(
     assert len(links) > 30
 
 
+@pytest.mark.timeout(600)
 def test_schemathesis_finds_what_is_wrong_in_a_document(tool: Schemathesis, http: dict[str, Any]) -> None:
     """Each check fails for a document that is wrong in its respect: the other tests cannot pass by checking nothing."""
     right = copy.deepcopy(http["paths"])
