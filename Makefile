@@ -42,7 +42,7 @@ weakened: .venv/has-server,tui,fast,dev
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
-		$(BIN)/pytest -s --timeout 0 tests/test_fuzz.py tests/test_documents.py
+		$(BIN)/pytest -s --timeout 0 tests/test_fuzz.py tests/test_documents.py tests/test_openapi.py
 
 bench: .venv/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)
