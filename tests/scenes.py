@@ -85,7 +85,7 @@ def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = Fals
 def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> Scene:
     """Let in, and nothing known yet."""
     scene = Scene(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
-    return told(scene, Entered("bo", header(slug), info(slug)))
+    return told(scene, Entered("bo", header(slug), info(slug), 30.0))
 
 
 def now(

@@ -301,7 +301,7 @@ def test_who_is_killed_comes_back_to_the_same_table(
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("stock 41")
     terminal.keys("C-c")
-    terminal.until("your seat is kept")
+    terminal.until("your seat is reserved. To rejoin: ")
     terminal.type("echo ended with $?")
     terminal.until("ended with 130")
 
@@ -361,7 +361,7 @@ def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> 
     assert "7S" in screen
     assert not re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
     terminal.keys("q")
-    terminal.until("your seat is kept")
+    terminal.until("your seat is reserved. To rejoin: ")
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("stock 43")
     assert re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())

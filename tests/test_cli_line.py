@@ -155,7 +155,7 @@ async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
         ": you are 2 of 2: bo passed you",
         ": bo has won in 0:48.0",
     ]
-    assert lines[-1] == "your seat is kept; join again to go on"
+    assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
 
 async def test_who_listens_hears_nothing_but_whole_lines(
@@ -229,7 +229,7 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in lines
     assert "1 of 1: ada, 0 of 48 home, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
-    assert "quit       go; the seat is kept     last       what happened last" in lines
+    assert "quit       go; you can rejoin       last       what happened last" in lines
     assert max(map(len, lines[-9:])) <= 80
 
 
@@ -237,7 +237,7 @@ async def test_help_on_a_narrow_terminal_has_one_item_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = await session(monkeypatch, capsys, "?\nquit\n", width=60)
-    assert "quit       go; the seat is kept" in lines
+    assert "quit       go; you can rejoin" in lines
     assert "last       what happened last" in lines
 
 
@@ -251,7 +251,7 @@ async def test_before_the_deal_everything_says_that_it_comes_later(
     answers = [line.removeprefix("> ").strip() for line in lines if not line.startswith(": ")]
     told = ["no table yet: the cards are not dealt"] * 4
     told += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
-    told += ["you are ready; waiting for bo", "your seat is kept; join again to go on"]
+    told += ["you are ready; waiting for bo", "your seat is held for a short time. To rejoin: join again"]
     assert answers[-len(told) :] == told
 
 
@@ -286,7 +286,7 @@ async def test_who_looks_on_late_sees_the_standings_and_has_no_seat_to_keep(
     assert lines[2:4] == ["you look on", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
     assert "the server restarts; trying again" in lines
     assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
-    assert not any("seat is kept" in line for line in lines)
+    assert not any("your seat" in line for line in lines)
 
 
 @pytest.fixture(scope="module")
@@ -469,7 +469,7 @@ def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: di
         os.write(ours, b"n\n")
         until(ours, "not resigned")
         os.write(ours, b"\x03")
-        until(ours, "your seat is kept; join again to go on")
+        until(ours, "your seat is reserved. To rejoin: ")
         assert process.wait(10) == 130
 
 
@@ -489,7 +489,7 @@ def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, st
         os.write(ours, b"unre\t\n")
         until(ours, "you are not ready")
         os.write(ours, b"clo\x15quit\n")
-        until(ours, "your seat is kept")
+        until(ours, "your seat is held for 30 s. To rejoin: ")
 
 
 @pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
@@ -507,7 +507,7 @@ def test_a_terminal_is_left_as_it_was(
             process.send_signal(end)
         assert process.wait(20) == code
         assert termios.tcgetattr(ours) == before
-        until(ours, "your seat is kept")
+        until(ours, "your seat is held for 30 s. To rejoin: ")
 
 
 def test_a_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
@@ -515,6 +515,6 @@ def test_a_dumb_terminal_gets_no_control_characters(environment: dict[str, str],
     with at_a_terminal(environment | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
         text = until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"quit\n")
-        text += until(ours, "your seat is kept")
+        text += until(ours, "your seat is held for 30 s. To rejoin: ")
         assert process.wait(20) == 0
     assert "\x1b" not in text

@@ -41,6 +41,13 @@ async function reached(path, how = {}) {
   }
 }
 
+/** How many seconds a seat is held before the countdown when its connection has ended; null if that is not known. */
+export async function awaySeconds() {
+  const response = await reached("/.well-known/samedeal").catch(() => null);
+  const known = await response?.json().catch(() => null);
+  return known?.limits?.away_seconds ?? null;
+}
+
 let games = null;
 
 /** All games by their slugs, asked for once. */

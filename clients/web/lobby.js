@@ -1,5 +1,6 @@
 // Before a race: the invitation, the terms, and the lobby where one waits for the others.
 
+import { awaySeconds } from "./api.js";
 import { button, copy, fill, h } from "./dom.js";
 import { guest } from "./memory.js";
 import { Rail } from "./rail.js";
@@ -78,6 +79,8 @@ export class LobbyPage {
     this.leave = button("Leave", () => page.act("leave", () => this.left()));
     this.sit = button("Take a seat", () => this.seat(), { class: "first" });
     this.told = h("p", { class: "note" });
+    this.held = "a short time";
+    awaySeconds().then((seconds) => (this.held = seconds === null ? this.held : `${seconds} s`));
     const alone = most(page.header) === 1;
     this.element = h(
       "div",
@@ -109,6 +112,7 @@ export class LobbyPage {
   }
 
   waiting(standings, mine) {
+    if (mine && this.page.session.line === "lost") return `Reconnecting… your seat is held for ${this.held}.`;
     if (!mine) return "You look on.";
     if (!this.isReady) return "The countdown begins when all are ready.";
     if (standings.length < 2 && most(this.page.header) > 1) return "It takes two to race: send the link to a friend.";

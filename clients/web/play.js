@@ -156,7 +156,7 @@ export class PlayPage {
       replaced: ["Continued in another window. ", button("Take it back", back)],
       ended: reason,
     };
-    fill(this.banner, words[line] ?? "Reconnecting… your clock runs, your seat is kept.");
+    fill(this.banner, words[line] ?? "Reconnecting… your clock runs, your seat is reserved.");
     if (line === "lost") say("The connection is lost; trying again.");
   }
 

@@ -23,6 +23,8 @@ class Limits(Struct, frozen=True):
     burst: int
     connections_per_address: int
     hello_timeout_ms: int
+    away_seconds: float
+    """How long a seat is held before the countdown when its connection has ended."""
     replay_bytes: int
     """The longest replay that can be sent for verification."""
 
@@ -47,6 +49,7 @@ def well_known(settings: Settings, keys: Sequence[PublicKey], now: int) -> WellK
         burst=settings.burst,
         connections_per_address=settings.connections_per_address,
         hello_timeout_ms=settings.hello_timeout_ms,
+        away_seconds=settings.away_seconds,
         replay_bytes=MOST_BYTES,
     )
     return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, now)

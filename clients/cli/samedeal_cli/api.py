@@ -106,6 +106,19 @@ class Keys(Struct, frozen=True):
     keys: tuple[ServerKey, ...]
 
 
+class Limits(Struct, frozen=True):
+    """The limits of a server, as far as this program uses them."""
+
+    away_seconds: float | None = None
+    """How long a seat is held before the countdown when its connection has ended. Older servers do not say."""
+
+
+class Limited(Struct, frozen=True):
+    """What a server publishes of its limits."""
+
+    limits: Limits = Limits()
+
+
 class Doing(Struct, frozen=True):
     """How far the computer has come with a deal."""
 
@@ -206,6 +219,13 @@ class Api:
         except Declined:
             return ()
         return tuple(known.key for known in self.read(data, Keys).keys)
+
+    def away_s(self) -> float | None:
+        """How long a seat is held before the countdown after its connection has ended; None if it is not known."""
+        try:
+            return self.read(self.fetch("/.well-known/samedeal", base=""), Limited).limits.away_seconds
+        except Failure:
+            return None
 
     def fetch(
         self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE

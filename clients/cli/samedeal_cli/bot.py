@@ -294,7 +294,8 @@ def bot(settings: Settings, race: Link, command: str | None, name: str | None, s
 
     Before each move the program gets a line of JSON with the table and the legal moves, and answers with a line: a
     move such as l4c4, or resign. Everybody sees that the seat is a bot's. When the program ends, the seat resigns.
-    When this command is stopped, the seat is kept: started again under the same name it comes back to it.
+    When this command is stopped, the seat is reserved: started again under the same name it comes back to it. Before
+    the countdown the seat is held for a short time only.
     """
     standings = run(_run(settings, race, command, name, speed))
     if settings.json:

@@ -76,7 +76,10 @@ READER: Final = f"this client (samedeal {metadata.version('samedeal')})"
 
 @dataclass(frozen=True)
 class Lost:
-    """The connection is gone; it is being tried again. The race's clock runs, and the seat is kept."""
+    """The connection is gone; it is being tried again. The race's clock runs.
+
+    The seat is reserved, except before the countdown: then the server holds it for a short time only.
+    """
 
     why: str
 

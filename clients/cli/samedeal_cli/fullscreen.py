@@ -247,7 +247,8 @@ class FullScreen(App[None]):
             self.connection = connection
             self._ended.clear()
             game = await asyncio.to_thread(self._api.game, connection.header.game)
-            self._tell(s.Entered(connection.welcome.name, connection.header, game))
+            away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
+            self._tell(s.Entered(connection.welcome.name, connection.header, game, away_s))
             self._tell_now()
             if self._be_ready and self.scene.stage == "open":
                 self._start(self._ask(s.Ready(True)))

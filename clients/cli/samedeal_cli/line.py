@@ -27,6 +27,7 @@ from samedeal_cli.words import (
     deal_phrase,
     moment,
     pile_sentence,
+    seat_phrase,
     spoken,
     standing_sentence,
     told_apart,
@@ -43,7 +44,7 @@ HELP: Final = {
     "clock": "the time left",
     "unready": "not after all",
     "p 6h": "where the six of hearts is",
-    "quit": "go; the seat is kept",
+    "quit": "go; you can rejoin",
     "last": "what happened last",
     "rules": "how it is played",
     "scan l": "the piles l1, l2 and so on",
@@ -75,10 +76,14 @@ class LineMode:
         color: bool = False,
         silent: bool = False,
         screen_reader: bool = False,
+        away_s: float | None = None,
+        rejoin: str = "",
     ) -> None:
         """`silent` leaves standard output to somebody else, who writes what the server says; `screen_reader` writes no
-        prompt, so that nothing has to be written anew below what is heard.
+        prompt, so that nothing has to be written anew below what is heard. `away_s` is how long the seat is held before
+        the countdown when the connection has ended, and `rejoin` the command that comes back to it.
         """
+        self._away_s, self._rejoin = away_s, rejoin
         self._connection, self._game = connection, game
         self._boards, self._interactive = boards, interactive
         self._width, self._ascii, self._color = width, ascii, color
@@ -123,9 +128,13 @@ class LineMode:
             await asyncio.gather(hearing, obeying, keeping, return_exceptions=True)
 
     def _part(self) -> None:
-        """Says that one may come back, if there is something to come back to."""
+        """Says what becomes of the seat and how to rejoin, if there is something to come back to."""
         if not self._connection.over and not self._done and self._connection.seat is not None:
-            self._say("your seat is kept; join again to go on")
+            self._say(f"{self._seat_phrase}. To rejoin: {self._rejoin or 'join again'}")
+
+    @property
+    def _seat_phrase(self) -> str:
+        return seat_phrase(self._connection.view.stage, self._away_s)
 
     # What is heard.
 
@@ -138,7 +147,8 @@ class LineMode:
     def _tell(self, news: News) -> None:
         match news:
             case Lost(why=why):
-                kept = ": your seat is kept, the clock runs" if self._connection.seat is not None else ""
+                clock_runs = ", the clock runs" if self._connection.view.stage != "open" else ""
+                kept = f": {self._seat_phrase}{clock_runs}" if self._connection.seat is not None else ""
                 self._say(f"{why}{kept}; trying again")
             case Restored():
                 self._say("connected again")

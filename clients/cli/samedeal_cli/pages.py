@@ -13,7 +13,7 @@ from samedeal_cli.reading import BAD, FRAME, GOOD, Keys
 from samedeal_cli.scene import READINGS, Scene
 from samedeal_cli.screen import cells
 from samedeal_cli.tabletop import Marks, draw_table
-from samedeal_cli.words import clock
+from samedeal_cli.words import clock, quit_phrase, seat_phrase
 
 SIDE: Final = 20
 """How wide the column of the standings is."""
@@ -71,9 +71,16 @@ def _draw(scene: Scene, canvas: Canvas) -> None:
         case _:
             _draw_results(scene, canvas)
     if scene.lost:
-        kept = " Your seat is kept, the clock runs." if scene.seat is not None else ""
-        _draw_banner(canvas, f"{scene.lost}: trying again.{kept}")
+        _draw_banner(canvas, f"{scene.lost}: trying again.{_seat_meanwhile(scene)}")
     return None
+
+
+def _seat_meanwhile(scene: Scene) -> str:
+    """What becomes of the seat while the connection is lost."""
+    if scene.seat is None:
+        return ""
+    clock_runs = ", the clock runs" if scene.stage != "open" else ""
+    return f" {seat_phrase(scene.stage, scene.away_s).capitalize()}{clock_runs}."
 
 
 # What all pages have.
@@ -155,6 +162,10 @@ def _draw_too_small(canvas: Canvas) -> None:
     canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
 
 
+def _quit(scene: Scene) -> str:
+    return quit_phrase(scene.stage, scene.away_s)
+
+
 # The lobby.
 
 
@@ -166,7 +177,7 @@ def _draw_lobby(scene: Scene, canvas: Canvas) -> None:
     mine = [("r", "not ready after all" if ready else "ready")] if scene.me else []
     keys = [*mine, ("y", "copy link"), ("Q", "QR code"), ("i", "rules"), ("?", "help")]
     keys += [("!", "give up the seat")] if scene.me else []
-    bottom = _draw_keys(canvas, [*keys, ("q", "quit, the seat is kept" if scene.me else "quit")], 2)
+    bottom = _draw_keys(canvas, [*keys, ("q", _quit(scene) if scene.me else "quit")], 2)
     canvas.line(bottom)
     canvas.write(2, 1, "invite", DIM)
     canvas.cards(2, 10, _cut(scene.link, canvas.width - 11), BOLD)
@@ -258,7 +269,7 @@ def race_words(header: Header, game: GameInfo) -> Iterator[tuple[str, str]]:
 def _draw_countdown(scene: Scene, canvas: Canvas) -> None:
     seconds = -(-(scene.left_ms or 0) // 1000)
     _draw_heading(scene, canvas, f"starts in {seconds} s")
-    canvas.line(_draw_keys(canvas, [("i", "rules"), ("?", "help"), ("q", "quit, the seat is kept")], 1))
+    canvas.line(_draw_keys(canvas, [("i", "rules"), ("?", "help"), ("q", _quit(scene))], 1))
     digits = str(seconds)
     middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
     for at, digit in enumerate(digits):
@@ -327,7 +338,7 @@ def _score_style(scene: Scene) -> Style:
 def _race_keys(scene: Scene) -> Keys:
     if scene.typing is not None:
         return [("Enter", "play"), ("Tab", "complete"), ("↑", "before"), ("Esc", "close")]
-    ends = [("?", "all keys"), ("q", "quit, the seat is kept" if scene.seat is not None else "quit")]
+    ends = [("?", "all keys"), ("q", _quit(scene) if scene.seat is not None else "quit")]
     if not scene.plays:
         back = [("Esc", "back")] if scene.seat is not None and not scene.done else []
         looking = ("Tab", "next table" if scene.boards else "next racer")

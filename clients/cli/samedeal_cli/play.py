@@ -193,6 +193,7 @@ def _on_the_screen(
 def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     """What stays on the terminal when the screen is gone: the result, or how to come back."""
     from samedeal_cli.screen import standings_lines
+    from samedeal_cli.words import seat_phrase
 
     scene = screen.scene
     if scene.stage == "over":
@@ -205,7 +206,7 @@ def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
         settings.say(scene.link)
         if scene.seat is not None and not scene.done:
             back = f" --as {name}" if name else ""
-            settings.say(f"your seat is kept: {program()} join {scene.link}{back} goes on")
+            settings.say(f"{seat_phrase(scene.stage, scene.away_s)}. To rejoin: {program()} join {scene.link}{back}")
     if screen.failure:
         raise screen.failure
     return INTERRUPTED if screen.interrupted else 0
@@ -232,7 +233,9 @@ async def _line_by_line(
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
     on_message = _print if settings.json else None
     async with connection(settings, server, race, name, watching=watching, on_message=on_message) as line:
-        game = await asyncio.to_thread(Api(server).game, line.header.game)
+        api = Api(server)
+        game = await asyncio.to_thread(api.game, line.header.game)
+        away_s = await asyncio.to_thread(api.away_s) if line.view.stage == "open" else None
         mode = LineMode(
             line,
             game,
@@ -243,6 +246,8 @@ async def _line_by_line(
             color=settings.colored,
             silent=settings.json,
             screen_reader=settings.screen_reader,
+            away_s=away_s,
+            rejoin=f"{program()} join {server}/r/{race}{f' --as {name}' if name else ''}",
         )
         await mode.run(ready=ready)
 

@@ -98,7 +98,7 @@ HELP: Final[dict[str, Keys]] = {
         ("Q", "the link as a QR code"),
         ("i", "the rules of the game"),
         ("n, v, f", "after the race: another one, its replay, what was checked"),
-        ("q, Ctrl-C", "quit; your seat is kept and the clock runs, join again to go on"),
+        ("q, Ctrl-C", "quit; your seat is reserved and the clock runs, before the countdown it is held briefly"),
     ],
 }
 """Every key there is, as the help and the manual have it."""

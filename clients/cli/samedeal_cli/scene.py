@@ -61,7 +61,7 @@ class Leave:
 
 @dataclass(frozen=True)
 class Quit:
-    """Go; the seat is kept."""
+    """Go without giving the seat up."""
 
     interrupted: bool = False
 
@@ -94,6 +94,8 @@ class Entered:
     name: str
     header: Header
     game: GameInfo
+    away_s: float | None = None
+    """How long the seat is held before the countdown when the connection has ended, if that is known."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ class Scene:
     name: str = ""
     game: GameInfo | None = None
     header: Header | None = None
+    away_s: float | None = None
     view: View | None = None
     standings: tuple[Standing, ...] = ()
     """With names that tell the racers apart."""
@@ -612,8 +615,8 @@ def _saying(scene: Scene, text: str) -> Scene:
 def told(scene: Scene, news: News) -> Scene:
     """The scene after it has been told something."""
     match news:
-        case Entered(name=name, header=header, game=game):
-            return replace(scene, name=name, header=header, game=game)
+        case Entered(name=name, header=header, game=game, away_s=away_s):
+            return replace(scene, name=name, header=header, game=game, away_s=away_s)
         case Now():
             return _stands(scene, news)
         case Ticked(left_ms=left_ms):

@@ -78,6 +78,20 @@ def moment(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def seat_phrase(stage: str, away_s: float | None) -> str:
+    """What becomes of the seat of a racer whose connection ends at this stage of the race."""
+    if stage != "open":
+        return "your seat is reserved"
+    return "your seat is held for a short time" if away_s is None else f"your seat is held for {away_s:g} s"
+
+
+def quit_phrase(stage: str, away_s: float | None) -> str:
+    """What the key to quit does, for a racer with a seat."""
+    if stage != "open":
+        return "quit, the seat is reserved"
+    return "quit, the seat is held briefly" if away_s is None else f"quit, the seat is held for {away_s:g} s"
+
+
 def deal_phrase(header: Header) -> str:
     """What is dealt in a race: ``sealed deal``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
     if header.seed is not None:
