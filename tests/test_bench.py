@@ -18,6 +18,8 @@ from bench.peers import FOLDER
 from bench.plan import TINY, Plan
 from bench.report import Found
 
+pytestmark = pytest.mark.timeout(600)
+
 ROOT = Path(__file__).parent.parent
 OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "peers" or (FOLDER / "node_modules").exists()]
 """The parts that need nothing to be fetched first."""
@@ -34,7 +36,7 @@ def bench(*arguments: str, files: int | None = None, **env: str) -> subprocess.C
 
     command = [sys.executable, "-m", "bench", "--tiny", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, env=os.environ | env, capture_output=True, text=True, timeout=100, preexec_fn=bounded
+        command, cwd=ROOT, env=os.environ | env, capture_output=True, text=True, timeout=550, preexec_fn=bounded
     )
 
 

@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -465,14 +464,8 @@ def ranked(races: list[DailyRace]) -> list[tuple[int, str, str | None]]:
     return [(result.place, result.name, result.race) for result in found]
 
 
-@pytest.fixture
-def own_store(tmp_path: Path) -> Iterator[str]:
-    """A store that the server of the other tests does not use."""
-    yield from kept_store(tmp_path)
-
-
-async def test_keeping_a_daily_race_again_changes_nothing(own_store: str) -> None:
-    async with process(own_store, replay_days=3) as parts:
+async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> None:
+    async with process(redis_url, replay_days=3) as parts:
         room = await parts.hall.create(
             GAMES["gallery"], {}, None, Options(limit_ms=60_000, start_delay_ms=0, max_racers=1), daily=True
         )
@@ -481,7 +474,7 @@ async def test_keeping_a_daily_race_again_changes_nothing(own_store: str) -> Non
         await until(lambda: room.race.stage == "running")
         await room.submit(that(Resigned(seat=1)))
         await until(lambda: room.idle)
-        with Redis.from_url(own_store) as redis:
+        with Redis.from_url(redis_url) as redis:
             before = contents(redis)
             await parts.archive.keep(room.race, await parts.log.read(room.race.id))
             assert contents(redis) == before

@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal_server.addresses import network
 from samedeal_server.allowances import Allowances
 from samedeal_server.api.answers import problem_response
-from samedeal_server.api.questions import disconnected
+from samedeal_server.api.disconnects import disconnected
 from samedeal_server.origins import check_origin
 from samedeal_server.settings import Settings
 

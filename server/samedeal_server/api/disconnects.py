@@ -1,21 +1,21 @@
-"""Disconnects: work for a request ends when the client who asked has gone."""
+"""Disconnects: work for a request ends when its client has gone."""
 
 import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
 
 T = TypeVar("T")
 
 
-async def unless_disconnected(request: Request, work: Awaitable[T]) -> T:
+async def while_connected(request: Request, work: Awaitable[T]) -> T:
     """The result of work for a request whose body has been read or is empty.
 
-    The work is cancelled if the client disconnects; then this raises ClientDisconnect.
+    If the client goes away first, cancels the work and raises ClientDisconnect.
     """
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_disconnected(request))
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(disconnected(request.receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -27,6 +27,7 @@ async def unless_disconnected(request: Request, work: Awaitable[T]) -> T:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def disconnected(receive: Receive) -> None:
+    """Returns when the client of an HTTP request has gone; what it still sends is dropped."""
+    while (await receive())["type"] != "http.disconnect":
         pass

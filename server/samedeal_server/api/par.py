@@ -15,7 +15,7 @@ from samedeal.log import SeatNumber, Seed
 from samedeal.par import PLAYS, Compared, Counted, Par
 from samedeal.replay import Replay
 from samedeal_server.api.answers import MEDIA, json_response, liked
-from samedeal_server.api.disconnects import unless_disconnected
+from samedeal_server.api.disconnects import while_connected
 from samedeal_server.api.endpoint import V1, Answer, Link, at
 from samedeal_server.api.openings import variant_fields
 from samedeal_server.api.questions import address, checked
@@ -170,7 +170,7 @@ class ParOfDeals:
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
         sender = address(request)
-        return await unless_disconnected(request, self._renderings.made(sender, task, question))
+        return await while_connected(request, self._renderings.made(sender, task, question))
 
 
 def _told(par: Par) -> dict[str, Any]:

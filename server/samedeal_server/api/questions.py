@@ -1,13 +1,12 @@
 """Questions: what a request says, its query and its body, checked and bounded."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import ClientDisconnect, Request
-from starlette.types import Receive
+from starlette.requests import Request
 
 from samedeal import wire
 from samedeal.errors import Malformed, Refused
@@ -72,29 +71,6 @@ def bearer_token(request: Request) -> str | None:
     """The token in the request's Authorization header."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
-
-
-async def while_connected(request: Request, work: Coroutine[Any, Any, R]) -> R:
-    """The result of work for a request whose body has been read.
-
-    If the client goes away first, cancels the work and raises ClientDisconnect.
-    """
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(disconnected(request.receive))
-    try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
-    finally:
-        working.cancel()
-        leaving.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def disconnected(receive: Receive) -> None:
-    """Returns when the client of an HTTP request has gone; what it still sends is dropped."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:

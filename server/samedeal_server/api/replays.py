@@ -13,7 +13,7 @@ from samedeal.errors import Refused
 from samedeal.replay import Replay
 from samedeal.steps import Steps
 from samedeal_server.api.answers import MEDIA, has, liked
-from samedeal_server.api.disconnects import unless_disconnected
+from samedeal_server.api.disconnects import while_connected
 from samedeal_server.api.endpoint import V1, Answer, Link, at
 from samedeal_server.api.links import race_links
 from samedeal_server.api.questions import address
@@ -114,7 +114,7 @@ class Replays:
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
         sender = address(request)
-        return await unless_disconnected(request, self._renderings.made(sender, task, question))
+        return await while_connected(request, self._renderings.made(sender, task, question))
 
     async def _kept(self, race: str) -> bytes:
         """What is kept of a race; one that is being put away is waited for."""

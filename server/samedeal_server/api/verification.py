@@ -14,8 +14,9 @@ from samedeal.log import Hex32
 from samedeal.replay import MOST_BYTES, Replay
 from samedeal.verification import Fact
 from samedeal_server import metrics
+from samedeal_server.api.disconnects import while_connected
 from samedeal_server.api.endpoint import V1, Body, at
-from samedeal_server.api.questions import address, upload, while_connected
+from samedeal_server.api.questions import address, upload
 from samedeal_server.api.replays import FORMS
 from samedeal_server.archive import Archive
 from samedeal_server.verifier import Verdict, verified
