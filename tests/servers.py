@@ -19,8 +19,10 @@ from websockets.typing import Subprotocol
 from samedeal import messages as m
 from samedeal import seal, wire
 from samedeal.replay import Replay, read
+from samedeal_server.store_checks import fingerprint
 
 MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
+FINGERPRINT = fingerprint(bytes.fromhex(MASTER_KEY))
 
 
 class Server:
@@ -36,6 +38,8 @@ class Server:
         self._env |= {"SAMEDEAL_RATE": "100000", "SAMEDEAL_REQUESTS_PER_SECOND": "0"}
         self._env |= {"SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "0", "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "0"}
         self._env |= {f"SAMEDEAL_{name}_PER_MINUTE": "0" for name in ("GUESTS", "RACES", "WRONG_TOKENS")}
+        # Tests with other keys may have used the same store before.
+        self._env |= {} if "master_key" in settings else {"SAMEDEAL_ACCEPT_MASTER_KEY": FINGERPRINT}
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
         self._env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -135,13 +135,16 @@ def test_nothing_is_compressed(server: NotedServer) -> None:
 
 def test_a_flood_of_tiny_messages_is_looked_at_no_faster_than_it_is_answered(server: NotedServer) -> None:
     with ExitStack() as stack:
-        crowd = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(40)]
+        crowd = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(20)]
         before = peak = memory(server)
-        for eve in crowd:
-            eve.socket.settimeout(0.05)
-            eve.flood(said(HELLO) + said('{"t":"ping","id":1}') * 5_000, 1)
+        pings = said('{"t":"ping","id":1}') * 5_000
+        unsent = {eve: said(HELLO) + pings for eve in crowd}
         while not gone(crowd, 0.02):
             peak = max(peak, memory(server))
+            for eve in crowd:
+                eve.socket.setblocking(False)
+                with suppress(OSError):  # the server takes no more just now, or has closed the connection
+                    unsent[eve] = unsent[eve][eve.socket.send(unsent[eve]) :] or pings
     assert peak - before < SMALL_KB
 
 

@@ -44,6 +44,7 @@ async def test_a_list_has_every_race_of_its_kind_however_many_others_there_are(p
         await opened(parts)
     assert await listed(parts, game="gallery") == [gallery.race.id]
     await run(gallery)
+    await until(lambda: gallery._noted_summary == ("running", 2))
     assert await listed(parts, stage="running") == await listed(parts, stage="running", game="gallery")
     assert await listed(parts, stage="running") == [gallery.race.id]
     assert gallery.race.id not in await listed(parts, stage="open", limit=100)

@@ -421,7 +421,7 @@ async def test_the_page_of_the_interfaces_is_read_at_every_size(
             assert await page.evaluate("document.scripts.length") == 0
             lost = "[...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.hash.slice(1))"
             assert await page.evaluate(lost + ".filter((id) => !document.getElementById(id))") == []
-            for text in ("POST /api/v1/races", "/api/v1/deals/{deal}/par", "illegal-move", "4009"):
+            for text in ("POST /api/v1/races", "/api/v1/deals/corners:{seed}/par", "illegal-move", "4009"):
                 assert text in await page.inner_text("main")
             assert not await serious(page)
             assert watched.faults == []
