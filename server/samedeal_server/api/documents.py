@@ -28,18 +28,18 @@ class Documents:
         self._settings = settings
 
     @cached_property
-    def built(self) -> tuple[dict[str, Any], dict[str, Any], str]:
-        """The OpenAPI document, the AsyncAPI document without its servers, and the page."""
+    def built(self) -> tuple[bytes, dict[str, Any], str]:
+        """The OpenAPI document as JSON, the AsyncAPI document without its servers, and the page."""
         http, socket = openapi(self._endpoints), asyncapi()
-        return http, socket, docs_page(http, socket, CHANNEL)
+        return json.encode(http), socket, docs_page(http, socket, CHANNEL)
 
-    @at("GET", "/openapi.json", Answer(media=(MEDIA["json"],)), cost=2)
+    @at("GET", "/openapi.json", Answer(media=(MEDIA["json"],)), cost=10)
     async def openapi(self, request: Request) -> Response:
         """Everything over HTTP, as OpenAPI 3.1 has it."""
         http, _, _ = await self._told()
-        return Response(json.encode(http), media_type=MEDIA["json"])
+        return Response(http, media_type=MEDIA["json"])
 
-    @at("GET", "/asyncapi.json", Answer(media=(MEDIA["json"],)), cost=2)
+    @at("GET", "/asyncapi.json", Answer(media=(MEDIA["json"],)), cost=10)
     async def asyncapi(self, request: Request) -> Response:
         """Everything over the socket, as AsyncAPI 3 has it."""
         _, socket, _ = await self._told()
@@ -47,12 +47,12 @@ class Documents:
         here = {"host": base.netloc, "pathname": base.path, "protocol": "wss" if base.scheme == "https" else "ws"}
         return Response(json.encode({**socket, "servers": {"here": here}}), media_type=MEDIA["json"])
 
-    @at("GET", "/docs", Answer(media=(PAGE,)), cost=2)
+    @at("GET", "/docs", Answer(media=(PAGE,)), cost=10)
     async def docs(self, request: Request) -> Response:
         """Both documents as a page to read."""
         _, _, page = await self._told()
         return HTMLResponse(page, headers=HEADERS)
 
-    async def _told(self) -> tuple[dict[str, Any], dict[str, Any], str]:
-        """What is built when it is first asked for: it takes a while, and others play meanwhile."""
-        return await asyncio.to_thread(lambda: self.built)
+    async def _told(self) -> tuple[bytes, dict[str, Any], str]:
+        """What is built, in a thread since it takes a while, when it is first asked for."""
+        return self.built if "built" in vars(self) else await asyncio.to_thread(lambda: self.built)
