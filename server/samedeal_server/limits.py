@@ -5,7 +5,7 @@ import signal
 import sys
 from typing import Final
 
-NICENESS: Final = 10
+NICENESS: Final = 19
 """How far a computing process gives way to the server."""
 MAX_MEMORY: Final = 2**30
 """The address space of a computing process, in bytes."""
