@@ -224,7 +224,8 @@ async def test_two_rooms_of_one_race_grant_every_wish_once(redis_url: str) -> No
         theirs = await there.hall.room(mine.race.id)
         rooms = [mine, theirs] * (SEATS // 2)
         await asyncio.gather(*(room.submit(seat_for(player)) for player, room in enumerate(rooms)))
-        await asyncio.gather(*(room.submit(that(Taken(seat=1))) for room in (mine, theirs)))
+        taken = [Taken(seat=1, by=f"{connection:016x}") for connection in (1, 2)]  # as sessions do: never one entry
+        await asyncio.gather(mine.submit(that(taken[0])), theirs.submit(that(taken[1])))
         for room in (mine, theirs):
             room.follow(await here.log.read(room.race.id))
             await agrees(room, here.log)

@@ -110,12 +110,12 @@ class Archive:
 
     async def index(self, race: Race) -> None:
         """Adds a kept race to every list that it belongs to, unless it was cancelled."""
-        if race.header.daily and race.stage == "over":
-            await self._enlist(_daily(race.header.commitment), "HSET", race.id, packed.press(_daily_race(race)))
         if race.stage == "over" and not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
                 await self._enlist(key, "ZADD", race.at, race.id)
+        if race.header.daily and race.stage == "over":
+            await self._enlist(_daily(race.header.commitment), "HSET", race.id, packed.press(_daily_race(race)))
 
     async def has(self, race: str) -> bool:
         return bool(await self._store.ask("EXISTS", _replay(race)))
