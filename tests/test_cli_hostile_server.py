@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import Context
 
 from hostile_server import EVIL, GAME, RACE, Answers, Hostile, hostile, raw
 from samedeal import wire
@@ -86,7 +87,7 @@ def unsafe(text: str) -> list[str]:
 
 
 def test_every_command_is_either_tried_here_or_asks_no_server() -> None:
-    assert {*COMMANDS, *WITHOUT_A_SERVER} == {*main.list_commands(None)}  # type: ignore[arg-type]
+    assert {*COMMANDS, *WITHOUT_A_SERVER} == {*main.list_commands(Context(main))}
 
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--ascii"]], ids=" ".join)

@@ -15,7 +15,7 @@ from samedeal.log import Nonce, Options, Readied
 from samedeal.race import Race
 from samedeal_server import dealer
 from samedeal_server.dealer import MAX_SEARCHES_PER_ADDRESS, is_searched
-from samedeal_server.room import Room
+from samedeal_server.room import Proposal, Room
 from stores import Process, process, seat_for, that, until
 
 __all__ = ["gate"]
@@ -29,14 +29,19 @@ async def counting(parts: Process, racers: int, address: str = "", game: str = "
     for number in range(1, racers + 1):
         await room.submit(seat_for(number))
     for number in range(1, racers + 1):
-        await room.submit(lambda race, seat=number: _ready(room, race, seat, address))  # type: ignore[misc]
+        await room.submit(_ready(room, number, address))
     return room
 
 
-def _ready(room: Room, race: Race, seat: int, address: str) -> list[Readied]:
-    event = Readied(seat=seat)
-    room.deal.reserve(race.extended(race.at, event)[0], address)
-    return [event]
+def _ready(room: Room, seat: int, address: str) -> Proposal:
+    """A proposal that makes a seat ready and reserves a place in the queue if the countdown starts with it."""
+
+    def proposal(race: Race) -> list[Readied]:
+        event = Readied(seat=seat)
+        room.deal.reserve(race.extended(race.at, event)[0], address)
+        return [event]
+
+    return proposal
 
 
 async def open_nonce(room: Room, seat: int) -> None:
@@ -187,7 +192,7 @@ async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_ur
         rooms = [await parts.hall.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
         for room in rooms:
             await room.submit(seat_for(1))
-            await room.submit(lambda race, room=room: _ready(room, race, 1, "10.0.0.1"))  # type: ignore[misc]
+            await room.submit(_ready(room, 1, "10.0.0.1"))
         await until(lambda: gate.noted)
         assert places(parts) == 1
         gate.allow(1)

@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec import msgpack
@@ -159,4 +160,4 @@ async def test_the_queue_of_renderings_is_bounded_for_each_address(gate: Gate) -
 
 
 def test_the_server_and_the_process_know_the_same_tasks() -> None:
-    assert set(Task.__args__) == set(job_worker.TASKS)  # type: ignore[attr-defined]
+    assert set(get_args(Task)) == set(job_worker.TASKS)
