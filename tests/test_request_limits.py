@@ -5,16 +5,19 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from noted import Answer, Line, NotedServer, request
 from samedeal import messages as m
 from samedeal.errors import Refused
-from samedeal_server.allowances import Allowance
+from samedeal_server.admission import Admission
+from samedeal_server.allowances import PACED_PER_S, Allowance, Allowances
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 
@@ -151,6 +154,37 @@ def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
         with pytest.raises(Refused, match=f"again in {wait_s} s") as refused:
             allowance.take("a", count)
         assert refused.value.retry_after_s == wait_s
+
+
+def test_beyond_the_prompt_ones_the_tokens_of_a_burst_are_spread_over_time() -> None:
+    now = [0.0]
+    allowance = Allowance("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
+    assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
+    assert allowance.take("b", 60) == 0
+    now[0] = 2.0  # 100 tokens later
+    assert allowance.take("a", 40) == 0
+    assert allowance.take("a", 10) == 10 / PACED_PER_S
+    assert Allowance("races", 60, lambda: 0.0).take("a", 60) == 0
+
+
+async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rotation() -> None:
+    started = list[str]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        started.append(scope["client"][0])
+
+    async def unused(*_: object) -> Any:
+        raise AssertionError("the application answers")
+
+    settings = Settings()
+    admission = Admission(Allowances(settings), settings)
+
+    async def arrive(host: str) -> None:
+        scope: Scope = {"type": "http", "method": "GET", "client": (host, 1), "headers": [], "scheme": "http"}
+        await admission(app, scope, unused, unused)
+
+    await asyncio.gather(*map(arrive, ["192.0.2.1"] * 4 + ["192.0.2.2"] * 2 + ["192.0.2.3"]))
+    assert [host[-1] for host in started] == ["1", "1", "2", "3", "1", "2", "1"]
 
 
 async def test_valid_tokens_work_where_wrong_ones_are_used_up(store_url: str, tmp_path: Path) -> None:

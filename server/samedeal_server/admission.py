@@ -15,6 +15,7 @@ from samedeal_server.api.answers import problem_response
 from samedeal_server.api.disconnects import disconnected
 from samedeal_server.origins import check_origin
 from samedeal_server.settings import Settings
+from samedeal_server.turns import Turns
 
 HANDSHAKE_COST: Final = 5
 """The request tokens that a WebSocket handshake costs; every other request costs one, and what its endpoint adds."""
@@ -29,18 +30,21 @@ class Admission:
     def __init__(self, allowances: Allowances, settings: Settings) -> None:
         self._requests, self._settings = allowances.requests, settings
         self._in_progress = Counter[str]()  # HTTP requests, by the client's network
+        self._starts = Turns()
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Has the application serve a connection, or refuses it."""
         self._settings.trusted_proxies.resolve(scope)
         host: str = scope["client"][0] if scope.get("client") else ""
+        await self._start(network(host))
         if scope["type"] == "websocket":
             try:
                 check_origin(scope, self._settings.public_url)
-                self._requests.take(host, HANDSHAKE_COST)
+                delay_s = self._requests.take(host, HANDSHAKE_COST)
             except Refused as refused:
                 await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
             else:
+                await asyncio.sleep(delay_s)
                 await app(scope, receive, send)
             return
         client = network(host)
@@ -52,13 +56,22 @@ class Admission:
             if not self._in_progress[client]:
                 del self._in_progress[client]
 
+    async def _start(self, client: str) -> None:
+        """Waits until a request may start: one in each pass of the event loop, clients in rotation.
+
+        However many arrive at once, the moves of players are served in between.
+        """
+        with self._starts.place(client) as place:
+            async with place.turn():
+                await asyncio.sleep(0)
+
     async def _serve(
         self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, in_progress: int
     ) -> None:
         try:
             if in_progress > (self._settings.http_connections_per_address or float("inf")):
                 raise Refused("too-many", "Too many requests in progress from this address.")
-            self._requests.take(host)
+            delay_s = self._requests.take(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:
             await pause(refused, receive)
@@ -67,6 +80,7 @@ class Admission:
                 response.headers["Access-Control-Allow-Origin"] = "*"
             await response(scope, receive, send)
         else:
+            await asyncio.sleep(delay_s)
             await app(scope, receive, send)
 
 

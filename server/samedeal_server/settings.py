@@ -128,10 +128,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0, le=1e6)],
         "Request tokens that one address earns per second; 0 lifts this limit",
         "a number from 0",
-    ] = 50.0
+    ] = 20.0
     request_burst: Annotated[
         Annotated[int, Meta(ge=100)], "Request tokens that one address can save up", "a number from 100"
-    ] = 600
+    ] = 250
     guests_per_minute: Annotated[
         Number, "New guests from one address in a minute; 0 is any number", "a number from 0"
     ] = 60

@@ -30,7 +30,7 @@ OLDEST = (7, 0)
 PATIENCE_S = 1.5
 """How long a command that may be repeated is tried again before its sender is told that the store is away."""
 TIMEOUT_S = 1.0
-CONNECTIONS = 32
+CONNECTIONS = 12
 """How many connections a process has to a node at most, and as many for scripts to one that stands alone; who needs one
 more waits for TIMEOUT_S."""
 
@@ -198,6 +198,7 @@ def client(url: str) -> Any:
         socket_connect_timeout=TIMEOUT_S,
         retry=Retry(NoBackoff(), 0),
         redis_connect_func=_connected,
+        driver_info=None,  # looking up the library's version reads files at each new connection: 1 ms
         # Where it may be told of maintenance, the library does not see that an idle connection has been closed.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from math import inf
 from types import TracebackType
 from typing import Self
 
@@ -13,7 +14,7 @@ from samedeal.errors import Refused
 class Turns:
     """A lock with a bounded waiting list: round robin between addresses, first come first served within one."""
 
-    def __init__(self, limit: int, limit_per_address: int, full: str) -> None:
+    def __init__(self, limit: float = inf, limit_per_address: float = inf, full: str = "") -> None:
         """`full` is the text of the refusal when there is no place left."""
         self._limit, self._limit_per_address, self._full = limit, limit_per_address, full
         self._places = Counter[str]()

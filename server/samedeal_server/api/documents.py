@@ -26,6 +26,7 @@ class Documents:
     def __init__(self, others: Sequence[Endpoint], settings: Settings) -> None:
         self._endpoints = [*others, *endpoints(self)]
         self._settings = settings
+        self._building = asyncio.Lock()
 
     @cached_property
     def built(self) -> tuple[bytes, dict[str, Any], str]:
@@ -54,5 +55,8 @@ class Documents:
         return HTMLResponse(page, headers=HEADERS)
 
     async def _told(self) -> tuple[bytes, dict[str, Any], str]:
-        """What is built, in a thread since it takes a while, when it is first asked for."""
-        return self.built if "built" in vars(self) else await asyncio.to_thread(lambda: self.built)
+        """What is built, once, in a thread since it takes a while, when it is first requested."""
+        if "built" not in vars(self):
+            async with self._building:
+                await asyncio.to_thread(lambda: self.built)
+        return self.built

@@ -1,5 +1,6 @@
 """Endpoints: handlers with what they take, answer and refuse, declared once for the routing and for the documents."""
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -170,7 +171,7 @@ def _route(path: str, there: list[Endpoint], requests: Allowance) -> Route:
     async def answer(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
         if endpoint.cost > 1:
-            requests.take(request.client.host if request.client else "", endpoint.cost - 1)
+            await asyncio.sleep(requests.take(request.client.host if request.client else "", endpoint.cost - 1))
         return await endpoint.answer(request)
 
     return Route(path, answer, methods=list(by_method))
