@@ -245,7 +245,7 @@ class Drive:
             self._go(len(self._lines[0].frames))
             await asyncio.sleep(warm_s)
             with self._measured() as measured:
-                await asyncio.sleep(seconds)
+                await self._interval(seconds)
             for line in self._lines:
                 line.running = False
             await self._settled()
@@ -258,6 +258,15 @@ class Drive:
             self._go(ply)
             await self._settled()
         return measured[0]
+
+    async def _interval(self, seconds: float) -> None:
+        """Waits for an interval, and on a slow machine until it has at least one answer."""
+        since = time.perf_counter()
+        await asyncio.sleep(seconds)
+        while not self._tally.latencies and any(line.sent_at for line in self._lines):
+            if time.perf_counter() - since > seconds + PATIENCE_S:
+                return
+            await asyncio.sleep(0.01)
 
     def _go(self, last: int) -> None:
         for line in self._lines:
@@ -297,7 +306,7 @@ class Drive:
         try:
             await asyncio.sleep(warm_s)
             with self._measured() as measured:
-                await asyncio.sleep(seconds)
+                await self._interval(seconds)
         finally:
             loop.remove_reader(timer)
             os.close(timer)
