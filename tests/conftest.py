@@ -5,6 +5,7 @@ program could silently disable many tests.
 """
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -20,6 +21,8 @@ PLATFORM = "platform: "
 """Starts the reason of a skip that depends on the machine and that no installation can avoid."""
 collect_ignore = [] if autobahn.installed() else ["test_autobahn.py"]
 """The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A shell has its background jobs ignore SIGINT, and so would every program that the tests start."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
