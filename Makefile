@@ -28,21 +28,21 @@ test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 torture: .venv/has-server,tui,fast,dev
-	$(BIN)/python tests/torture.py $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)
 
 conformance: .venv/has-server,tui,fast,dev
-	$(BIN)/python tests/autobahn.py
-	$(BIN)/pytest -s tests/test_autobahn.py
+	PYTHONPATH=tests $(BIN)/python -m support.autobahn
+	$(BIN)/pytest -s tests/system/test_autobahn.py
 
 simulate: .venv/has-server,tui,fast,dev
-	$(BIN)/python tests/simulation.py $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m support.simulation $(ARGS)
 
 weakened: .venv/has-server,tui,fast,dev
-	$(BIN)/python tests/weakened.py $(ARGS)
+	PYTHONPATH=tests $(BIN)/python -m support.weakened $(ARGS)
 
 fuzz: .venv/has-server,tui,fast,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
-		$(BIN)/pytest -s --timeout 0 tests/test_fuzz.py tests/test_documents.py tests/test_openapi.py
+		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py tests/server/test_openapi.py
 
 bench: .venv/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)

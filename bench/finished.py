@@ -14,8 +14,8 @@ from bench.load import Drive, Line, LoadError, close_all
 from bench.plan import Case, Plan
 from bench.racing import RACERS, begin, guests
 from bench.services import Server, Store
-from samedeal.replay import read
-from samedeal.verification import verify
+from samedeal.proof.verification import verify
+from samedeal.replays.replay import read
 
 
 def finished(plan: Plan) -> Iterator[Case]:

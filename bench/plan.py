@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bench.figures import Figures
-from samedeal.catalogue import GAMES
+from samedeal.games.catalogue import GAMES
 
 
 class Case(NamedTuple):

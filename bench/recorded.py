@@ -6,10 +6,10 @@ from functools import cache
 from itertools import chain, count, islice
 from random import Random
 
-from samedeal import messages, wire
-from samedeal.bots import BOTS, plays
-from samedeal.catalogue import GAMES
-from samedeal.race import MOST_MOVES, RESTART
+from samedeal.computer.bots import BOTS, plays
+from samedeal.games.catalogue import GAMES
+from samedeal.race.race import MOST_MOVES, RESTART
+from samedeal.wire import codec, messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
 """The deals that are played, by their seeds: all racers of a race have the same. In most deals of Corners one can do
@@ -77,5 +77,5 @@ def frames(game: str, way: int) -> tuple[bytes, ...]:
     """The messages for one way through the deal, the one for ply n at n."""
     moves = book(game).lines[way % WAYS]
     return tuple(
-        wire.encode(messages.Move(id=FIRST_ID + ply, move=move, ply=ply), "msgpack") for ply, move in enumerate(moves)
+        codec.encode(messages.Move(id=FIRST_ID + ply, move=move, ply=ply), "msgpack") for ply, move in enumerate(moves)
     )

@@ -97,7 +97,7 @@ class Store(Service):
 
     def __init__(self, folder: Path, cores: Sequence[int] = (LOAD_CORE,)) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        super().__init__([sys.executable, "-m", "samedeal_server.embedded", str(folder / "store")], cores, folder)
+        super().__init__([sys.executable, "-m", "samedeal_server.store.embedded", str(folder / "store")], cores, folder)
         self.url = self.said
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:

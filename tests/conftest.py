@@ -15,14 +15,16 @@ from typing import TypeVar
 import pytest
 from redis import Redis
 
-import autobahn
+from support import autobahn
 
 PLATFORM = "platform: "
 """Starts the reason of a skip that depends on the machine and that no installation can avoid."""
-collect_ignore = [] if autobahn.installed() else ["test_autobahn.py"]
+collect_ignore = [] if autobahn.installed() else ["system/test_autobahn.py"]
 """The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell has its background jobs ignore SIGINT, and so would every program that the tests start."""
+os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+"""Programs of `support` run as ``python -m support.…``."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -73,7 +75,7 @@ def redis_url(store_url: str) -> str:
 
 def kept_store(data_dir: Path) -> Iterator[str]:
     """Run a store in a process of its own; answer with its address, once."""
-    command = [sys.executable, "-m", "samedeal_server.embedded", str(data_dir)]
+    command = [sys.executable, "-m", "samedeal_server.store.embedded", str(data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper:
         assert keeper.stdin
         assert keeper.stdout

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal, Self
 
 from samedeal.cards import BACK, Pile, pack
-from samedeal.deal import Words
+from samedeal.deck import Words
 from samedeal.errors import IllegalMove
-from samedeal.frozen import AbstractMeta, Frozen, derived
 from samedeal.table import Table
+from samedeal.values import AbstractMeta, Frozen, derived
 
 Move = str
 """A token of printable text: the same in the log, on the wire, in a replay and at the prompt."""

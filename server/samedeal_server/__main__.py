@@ -15,15 +15,16 @@ import click
 import uvicorn
 
 from samedeal.errors import Refused
-from samedeal_server import log_lines, workers
-from samedeal_server.addresses import listening
+from samedeal_server import workers
+from samedeal_server.access.network import listening
 from samedeal_server.app import create_app
-from samedeal_server.embedded import EmbeddedStore, StoreError
-from samedeal_server.guard import GuardedConfig, watch
+from samedeal_server.ops import logging_setup
+from samedeal_server.ops.supervised import supervised
 from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
-from samedeal_server.store import UnfitStoreError
-from samedeal_server.store_checks import check_store
-from samedeal_server.supervised import supervised
+from samedeal_server.store.checks import check_store
+from samedeal_server.store.connection import UnfitStoreError
+from samedeal_server.store.embedded import EmbeddedStore, StoreError
+from samedeal_server.uvicorn_limits.connections import GuardedConfig, watch
 
 logger = logging.getLogger("samedeal_server")
 
@@ -47,7 +48,7 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
         environment["SAMEDEAL_WORKERS"] = str(count)
     try:
         settings = Settings.from_env(environment)
-        log_lines.begin(settings.log_level, settings.log_format, number)
+        logging_setup.begin(settings.log_level, settings.log_format, number)
         quiet_uvicorn()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             keys = keys_of(settings)  # made before there are workers

@@ -14,35 +14,35 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
-from samedeal_server import metrics
-from samedeal_server.admission import Admission, pause
-from samedeal_server.allowances import Allowances
-from samedeal_server.api.answers import problem_response
-from samedeal_server.api.daily import DailyDeals
-from samedeal_server.api.documents import Documents
-from samedeal_server.api.endpoint import endpoints, routes
-from samedeal_server.api.games import Games
-from samedeal_server.api.par import ParOfDeals
-from samedeal_server.api.races import Races
-from samedeal_server.api.replays import Replays
-from samedeal_server.api.service import Service
-from samedeal_server.api.verification import Verifications
-from samedeal_server.archive import Archive
-from samedeal_server.clock import Clock
-from samedeal_server.cluster import store_at
-from samedeal_server.daily import Dailies
-from samedeal_server.door import Door
-from samedeal_server.embedded import diagnosis
-from samedeal_server.guests import Guests
-from samedeal_server.hall import Hall
-from samedeal_server.live_races import LiveRaces
-from samedeal_server.log import RaceLog
-from samedeal_server.page import Page, files_of_page
-from samedeal_server.pars import Pars
-from samedeal_server.renderings import Renderings
-from samedeal_server.schema import migrate
+from samedeal_server.access.admission import Admission, pause
+from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.http.daily import DailyDeals
+from samedeal_server.http.documents import Documents
+from samedeal_server.http.endpoint import endpoints, routes
+from samedeal_server.http.games import Games
+from samedeal_server.http.page import Page, files_of_page
+from samedeal_server.http.par import ParOfDeals
+from samedeal_server.http.races import Races
+from samedeal_server.http.replays import Replays
+from samedeal_server.http.responses import problem_response
+from samedeal_server.http.service import Service
+from samedeal_server.http.verification import Verifications
+from samedeal_server.jobs.par_service import Pars
+from samedeal_server.jobs.renderings import Renderings
+from samedeal_server.ops import metrics
+from samedeal_server.ops.supervised import supervised
+from samedeal_server.races.daily import Dailies
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.registry import Hall
 from samedeal_server.settings import Keys, Settings
-from samedeal_server.supervised import supervised
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.cluster import store_at
+from samedeal_server.store.embedded import diagnosis
+from samedeal_server.store.guests import Guests
+from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.schema import migrate
+from samedeal_server.ws.endpoint import Door
 
 
 class Application(Starlette):

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 from platformdirs import user_data_dir
 
-from samedeal_server.proxies import TrustedProxies
+from samedeal_server.access.proxies import TrustedProxies
 
 PREFIX: Final = "SAMEDEAL_"
 PLAIN: Final = {"REDIS_URL": "redis_url", "PORT": "port"}

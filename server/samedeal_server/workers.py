@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from samedeal_server.addresses import listening
-from samedeal_server.embedded import StoreError
-from samedeal_server.metrics import FOLDER
+from samedeal_server.access.network import listening
+from samedeal_server.ops.metrics import FOLDER
 from samedeal_server.settings import Settings
+from samedeal_server.store.embedded import StoreError
 
 logger = logging.getLogger(__name__)
 

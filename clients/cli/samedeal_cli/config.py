@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from samedeal_cli.addresses import server_address
 from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings, color_of_environment
 
 KEYS: Final[dict[str, str]] = {

@@ -11,33 +11,33 @@ from typing import Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, TERMINATED, Declined, Failure, Misused
+from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("samedeal_cli.demo:demo", "Start a server and a race against bots, here and now."),
-    "new": ("samedeal_cli.races:new", "Open a race and print the link to send round."),
-    "join": ("samedeal_cli.play:join", "Take a seat in a race and play."),
-    "watch": ("samedeal_cli.play:watch", "Look on at a race."),
-    "solo": ("samedeal_cli.play:solo", "Play alone against the clock."),
-    "daily": ("samedeal_cli.daily:daily", "Show the deals of a day, and how they were played."),
-    "games": ("samedeal_cli.games:games", "List the games."),
-    "rules": ("samedeal_cli.games:rules", "Print the rules of a game."),
-    "ls": ("samedeal_cli.races:ls", "List races or replays."),
-    "replay": ("samedeal_cli.replays:replay", "Look at a race that is over."),
-    "verify": ("samedeal_cli.verifying:verify", "Check a replay, move by move."),
-    "receipts": ("samedeal_cli.verifying:receipts", "Show what was kept while a race ran."),
-    "export": ("samedeal_cli.replays:export", "Write a replay in another form."),
-    "par": ("samedeal_cli.par:par", "Hold results against what the computer makes of the deal."),
-    "deal": ("samedeal_cli.replays:deal", "Show the cards that a deal code names."),
-    "bot": ("samedeal_cli.bot:bot", "Let a program take a seat."),
-    "serve": ("samedeal_cli.serving:serve", "Run a server."),
-    "whoami": ("samedeal_cli.whoami:whoami", "Show the names you play under."),
-    "logout": ("samedeal_cli.whoami:logout", "Forget a name and its token."),
-    "doctor": ("samedeal_cli.doctor:doctor", "Look whether everything works here."),
-    "completion": ("samedeal_cli.completion:completion", "Let a shell complete what is typed."),
-    "config": ("samedeal_cli.configuring:config", "Show what is configured, or change it."),
+    "demo": ("samedeal_cli.commands.demo:demo", "Start a server and a race against bots, here and now."),
+    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to send round."),
+    "join": ("samedeal_cli.commands.play:join", "Take a seat in a race and play."),
+    "watch": ("samedeal_cli.commands.play:watch", "Look on at a race."),
+    "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
+    "daily": ("samedeal_cli.commands.daily:daily", "Show the deals of a day, and how they were played."),
+    "games": ("samedeal_cli.commands.games:games", "List the games."),
+    "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),
+    "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
+    "replay": ("samedeal_cli.commands.replays:replay", "Look at a race that is over."),
+    "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
+    "receipts": ("samedeal_cli.commands.verify:receipts", "Show what was kept while a race ran."),
+    "export": ("samedeal_cli.commands.replays:export", "Write a replay in another form."),
+    "par": ("samedeal_cli.commands.par:par", "Hold results against what the computer makes of the deal."),
+    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards that a deal code names."),
+    "bot": ("samedeal_cli.commands.bot:bot", "Let a program take a seat."),
+    "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
+    "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
+    "logout": ("samedeal_cli.commands.whoami:logout", "Forget a name and its token."),
+    "doctor": ("samedeal_cli.commands.doctor:doctor", "Look whether everything works here."),
+    "completion": ("samedeal_cli.commands.completion:completion", "Let a shell complete what is typed."),
+    "config": ("samedeal_cli.commands.config:config", "Show what is configured, or change it."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
 
@@ -155,7 +155,7 @@ def _alone(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(context.get_help())
         return
-    from samedeal_cli.start import start_lines
+    from samedeal_cli.commands.start import start_lines
 
     click.echo("\n".join(start_lines(context.obj)))
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 
 import click
 
-from samedeal_cli.addresses import DEFAULT_SERVER, server_address
 from samedeal_cli.failure import Failure
+from samedeal_cli.net.addresses import DEFAULT_SERVER, server_address
 
 Color = Literal["auto", "always", "never"]
 Suits = Literal["four", "two"]
@@ -155,6 +155,6 @@ def _demo_address() -> str | None:
         address = server_address(json.loads(demo_file().read_text())["url"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, Failure):
         return None
-    from samedeal_cli.api import Api
+    from samedeal_cli.net.http_api import Api
 
     return address if Api(address, timeout=0.5).answers() else None

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Self
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
-from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
+from samedeal.values import derived, replace
 
 CORNERS = ("c1", "c2", "c3", "c4")
 STACKS = ("c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4")

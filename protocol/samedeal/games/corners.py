@@ -8,9 +8,9 @@ drawn one at a time to the waste, which may be turned over twice.
 from typing import Self
 
 from samedeal.cards import KING, RANKS, SUITS, Pile, pack, rank_of, suit_of
-from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
+from samedeal.values import derived, replace
 
 FOUNDATIONS = {suit: f"f{row}" for row, suit in enumerate(SUITS, start=1)}
 RESERVE = ("r1", "r2", "r3", "r4", "r5")

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
-from samedeal.frozen import derived, replace
 from samedeal.game import Game, Move
 from samedeal.table import Table
+from samedeal.values import derived, replace
 
 BASES = {"a": 2, "b": 3, "c": 4}
 """The rank that each row begins with."""

@@ -13,9 +13,9 @@ from itertools import combinations
 from typing import Self
 
 from samedeal.cards import TEN
-from samedeal.frozen import derived
 from samedeal.game import Move
-from samedeal.grid import Grid, written
+from samedeal.games.grid import Grid, written
+from samedeal.values import derived
 
 
 class KingsInTheCorners(Grid, frozen=True):

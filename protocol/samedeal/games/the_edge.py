@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Self
 
 from samedeal.cards import TEN
-from samedeal.frozen import derived
 from samedeal.game import Move
-from samedeal.grid import EDGE, FACES, Grid, written
+from samedeal.games.grid import EDGE, FACES, Grid, written
+from samedeal.values import derived
 
 
 class TheEdge(Grid, frozen=True):

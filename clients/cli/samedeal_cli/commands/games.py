@@ -1,0 +1,133 @@
+"""Games: the commands ``games``, which lists them, and ``rules``, which tells one."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from textwrap import indent, wrap
+from typing import Final
+
+import click
+import msgspec
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.commands.parameters import GAME
+from samedeal_cli.failure import Unreachable
+from samedeal_cli.net.http_api import Api, GameInfo, Games
+from samedeal_cli.settings import Settings, examples
+
+WIDEST: Final = 100
+"""How wide a text gets at most."""
+ROW: Final = 74
+"""How wide a terminal has to be for a row of a list; on a narrower one each item gets a line."""
+OLDER: Final = "this program is older than that game, and does not know its rules"
+ALWAYS: Final = (
+    "In every game: undo takes back the last move, never one that turned up a card; restart begins the same deal again."
+)
+
+
+@click.command(epilog=examples("samedeal games", "samedeal games --json"))
+@click.pass_obj
+def games(settings: Settings) -> None:
+    """List the games that can be raced; those of this program, if no server can be reached."""
+    try:
+        data = Api(settings.address).fetch("/games")
+        known = Api(settings.address).read(data, Games).games
+    except Unreachable as failure:
+        settings.say(f"samedeal: {failure.format_message()}; these are the games of this program")
+        known = tuple(described(game) for game in GAMES.values())
+        data = msgspec.json.encode({"games": known})
+    if settings.json:
+        click.echo(data)
+        return
+    for game in known:
+        counts = f"{game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}"
+        print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
+
+
+@click.command(epilog=examples("samedeal rules corners", "samedeal rules gallery | less"))
+@click.argument("game", type=GAME, metavar="GAME")
+@click.pass_obj
+def rules(settings: Settings, game: str) -> None:
+    """Print the rules of a game, its table and how its moves are written."""
+    if game not in GAMES:
+        served = Api(settings.address).game(game)
+        settings.say(f"samedeal: {OLDER}")
+        if settings.json:
+            click.echo(msgspec.json.encode(served))
+        else:
+            click.echo("\n".join((f"{served.title} ({served.rules})", "", *_table(served))))
+        return
+    if settings.json:
+        meant = GAMES[game]
+        told = {"text": "\n\n".join(_paragraphs(meant)), "moves": [_notation(meant), ALWAYS]}
+        click.echo(msgspec.json.encode(msgspec.to_builtins(described(meant)) | told))
+        return
+    for line in rules_lines(game, shutil.get_terminal_size().columns):
+        click.echo(line)
+
+
+def rules_lines(slug: str, width: int) -> Iterator[str]:
+    """The rules of a game of this program, no line wider than the terminal; only the table is as it is."""
+    game, width = GAMES[slug], max(20, min(width, WIDEST))
+    for paragraph in _paragraphs(game):
+        yield from (*wrap(paragraph, width), "")
+    yield from _table(described(game))
+    yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
+    lasts = (
+        f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(described(game))}."
+    )
+    yield from wrap(lasts, width)
+
+
+def _table(game: GameInfo) -> Iterator[str]:
+    yield from ("The table:", "")
+    yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
+    yield ""
+
+
+def print_item(row: str, head: str, *facts: str) -> None:
+    """An item of a list in a row, or where that does not fit with a line for each fact."""
+    if shutil.get_terminal_size().columns >= ROW:
+        click.echo(row)
+    else:
+        click.echo("\n".join([head, *(f"  {fact.strip()}" for fact in facts if fact)]))
+
+
+def _paragraphs(game: type[Game]) -> list[str]:
+    text = (sys.modules[game.__module__].__doc__ or "").strip().replace("``", "")
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+def described(game: type[Game]) -> GameInfo:
+    """A game as a server describes it."""
+    return GameInfo(
+        slug=game.slug,
+        title=game.title,
+        rules=game.rules,
+        layout=game.layout,
+        goal=game.goal,
+        limit_ms=game.limit_ms,
+        fanned=tuple(sorted(game.fanned)),
+        foundations=tuple(sorted(game.foundations)),
+        labels=dict(game.labels),
+        hidden=tuple(sorted(game.hidden)),
+        options={name: tuple(values) for name, values in game.options.items()},
+    )
+
+
+def _notation(game: type[Game]) -> str:
+    """How a game says its moves are written: in the words in which it refuses what is none."""
+    return game.from_seed("1").why_not("?").partition(": ")[2]
+
+
+def _variants(game: GameInfo) -> str:
+    return "".join(f"; variant {name}={'|'.join(map(_word, values))}" for name, values in game.options.items())
+
+
+def _word(value: str | bool) -> str:
+    return value if isinstance(value, str) else "on" if value else "off"
+
+
+def _minutes(ms: int) -> str:
+    return f"{ms / 60_000:g} min"

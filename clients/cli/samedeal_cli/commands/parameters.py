@@ -1,0 +1,267 @@
+"""Parameters: how durations, races, deals, names and variants are written on a command line."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+from click.shell_completion import CompletionItem
+
+from samedeal.day import Day
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.names import normalised
+from samedeal_cli.commands.timecode import Moment, parse_moment
+from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.net.addresses import server_address
+from samedeal_cli.settings import Settings
+
+_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+LONGEST_SEED: Final = 128
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A race, and its server if the link names one."""
+
+    server: str | None
+    race: str
+
+
+@dataclass(frozen=True)
+class Deal:
+    """What a deal code names: a game and a seed."""
+
+    game: str
+    seed: str
+
+
+class Number(click.IntRange):
+    """A whole number within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
+            self.fail(f"{value!r} is no number, or too long a one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class MomentOfRace(click.ParamType[Moment]):
+    """A moment of a race: a time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        try:
+            return parse_moment(str(value))
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
+
+class Duration(click.ParamType[int]):
+    """Milliseconds, written such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, perhaps within bounds."""
+
+    name = "duration"
+
+    def __init__(self, least: int = 0, most: int | None = None, bounds: str = "") -> None:
+        """`bounds` says in words what the bounds are."""
+        self._least, self._most, self._bounds = least, most, bounds
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip().lower()
+        parts = _PART.findall(text)
+        if not parts or "".join(number + unit for number, unit in parts) != text:
+            self.fail(f"{value!r} is no duration; write 20m, 90s, 1m30s or 500ms.", param, ctx)
+        ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
+        if ms < self._least or (self._most is not None and ms > self._most):
+            self.fail(f"{value!r} is out of bounds: {self._bounds}.", param, ctx)
+        return round(ms)
+
+
+class RaceLink(click.ParamType[Link]):
+    """A race: its id, or the link that was sent round."""
+
+    name = "race"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Link:
+        text = str(value).strip()
+        if re.fullmatch(r"[a-z0-9-]{1,64}", text):
+            return Link(None, text)
+        found = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
+        if not found:
+            self.fail(f"{value!r} is no race; give its id or its link (http://host:8640/r/ID).", param, ctx)
+        try:
+            server = server_address(found[1])
+        except Failure as failure:
+            self.fail(failure.format_message(), param, ctx)
+        parts = urlsplit(server)
+        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", found[2])
+
+
+class DealCode(click.ParamType[Deal]):
+    """A deal code: a game, a colon and the seed, such as ``corners:42``."""
+
+    name = "deal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Deal:
+        if isinstance(value, Deal):
+            return value
+        game, colon, seed = str(value).partition(":")
+        if not colon or not game:
+            self.fail(f"{value!r} is no deal code; it looks like corners:42.", param, ctx)
+        if not seed:
+            self.fail(f"{value!r} is no deal code: the seed is missing; it looks like corners:42.", param, ctx)
+        return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
+
+
+class Date(click.ParamType[str]):
+    """A day, by UTC."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return Day.of(str(value)).date
+        except ValueError:
+            self.fail(f"{value!r} is no date; it looks like 2026-11-21.", param, ctx)
+
+
+class GameName(click.ParamType[str]):
+    """One of the games, of this program or of the server."""
+
+    name = "game"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(slug) for slug in GAMES if slug.startswith(incomplete)]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in GAMES:
+            return str(value)
+        served = _served_games(ctx.obj) if ctx and re.fullmatch(r"[a-z0-9-]{1,64}", str(value)) else ()
+        if value not in served:
+            self.fail(f"{value!r} is no game; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx)
+        return str(value)
+
+
+def _served_games(settings: Any) -> tuple[str, ...]:
+    """The games of the server in use, which may be newer than this program; none if it cannot be asked."""
+    from samedeal_cli.net.http_api import Api
+
+    if not isinstance(settings, Settings):
+        return ()
+    try:
+        return tuple(game.slug for game in Api(settings.address).games())
+    except Failure:
+        return ()
+
+
+class Seed(click.ParamType[str]):
+    """The text that an open deal follows from."""
+
+    name = "seed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        seed = str(value)
+        if not 1 <= len(seed) <= LONGEST_SEED:
+            self.fail(f"a seed has 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
+        if re.search(r"[|\x00-\x1f\x7f]", seed):
+            self.fail("a seed may contain neither | nor control characters.", param, ctx)
+        return seed
+
+
+class GameOrDeal(click.ParamType[tuple[str, str | None]]):
+    """A game, and a seed if it is a deal code."""
+
+    name = "game or deal"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return GAME.shell_complete(ctx, param, incomplete)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
+        if ":" not in str(value):
+            return GAME.convert(value, param, ctx), None
+        meant = DEAL.convert(value, param, ctx)
+        return meant.game, meant.seed
+
+
+class RaceOrDeal(click.ParamType[Link | Deal]):
+    """A race, or a deal by its code."""
+
+    name = "race or deal"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Link | Deal:
+        game, colon, _ = str(value).partition(":")
+        link = re.search(r"/[rw]/", str(value)) or "://" in str(value)
+        if colon and (game in GAMES or not link):
+            return DEAL.convert(value, param, ctx)
+        return RACE.convert(value, param, ctx)
+
+
+class PlayerName(click.ParamType[str]):
+    """What a person is called."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return normalised(str(value))
+        except Refused as refused:
+            self.fail(refused.text, param, ctx)
+
+
+class PublicKey(click.ParamType[str]):
+    """The public key of a server."""
+
+    name = "key"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        key = str(value).strip().lower()
+        if not re.fullmatch("[0-9a-f]{64}", key):
+            self.fail(f"{value!r} is no key; it has 64 hexadecimal digits.", param, ctx)
+        return key
+
+
+class Variant(click.ParamType[tuple[str, str | bool]]):
+    """One of a game's own options with its value, such as ``cap=off``."""
+
+    name = "variant"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | bool]:
+        name, equals, chosen = str(value).partition("=")
+        if not equals or not name or not chosen:
+            self.fail(f"{value!r} is no variant; it looks like cap=off or refill=waste.", param, ctx)
+        return name, {"on": True, "true": True, "off": False, "false": False}.get(chosen.lower(), chosen)
+
+
+DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
+MOMENT = MomentOfRace()
+LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
+DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
+DATE: Final = Date()
+GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
+
+limit_option = click.option(
+    "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"
+)
+undo_option = click.option(
+    "--undo", type=click.Choice(["on", "off"]), help="Whether moves may be taken back.  [default: on]"
+)
+variant_option = click.option(
+    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
+)
+
+
+daily_option = click.option("--daily", is_flag=True, help="Race the game's deal of today, the same for all.")
+
+
+def check_daily(others: dict[str, object]) -> None:
+    """Raises Misused for options, by name, that would make a race on a daily deal unlike all others on it."""
+    if given := [name for name, value in others.items() if value not in (None, ())]:
+        raise Misused(f"--daily is the same for all, and goes without {', '.join(given)}")
+
+
+def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
+    """The options of a race as the server takes them: those that were chosen."""
+    chosen = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
+    return {option: value for option, value in chosen.items() if value is not None}

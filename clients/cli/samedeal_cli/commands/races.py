@@ -1,0 +1,170 @@
+"""Races: the commands ``new``, which opens one, and ``ls``, which lists them."""
+
+import click
+
+from samedeal.computer.deal_filters import FILTERS
+from samedeal_cli.commands.games import print_item
+from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.commands.mode import Mode, mode_option
+from samedeal_cli.commands.parameters import (
+    DEAL,
+    DELAY,
+    GAME,
+    NAME,
+    SEED,
+    Deal,
+    Number,
+    check_daily,
+    daily_option,
+    limit_option,
+    race_options,
+    undo_option,
+    variant_option,
+)
+from samedeal_cli.failure import Misused
+from samedeal_cli.net.addresses import is_local
+from samedeal_cli.net.http_api import Api, Opened, Races, Replays
+from samedeal_cli.render.phrases import moment, told_apart
+from samedeal_cli.settings import Settings, examples
+
+
+@click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
+@click.argument("game", type=GAME, metavar="GAME")
+@click.option("--deal", type=DEAL, metavar="CODE", help="Race an open deal, the one that a code names.")
+@click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal, made from any text.")
+@daily_option
+@limit_option
+@click.option(
+    "--start-delay", type=DELAY, metavar="TIME", help="How long the countdown lasts, 0s to 60s.  [default: 5s]"
+)
+@click.option("--max", "most", type=Number(1, 32), metavar="N", help="How many may race.  [default: 8]")
+@click.option(
+    "--filter",
+    "wanted",
+    type=click.Choice(["any", "friendly"]),
+    help="Any sealed deal, or one with a fair chance.  [default: friendly, where the game has such]",
+)
+@click.option("--unlisted", is_flag=True, help="Leave it out of the lists.")
+@undo_option
+@click.option(
+    "--attempts",
+    type=Number(0, 1000),
+    metavar="N",
+    help="How often one may try.  [default: no limit]",
+)
+@click.option(
+    "--spectators",
+    type=click.Choice(["progress", "after", "open"]),
+    help="What onlookers see before the end: counts, nothing, or tables too.  [default: progress]",
+)
+@variant_option
+@click.option("--qr", is_flag=True, help="Show the link as a QR code too.")
+@click.option("--join", "joining", is_flag=True, help="Take a seat at once.")
+@click.option("--as", "name", type=NAME, metavar="NAME", help="Who to be, with --join.")
+@mode_option
+@click.pass_obj
+def new(
+    settings: Settings,
+    game: str,
+    deal: Deal | None,
+    seed: str | None,
+    daily: bool,
+    limit: int | None,
+    start_delay: int | None,
+    most: int | None,
+    wanted: str | None,
+    unlisted: bool,
+    undo: str | None,
+    attempts: int | None,
+    spectators: str | None,
+    variants: tuple[tuple[str, str | bool], ...],
+    qr: bool,
+    joining: bool,
+    name: str | None,
+    mode: Mode | None,
+) -> int:
+    """Open a race and print the link to send round.
+
+    Without --deal, --seed or --daily the deal is sealed: nobody can know it.
+    """
+    if daily:
+        check_daily(
+            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": wanted, "--undo": undo}
+            | {"--attempts": attempts, "--spectators": spectators, "--variant": variants}
+        )
+    if deal and seed:
+        raise Misused("--deal and --seed both say what to deal; give one of them")
+    if deal and deal.game != game:
+        raise Misused(f"the deal {deal.game}:{deal.seed} is not one of {game}")
+    options = race_options(
+        limit,
+        undo,
+        start_delay_ms=start_delay,
+        max_racers=most,
+        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(wanted or ""),
+        unlisted=unlisted or None,
+        attempts=attempts,
+        spectators=spectators,
+    )
+    wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
+    if deal or seed:
+        wish["seed"] = deal.seed if deal else seed
+    if daily:
+        wish["daily"] = True
+    api = Api(settings.address)
+    data = api.fetch("/races", body=wish)
+    opened = api.read(data, Opened)
+    if settings.json:
+        click.echo(data)
+    else:
+        click.echo(opened.link)
+        settings.say(f"{opened.header.game}: send the link round, or type: samedeal join {opened.link}")
+    if is_local(opened.link):
+        settings.say("only this machine can open that link: see --lan of samedeal serve")
+    if qr:
+        click.echo("\n".join(qr_lines(opened.link, ascii=settings.plain, color=settings.colored)), err=True)
+    if joining:
+        from samedeal_cli.commands.play import play
+
+        return play(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link)
+    return 0
+
+
+@click.command(epilog=examples("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5"))
+@click.argument("what", type=click.Choice(["races", "replays"]))
+@click.option("--game", metavar="GAME", help="Only of this game.")
+@click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races at this stage.")
+@click.option("--player", metavar="ID", help="Only replays with this player, by the id that whoami shows.")
+@click.option("--deal", metavar="CODE", help="Only replays of this deal.")
+@click.option("--limit", type=Number(1, 100), default=20, show_default=True, help="At most so many.")
+@click.pass_obj
+def ls(
+    settings: Settings,
+    what: str,
+    game: str | None,
+    stage: str | None,
+    player: str | None,
+    deal: str | None,
+    limit: int,
+) -> None:
+    """List races that are on, or replays of those that are over, the newest first."""
+    api = Api(settings.address)
+    query: dict[str, object] = {"game": game, "limit": limit}
+    query |= {"stage": stage} if what == "races" else {"player": player, "deal": deal}
+    data = api.fetch(f"/{what}", query=query)
+    if settings.json:
+        click.echo(data)
+    elif what == "races":
+        for race in api.read(data, Races).races:
+            deal_is = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
+            racers = f"{race.racers}/{race.max_racers}"
+            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {deal_is}"
+            print_item(row, race.race, race.game, f"{race.stage}, {racers}, {deal_is}")
+    else:
+        for replay in api.read(data, Replays).replays:
+            ended = moment(replay.ended_at)
+            best = ", ".join(
+                f"{standing.place} {standing.name} {standing.home}/{standing.goal}"
+                for standing in told_apart(replay.standings)[:3]
+            )
+            print_item(f"{replay.race:<24} {replay.game:<22} {ended}  {best}", replay.race, replay.game, ended, best)

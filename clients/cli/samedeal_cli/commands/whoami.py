@@ -1,0 +1,36 @@
+"""Who one is: the commands ``whoami`` and ``logout``."""
+
+import click
+import msgspec
+
+from samedeal_cli.commands.parameters import NAME
+from samedeal_cli.failure import Misused
+from samedeal_cli.net import guests
+from samedeal_cli.settings import Settings, examples
+
+
+@click.command(epilog=examples("samedeal whoami", "samedeal whoami --json"))
+@click.pass_obj
+def whoami(settings: Settings) -> None:
+    """Show the names you play under, with their servers and public ids."""
+    kept, default = guests.kept(), settings.name or guests.own_name()
+    if settings.json:
+        shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in kept]
+        click.echo(msgspec.json.encode({"default": default, "guests": shown}))
+        return
+    for guest in kept:
+        click.echo(f"{guest.name:<24} {guest.player:<18} {guest.server}")
+    settings.say(f"without --as you are {default}")
+
+
+@click.command(epilog=examples("samedeal logout", "samedeal logout bo"))
+@click.argument("name", type=NAME, required=False)
+@click.pass_obj
+def logout(settings: Settings, name: str | None) -> None:
+    """Forget a name on the server in use: nobody can come back as that player, not even you."""
+    name, server = name or settings.name or guests.own_name(), settings.address
+    found = [guest for guest in guests.kept() if (guest.server, guest.name) == (server, name)]
+    if not found:
+        raise Misused(f"{name} is not known at {server}; samedeal whoami lists who is")
+    guests.forget(found[0])
+    settings.say(f"{name} at {server} is forgotten")

@@ -1,0 +1,1 @@
+"""Line mode: a race as lines of text."""

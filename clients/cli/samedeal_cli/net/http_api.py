@@ -1,0 +1,342 @@
+"""The server over HTTP: what is asked once, such as the games, a new race, a replay."""
+
+import os
+from http.client import HTTPException
+from typing import IO, Any, Final, TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urljoin
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+import msgspec
+from msgspec import Struct
+
+from samedeal.computer.par import Compared
+from samedeal.errors import Malformed, Refused
+from samedeal.race.events import Header
+from samedeal.race.race import Standing
+from samedeal.wire.codec import decode_from_newer
+from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
+from samedeal_cli.net.addresses import is_local, may_redirect
+from samedeal_cli.net.sanitise import safe, safe_text
+
+T = TypeVar("T")
+BASE = "/api/v1"
+DOCUMENT_BYTES: Final = 4 * 2**20
+"""The largest JSON document or picture that is read from a server."""
+PROBLEM_BYTES: Final = 64 * 2**10
+"""The same for the body of a refusal."""
+MOST_REDIRECTS: Final = 5
+
+
+class GameInfo(Struct, frozen=True):
+    """What a client has to know of a game to draw it and to open a race."""
+
+    slug: str
+    title: str
+    rules: str
+    layout: str
+    goal: int
+    limit_ms: int
+    fanned: tuple[str, ...] = ()
+    foundations: tuple[str, ...] = ()
+    labels: dict[str, str] = {}
+    hidden: tuple[str, ...] = ()
+    options: dict[str, tuple[str | bool, ...]] = {}
+
+
+class Games(Struct, frozen=True):
+    """All games of a server."""
+
+    games: tuple[GameInfo, ...]
+
+
+class Opened(Struct, frozen=True):
+    """A race that was opened."""
+
+    race: str
+    link: str
+    header: Header
+
+
+class RaceLine(Struct, frozen=True):
+    """A race in a list."""
+
+    race: str
+    game: str
+    stage: str
+    racers: int
+    max_racers: int
+    opened_at: int
+    sealed: bool = True
+    daily: bool = False
+
+
+class Races(Struct, frozen=True):
+    """Races, the newest first."""
+
+    races: tuple[RaceLine, ...]
+
+
+class ReplayLine(Struct, frozen=True):
+    """A race that is over in a list."""
+
+    race: str
+    game: str
+    deal: str | None
+    ended_at: int
+    standings: tuple[Standing, ...]
+
+
+class Replays(Struct, frozen=True):
+    """Replays, the newest first."""
+
+    replays: tuple[ReplayLine, ...]
+
+
+class ServerKey(Struct, frozen=True):
+    """A key that a server signs replays with, or did."""
+
+    key: str
+    """The public part, in hexadecimal."""
+
+
+class Keys(Struct, frozen=True):
+    """The keys of a server."""
+
+    keys: tuple[ServerKey, ...]
+
+
+class Limits(Struct, frozen=True):
+    """The limits of a server, as far as this program uses them."""
+
+    away_seconds: float | None = None
+    """How long a seat is held before the countdown when its connection has ended. Older servers do not say."""
+
+
+class Limited(Struct, frozen=True):
+    """What a server publishes of its limits."""
+
+    limits: Limits = Limits()
+
+
+class Doing(Struct, frozen=True):
+    """How far the computer has come with a deal."""
+
+    done: int | None = None
+    """None when the par is there."""
+    of: int = 0
+
+
+class ParInfo(Struct, frozen=True):
+    """What the computer made of a deal, and the racers of a race held against it."""
+
+    game: str
+    deal: str
+    variant: dict[str, str | bool]
+    bot: str
+    plays: int
+    counted: str
+    minimum: int
+    median: float
+    mean: float
+    maximum: int
+    solved: int
+    racers: tuple[Compared, ...] = ()
+
+
+class Result(Struct, frozen=True):
+    """How somebody stands in the results of a daily deal."""
+
+    place: int
+    name: str
+    bot: bool
+    outcome: str
+    home: int
+    goal: int
+    ms: int
+    race: str | None = None
+
+
+class Daily(Struct, frozen=True):
+    """The deal of a game and a day, as far as it is told."""
+
+    game: str
+    date: str
+    commitment: str
+    stage: str
+    reveals_at: int
+    deal: str | None = None
+    secret: str | None = None
+    results: tuple[Result, ...] = ()
+    players: int = 0
+    next: int | None = None
+
+
+class Dailies(Struct, frozen=True):
+    """The deals of a day."""
+
+    daily: tuple[Daily, ...]
+
+
+class _Problem(Struct, frozen=True):
+    code: str
+    title: str
+    detail: str = ""
+
+
+class Api:
+    """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait.
+
+    What ``fetch`` returns, and every error text, is safe to print. Only ``download`` returns the bytes as they came.
+    """
+
+    def __init__(self, server: str, *, timeout: float = 10.0) -> None:
+        self.server = server
+        self._timeout = timeout
+
+    def answers(self) -> bool:
+        """Whether a server is there."""
+        try:
+            self.download("/healthz", base="")
+        except Failure:
+            return False
+        return True
+
+    def games(self) -> tuple[GameInfo, ...]:
+        return self.read(self.fetch("/games"), Games).games
+
+    def game(self, slug: str) -> GameInfo:
+        return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameInfo)
+
+    def open_race(self, wish: dict[str, object]) -> Opened:
+        """Open a race; `wish` is the request's body."""
+        return self.read(self.fetch("/races", body=wish), Opened)
+
+    def keys(self) -> tuple[str, ...]:
+        """The public keys that the server says are its own; none if it says nothing of them."""
+        try:
+            data = self.fetch("/.well-known/samedeal", base="")
+        except Declined:
+            return ()
+        return tuple(known.key for known in self.read(data, Keys).keys)
+
+    def away_s(self) -> float | None:
+        """How long a seat is held before the countdown after its connection has ended; None if it is not known."""
+        try:
+            return self.read(self.fetch("/.well-known/samedeal", base=""), Limited).limits.away_seconds
+        except Failure:
+            return None
+
+    def fetch(
+        self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
+    ) -> bytes:
+        """The JSON document that answers a GET, or with a body a POST of it as JSON. Its strings are sanitised.
+
+        Raises Unreachable if there is no such answer, and Declined with the server's reason.
+        """
+        url = _url(f"{self.server}{base}{path}", query)
+        data = self._answer(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES)
+        try:
+            return _safe_json(data)
+        except (ValueError, RecursionError) as error:
+            raise self._misunderstood(error) from error
+
+    def download(
+        self,
+        path: str,
+        *,
+        query: dict[str, object] | None = None,
+        base: str = BASE,
+        most_bytes: int = DOCUMENT_BYTES,
+    ) -> bytes:
+        """The exact bytes that answer a GET, to be verified or stored: not safe to print. Raises as ``fetch``."""
+        return self._answer(_url(f"{self.server}{base}{path}", query), None, most_bytes)
+
+    def read(self, data: bytes, kind: type[T]) -> T:
+        """A document of a kind; what this version does not know of it is ignored. Raises Unreachable for another."""
+        try:
+            document: T = decode_from_newer(data, "json", kind)
+        except (Malformed, Refused) as error:
+            raise self._misunderstood(error) from error
+        return document
+
+    def _answer(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
+        """The body of the answer, after the redirects that may be followed. A POST is never redirected."""
+        for _ in range(MOST_REDIRECTS + 1):
+            request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
+            if body is not None:
+                request.add_header("Content-Type", "application/json")
+            try:
+                with self._opener().open(request, timeout=self._timeout) as response:
+                    return self._bounded(response, most_bytes)
+            except HTTPError as error:
+                with error:
+                    if not (target := _redirect(url, error)):
+                        raise self._refused(error.code, self._bounded(error, PROBLEM_BYTES)) from error
+                if body is not None or not may_redirect(url, target):
+                    raise BadAnswer(self.server, f"it redirects to {plain(target)}, which is not followed") from error
+                url = target
+            except URLError as error:
+                raise Unreachable(self.server, plain(error.reason)) from error
+            except (OSError, HTTPException, ValueError) as error:
+                raise Unreachable(self.server, plain(error)) from error
+        raise BadAnswer(self.server, "it redirects too often")
+
+    def _bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
+        try:
+            data = response.read(most_bytes + 1)
+        except (OSError, HTTPException) as error:
+            raise Unreachable(self.server, plain(error)) from error
+        if len(data) > most_bytes:
+            raise BadAnswer(self.server, f"its answer has more than {most_bytes} bytes")
+        return data
+
+    def _misunderstood(self, error: Exception) -> Unreachable:
+        return Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}")
+
+    def _opener(self) -> OpenerDirector:
+        proxies = [ProxyHandler({})] if is_local(self.server) else []
+        return build_opener(*proxies, _NoRedirects)
+
+    def _refused(self, status: int, data: bytes) -> Failure:
+        try:
+            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
+        except (ValueError, RecursionError):
+            return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
+        return Declined(problem.code, problem.detail or problem.title)
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Leaves redirects to us: urllib follows them to any server, and reads their whole bodies."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _url(address: str, query: dict[str, object] | None) -> str:
+    wanted = {name: value for name, value in (query or {}).items() if value is not None}
+    return address + (f"?{urlencode(wanted)}" if wanted else "")
+
+
+def _redirect(url: str, error: HTTPError) -> str | None:
+    """Where an answer leads, if it leads elsewhere."""
+    location = error.headers.get("Location")
+    return urljoin(url, location) if error.code in (301, 302, 303, 307, 308) and location else None
+
+
+def _safe_json(data: bytes) -> bytes:
+    """The same JSON with safe strings. Raises ValueError or RecursionError if it is none."""
+    return msgspec.json.encode(safe(msgspec.json.decode(data)))
+
+
+def plain(reason: object) -> str:
+    """An error in words that are safe to print, without numbers and addresses."""
+    if isinstance(reason, ConnectionError) and reason.errno:
+        return os.strerror(reason.errno)
+    if isinstance(reason, OSError) and reason.strerror:
+        return safe_text(reason.strerror)
+    if isinstance(reason, TimeoutError):
+        return "it does not answer in time"
+    if str(reason).startswith("Multiple exceptions"):
+        return "Connection refused"
+    return safe_text(str(reason)) or type(reason).__name__

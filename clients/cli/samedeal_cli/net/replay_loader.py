@@ -1,0 +1,110 @@
+"""Sources: where a replay is read from, a file, standard input or a server, in whatever form it is."""
+
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import SEEK_END, BytesIO
+from os import fstat
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final
+
+from samedeal.errors import Refused
+from samedeal.replays.replay import FORMATS, MOST_BYTES, MOST_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
+from samedeal_cli.failure import Misused
+from samedeal_cli.net.addresses import server_address
+from samedeal_cli.net.http_api import Api
+from samedeal_cli.settings import Settings
+
+MOST_BYTES_IN_LINES: Final = 2**29
+"""The largest replay in lines that is looked at; the longest that is read has about 100 MB."""
+_COPIED = 2**16
+_START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
+"""How a replay begins: as a JSON object, or as a map in MessagePack whose first field is the format."""
+_RACE = re.compile(r"[a-z0-9-]{1,64}")
+_LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
+
+
+@contextmanager
+def opened(settings: Settings, replay: str) -> Iterator[Log]:
+    """The replay that a word on the command line names; one in lines is read as it is looked at.
+
+    Raises Refused("bad-replay"), also later on, Misused for a file that cannot be read, and what an Api raises.
+    """
+    with _source(settings, replay) as file:
+        start = file.read(MOST_LINE_BYTES)
+        if not start:
+            raise Refused("bad-replay", "This is not a replay: the file is empty.")
+        if not in_lines(start):
+            data = start + file.read(MOST_BYTES + 1 - len(start))
+            if len(data) <= MOST_BYTES and not _START.match(data):
+                raise Refused("bad-replay", "This is not a replay, but a file of another kind.")
+            yield read(data)
+        elif file.seek(0, SEEK_END) > MOST_BYTES_IN_LINES:
+            raise Refused("bad-replay", f"A replay in lines has at most {MOST_BYTES_IN_LINES} bytes.")
+        else:
+            yield ReplayLines(file)
+
+
+def whole(settings: Settings, replay: str) -> Replay:
+    """The same in one piece. Raises as ``opened``."""
+    with opened(settings, replay) as log:
+        if isinstance(log, Replay):
+            return log
+        return Replay(
+            format=FORMATS[log.header.format],
+            header=log.header,
+            entries=tuple(log.entries),
+            digest=log.digest,
+            signature=log.signature,
+            standings=log.standings,
+        )
+
+
+def at_server(settings: Settings, replay: str) -> tuple[str, str] | None:
+    """The server and the race that a word names, if it is no file that is meant."""
+    if link := _LINK.fullmatch(replay):
+        return server_address(link[1]), link[2]
+    if _RACE.fullmatch(replay) and replay != "-" and not Path(replay).exists():
+        return settings.address, replay
+    return None
+
+
+@contextmanager
+def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
+    """The bytes, in which one can go back."""
+    if asked := at_server(settings, replay):
+        server, race = asked
+        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MOST_BYTES))
+        return
+    if replay == "-":
+        with _copied(sys.stdin.buffer) as copy:
+            yield copy
+        return
+    if Path(replay).is_dir():
+        raise Misused(f"{replay} is a directory, not a replay")
+    try:
+        file = Path(replay).open("rb")  # noqa: SIM115 (closed below; what is read of it may raise otherwise)
+    except OSError as error:
+        raise Misused(f"{replay}: {error.strerror}") from error
+    with file:
+        if stat.S_ISREG(fstat(file.fileno()).st_mode):
+            yield file
+        else:
+            with _copied(file) as copy:
+                yield copy
+
+
+def _copied(source: BinaryIO) -> BinaryIO:
+    """What comes out of a pipe, but no more than is needed to see that it is too much."""
+    chunk = source.read(MOST_LINE_BYTES)
+    lines = in_lines(chunk)
+    copy: BinaryIO = TemporaryFile() if lines else BytesIO()  # noqa: SIM115 (the caller closes it)
+    most = MOST_BYTES_IN_LINES if lines else MOST_BYTES
+    while chunk and copy.tell() <= most:
+        copy.write(chunk)
+        chunk = source.read(_COPIED)
+    copy.seek(0)
+    return copy

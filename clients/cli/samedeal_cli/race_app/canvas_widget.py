@@ -1,0 +1,72 @@
+"""The sheet: the one widget of every full screen, which shows a canvas; and what keys are called there."""
+
+from functools import lru_cache
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual.events import Key
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from samedeal_cli.render.canvas import Canvas, Span, Style
+from samedeal_cli.render.themes import Look, look
+
+
+class Sheet(Widget, can_focus=True):
+    """Shows a canvas, and nothing else."""
+
+    DEFAULT_CSS = "Sheet { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[list[Span]] = []
+        self._look = look("terminal")
+        self.canvas = Canvas(1, 1)
+
+    def show(self, canvas: Canvas, look: Look) -> None:
+        """Show another canvas; only the lines that differ are drawn again."""
+        rows, before = list(canvas.rows()), self._rows
+        whole = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
+        self.canvas, self._rows, self._look = canvas, rows, look
+        if whole:
+            self.refresh()
+            return
+        changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if row != before[at]]
+        if changed:
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        """One line."""
+        if y >= len(self._rows):
+            return Strip.blank(self.size.width, _rich(Style(), self._look))
+        return Strip([Segment(span.text, _rich(span.style, self._look)) for span in self._rows[y]], self.canvas.width)
+
+
+def key_name(event: Key) -> str:
+    """What a key is called: the character that it writes, or a name such as ``space`` or ``left``."""
+    if event.key in ("space", "enter", "escape", "backspace", "tab"):
+        return event.key
+    if event.character and event.character.isprintable():
+        return event.character
+    return event.key
+
+
+@lru_cache(1024)
+def _rich_of(style: Style, code: str, text: str, ground: str) -> RichStyle:
+    dim = style.dim or code == "2"
+    color = None
+    if code.startswith("38;2;"):
+        color = Color.from_rgb(*map(int, code.split(";")[2:]))
+    elif code.isdigit() and code != "2":
+        number = int(code)
+        color = Color.from_ansi(number - 30 if number < 90 else number - 82)
+    elif text:
+        color = Color.parse(text)
+    back = Color.parse(ground) if ground else None
+    return RichStyle(color=color, bgcolor=back, bold=style.bold, dim=dim, reverse=style.reverse)
+
+
+def _rich(style: Style, look: Look) -> RichStyle:
+    return _rich_of(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)

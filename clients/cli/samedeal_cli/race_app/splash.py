@@ -1,0 +1,32 @@
+"""The curtain: the first frame of the full screen, drawn while the rest of the program is still being loaded."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from samedeal_cli.render.canvas import Canvas, ansi
+from samedeal_cli.render.themes import Look
+
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J", "\x1b[?1049l\x1b[?25h"
+
+
+@contextmanager
+def curtain(canvas: Canvas, look: Look) -> Iterator[None]:
+    """Shows a canvas on the terminal's other screen; afterwards the terminal is as it was, whatever happened.
+
+    Keys that are pressed meanwhile are neither shown nor lost.
+    """
+    import termios
+    import tty
+
+    before = termios.tcgetattr(0)
+    try:
+        tty.setcbreak(0)
+        lines = (f"\x1b[{at};1H{ansi(row, look.palette)}" for at, row in enumerate(canvas.rows(), 1))
+        sys.stdout.write(ENTER + "".join(lines))
+        sys.stdout.flush()
+        yield
+    finally:
+        sys.stdout.write(LEAVE)
+        sys.stdout.flush()
+        termios.tcsetattr(0, termios.TCSADRAIN, before)

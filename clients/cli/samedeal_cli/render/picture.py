@@ -1,0 +1,96 @@
+"""The poster: a race at one moment as one picture, standings and tables."""
+
+from dataclasses import replace
+from typing import Final
+
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.svg import canvas_svg
+from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.transcript import day, printable
+from samedeal_cli.replay_app.replay_view import best, called, draw_bar, draw_board, ending
+from samedeal_cli.state.replay_state import Player
+
+TABLE_WIDTH, TABLE_HEIGHT = 58, 16
+FANNED_HEIGHT: Final = 18
+"""How high a table is on which piles are fanned."""
+MOST_TABLES: Final = 4
+BAR: Final = 12
+
+
+def poster(player: Player, tables: int = MOST_TABLES) -> Canvas:
+    """A race at the moment that a player is at: everybody's standing, and the tables of the best, two in a row.
+
+    With one table it is that of the racer who is looked at.
+    """
+    tracks = player.recording.tracks
+    ranking = sorted(range(len(tracks)), key=lambda index: tracks[index].standing.place)
+    shown = ranking[: max(1, tables)] if tables > 1 else [player.watched]
+    across = min(2, len(shown))
+    width = across * (TABLE_WIDTH + 2) + 2 if across > 1 else TABLE_WIDTH + 22
+    down = -(-len(shown) // across)
+    high = FANNED_HEIGHT if player.recording.game.fanned else TABLE_HEIGHT
+    canvas = Canvas(width, 5 + len(tracks) + down * (high + 2))
+    _head(player, canvas)
+    for row, index in enumerate(ranking, start=3):
+        _standing(player, canvas, row, index)
+    top = 4 + len(tracks)
+    for at, index in enumerate(shown):
+        row, column = top + at // across * (high + 2), 1 + at % across * (TABLE_WIDTH + 3)
+        _table(player, canvas, index, Spot(row, column, TABLE_WIDTH if across > 1 else width - 2, high + 1))
+    _foot(player, canvas)
+    return canvas
+
+
+def poster_svg(player: Player, tables: int = MOST_TABLES) -> str:
+    """The poster as a picture."""
+    player = replace(player, keyed=False)
+    recording = player.recording
+    title = f"{recording.game.title}, {recording.header.race}"
+    told = [
+        f"{track.standing.place}. {called(player, track)}: {best(track, player.n)} home, {ending(track, player.n)}."
+        for track in sorted(recording.tracks, key=lambda track: track.standing.place)
+    ]
+    return canvas_svg(poster(player, tables), title, " ".join([f"The race at {clock(int(player.at))}.", *told]))
+
+
+def _head(player: Player, canvas: Canvas) -> None:
+    recording = player.recording
+    column = canvas.write(0, 1, recording.game.title, BOLD)
+    canvas.write(0, column, f" · {recording.header.race} · {day(recording.dealt_at)}")
+    mark, style = ("VERIFIED ✔", Style("good")) if player.verified else ("NOT VERIFIED ✘", Style("bad", bold=True))
+    if player.verified is not None:
+        canvas.write(0, canvas.width - 1 - cells(mark), mark, style)
+    canvas.line(1)
+
+
+def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
+    track = player.recording.tracks[index]
+    style = BOLD if track.standing.place == 1 and player.ended else PLAIN
+    longest = max(cells(called(player, track)) for track in player.recording.tracks)
+    longest = min(longest, canvas.width - BAR - 40)
+    canvas.write(row, 1, f"{track.standing.place:>2}", style)
+    canvas.write(row, 4, called(player, track), style, most=longest)
+    column = draw_bar(track, player.n, canvas, row, 6 + longest, BAR)
+    column = canvas.write(row, column, f"  {best(track, player.n):>6}  {ending(track, player.n)}", style)
+    step = track.step(player.n)
+    more = f"  {track.index(player.n)} moves" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
+    canvas.write(row, column, more, DIM)
+
+
+def _table(player: Player, canvas: Canvas, index: int, room: Spot) -> None:
+    track = player.recording.tracks[index]
+    name = called(player, track)
+    canvas.write(room.row, room.column, f"{name} ", BOLD, most=room.width - 4)
+    rest = room.column + min(cells(name) + 1, room.width - 4)
+    canvas.write(room.row, rest, "─" * (room.column + room.width - rest), DIM)
+    draw_board(player, track, canvas, room._replace(row=room.row + 1, height=room.height - 1), marked=False)
+
+
+def _foot(player: Player, canvas: Canvas) -> None:
+    recording = player.recording
+    moment = f"after {clock(int(player.at))} of {clock(recording.length)}"
+    canvas.write(canvas.height - 1, 1, moment, DIM)
+    start = canvas.width - 1 - len(moment) - 2
+    deal = printable(f"deal {recording.deal}")
+    canvas.write(canvas.height - 1, max(len(moment) + 4, canvas.width - 1 - cells(deal)), deal, DIM, most=start)

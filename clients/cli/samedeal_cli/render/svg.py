@@ -1,0 +1,183 @@
+"""SVG: a canvas as a picture that needs nothing but itself, on light ground or dark as its reader likes it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Final, NamedTuple
+from xml.sax.saxutils import escape
+
+from samedeal_cli.net.sanitise import safe_text
+from samedeal_cli.render.canvas import Canvas, Style
+from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.themes import Look, look
+from samedeal_cli.settings import Theme
+
+CELL_WIDTH, CELL_HEIGHT = 9, 20
+MARGIN: Final = 16
+FONT: Final = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
+THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
+CARDS: Final = ("#f4f6f8", "#161b22")
+"""The ground of a card that has a border, by day and by night."""
+_ARMS: Final[Mapping[str, str]] = {
+    "─": "lr", "━": "lr", "│": "ud", "┌": "rd", "┐": "ld", "└": "ru", "┘": "lu",
+    "├": "udr", "┤": "udl", "┬": "lrd", "┴": "lru", "┼": "lrud",
+}  # fmt: skip
+"""In which directions the lines of a sign go from the middle of its cell: left, right, up, down."""
+_BLOCKS: Final[Mapping[str, tuple[float, float, float, float, float]]] = {
+    "█": (0, 0, 1, 1, 1), "▓": (0, 0, 1, 1, 0.75), "▒": (0, 0, 1, 1, 0.5), "░": (0, 0, 1, 1, 0.2),
+    "▀": (0, 0, 1, 0.5, 1), "▄": (0, 0.5, 1, 0.5, 1), "▌": (0, 0, 0.5, 1, 1),
+}  # fmt: skip
+"""Which part of a cell a block fills, and how dense it is."""
+_WORDS: Final = re.compile(r"\S+(?: \S+)*")
+
+
+class _Cell(NamedTuple):
+    text: str
+    style: Style
+
+
+def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
+    """A picture of a canvas. What it shows is told to those who cannot see it by its title and description."""
+    width, height = canvas.width * CELL_WIDTH + 2 * MARGIN, canvas.height * CELL_HEIGHT + 2 * MARGIN
+    rows = [_cells(canvas, row) for row in range(canvas.height)]
+    body = [*_cards(rows), *(part for number, row in enumerate(rows) for part in _row(row, number))]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
+            f' height="{height}" role="img" aria-labelledby="t d">',
+            f'<title id="t">{_text(title)}</title>',
+            f'<desc id="d">{_text(description)}</desc>',
+            f"<style>{_css()}</style>",
+            f'<rect class="ground" width="{width}" height="{height}" rx="10"/>',
+            f'<g transform="translate({MARGIN} {MARGIN})">',
+            *body,
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _css() -> str:
+    day, night = (_colors(look(theme), card) for theme, card in zip(THEMES, CARDS, strict=True))
+    return (
+        f"text{{font:15px {FONT};white-space:pre}}.b{{font-weight:700}}.d{{opacity:.62}}"
+        f"path{{fill:none;stroke-width:1.4}}path.b{{stroke-width:2.4}}"
+        f"{day}@media(prefers-color-scheme:dark){{{night}}}"
+    )
+
+
+def _colors(look: Look, card: str) -> str:
+    colors = {"": look.text, "spade": look.text, **look.palette.color}
+    inks = "".join(
+        f".{_name(ink)}{{fill:{color}}}path.{_name(ink)}{{fill:none;stroke:{color}}}" for ink, color in colors.items()
+    )
+    return f".ground{{fill:{look.ground}}}.card{{fill:{card}}}{inks}.on{{fill:{look.ground}}}"
+
+
+def _cells(canvas: Canvas, number: int) -> list[_Cell]:
+    """The cells of a line; the right half of a wide character is empty."""
+    row: list[_Cell] = []
+    for span in canvas.row(number):
+        for character in span.text:
+            wide = cells(character)
+            if wide == 0 and row:
+                row[-1] = row[-1]._replace(text=row[-1].text + character)
+            else:
+                row += [_Cell(character, span.style), *[_Cell("", span.style)] * (wide - 1)]
+    return row
+
+
+def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
+    """The ground of every card that has a border."""
+    for number, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            if cell.text == "┌":
+                right = next((at for at in range(column + 1, len(row)) if row[at].text == "┐"), None)
+                below = next((at for at in range(number + 1, len(rows)) if rows[at][column].text != "│"), len(rows))
+                if right and below < len(rows) and rows[below][column].text in "└┌":
+                    yield (
+                        f'<rect class="card" x="{_x(column + 0.5)}" y="{_y(number + 0.5)}"'
+                        f' width="{_x(right - column)}" height="{_y(below - number)}" rx="4"/>'
+                    )
+
+
+def _row(row: list[_Cell], number: int) -> Iterator[str]:
+    for style, first, text in _runs(row):
+        width = sum(cells(character) for character in text)
+        if style.reverse:
+            yield _rect(_class(style._replace(dim=False, bold=False)), first, number, width, 1)
+        if text[0] in _BLOCKS:
+            x, y, wide, high, dense = _BLOCKS[text[0]]
+            yield _rect(
+                _class(style._replace(dim=False)), first + x, number + y + 0.1 * high, width * wide, 0.8 * high, dense
+            )
+        elif text[0] in _ARMS:
+            yield f'<path class="{_class(style, bold=text[0] == "━")}" d="{_lines(text, first, number)}"/>'
+        else:
+            kind = f"{_class(style)} on" if style.reverse else _class(style)
+            for words in _WORDS.finditer(text):
+                column, width = first + cells(text[: words.start()]), cells(words[0])
+                yield (
+                    f'<text class="{kind}" x="{_x(column)}" y="{_y(number + 0.75)}" textLength="{_x(width)}"'
+                    f' lengthAdjust="spacingAndGlyphs">{_text(words[0])}</text>'
+                )
+
+
+def _runs(row: list[_Cell]) -> Iterator[tuple[Style, int, str]]:
+    """Pieces of one style and kind: words, signs beyond ASCII, lines, and blocks of one density."""
+    column = 0
+    for (style, _), group in groupby(row, key=lambda cell: (cell.style, _kind(cell))):
+        run = list(group)
+        yield style, column, "".join(cell.text for cell in run)
+        column += len(run)
+
+
+def _kind(cell: _Cell) -> str:
+    if cell.text in _BLOCKS:
+        return cell.text
+    if cell.text in _ARMS:
+        return "━" if cell.text == "━" else "line"
+    return "words" if cell.text and cell.text.isascii() else "signs"
+
+
+def _lines(text: str, first: int, number: int) -> str:
+    """A path along the lines of some signs; a corner is round."""
+    parts: list[str] = []
+    for at, sign in enumerate(text):
+        x, y = (first + at + 0.5) * CELL_WIDTH, (number + 0.5) * CELL_HEIGHT
+        ends = {"l": (x - CELL_WIDTH / 2, y), "r": (x + CELL_WIDTH / 2, y)}
+        ends |= {"u": (x, y - CELL_HEIGHT / 2), "d": (x, y + CELL_HEIGHT / 2)}
+        arms = _ARMS[sign]
+        if sign in "┌┐└┘":
+            (x1, y1), (x2, y2) = ends[arms[0]], ends[arms[1]]
+            parts.append(f"M{x1:g} {y1:g}Q{x:g} {y:g} {x:g} {(y + y2) / 2:g}L{x2:g} {y2:g}")
+        else:
+            parts += (f"M{x:g} {y:g}L{ends[arm][0]:g} {ends[arm][1]:g}" for arm in arms)
+    return "".join(parts)
+
+
+def _rect(kind: str, column: float, row: float, width: float, height: float, dense: float = 1) -> str:
+    opacity = f' fill-opacity="{dense:g}"' if dense < 1 else ""
+    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{opacity}/>'
+
+
+def _class(style: Style, *, bold: bool = False) -> str:
+    return f"{_name(style.ink)}{' b' if style.bold or bold else ''}{' d' if style.dim else ''}"
+
+
+def _name(ink: str) -> str:
+    return f"i{ink or 'plain'}"
+
+
+def _x(column: float) -> str:
+    return f"{column * CELL_WIDTH:g}"
+
+
+def _y(row: float) -> str:
+    return f"{row * CELL_HEIGHT:g}"
+
+
+def _text(text: str) -> str:
+    """A text without what XML cannot hold."""
+    return escape(safe_text(text))

@@ -1,0 +1,399 @@
+"""The tabletop: any game's table on a canvas, from its layout, with the cards as large as there is room for."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from samedeal.cards import BACK
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.text_table import (
+    SUIT_OF,
+    Piles,
+    Row,
+    card_text,
+    cells,
+    find_cards,
+    flows,
+    hangs,
+    named_pile,
+    next_column,
+    spread,
+)
+
+CARD_WIDTH, CARD_HEIGHT = 5, 3
+"""Of a card with a border."""
+SLOT: Final = 2
+"""What the letter before a card takes."""
+SIDE_WIDTH: Final = 21
+"""What a pile takes that is called by its name, beside or below the grid."""
+DEEP: Final = 7
+"""How many cards of a pile that hangs down have room at least."""
+ROOMY: Final = 72
+"""How wide a table has to be for the letters to stand before the names of places and not instead of them."""
+NARROW: Final = 48
+"""How wide a table has to be for the places to have their names; on a narrower one there are only cards."""
+
+LETTER: Final = Style("letter", bold=True)
+TARGET: Final = Style("target", bold=True)
+PLACE: Final = Style("place")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the hand does to the table, by place."""
+
+    letters: Mapping[str, str] = field(default_factory=dict)
+    targets: bool = False
+    """Whether the letters stand beside where something goes, and not beside what may be picked up."""
+    picked: Collection[str] = ()
+    cursor: str | None = None
+    faint: Collection[str] = ()
+    """Where something has changed that the server has not confirmed yet."""
+
+
+class _Plan(NamedTuple):
+    """A way to draw a table in so much room."""
+
+    boxed: bool
+    beside: bool = False
+    """Whether the piles with names stand beside the grid."""
+    lines: int = 1
+    """How many lines a row of the grid takes."""
+    gap: int = 0
+    """How many lines are left empty after each row of the grid."""
+
+
+def draw_table(
+    canvas: Canvas,
+    area: Spot,
+    layout: str,
+    fanned: Collection[str],
+    table: Mapping[str, Sequence[str]],
+    marks: Marks | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    compact: bool = False,
+) -> None:
+    """Draw the piles into a part of the canvas; each place becomes a spot of its name.
+
+    Cards have borders if all rows of the layout find room so; fans then stand before their top cards, over as many
+    lines as a card is high. Otherwise, or if it shall be `compact`, every card is a text.
+    `labels` are the ranks that places are meant for, which are drawn while they are free.
+    """
+    piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
+    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, compact).draw()
+
+
+class _Drawing:
+    def __init__(
+        self,
+        canvas: Canvas,
+        area: Spot,
+        layout: str,
+        fanned: Collection[str],
+        piles: Piles,
+        marks: Marks,
+        labels: Mapping[str, str],
+        compact: bool,
+    ) -> None:
+        self._canvas, self._area, self._fanned, self._piles, self._marks = canvas, area, fanned, piles, marks
+        self._labels, self._compact = labels, compact
+        rows = [line.split() for line in layout.strip().splitlines()]
+        self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
+        self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]
+        self._named = [place for row in rows if flows(row) for place in row]
+
+    def draw(self) -> None:
+        plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
+        self._center(plan)
+        top = self._draw_grid(plan)
+        if plan.beside:
+            self._draw_named_beside(plan)
+        below = 0 if plan.beside or not self._named else CARD_HEIGHT if plan.boxed and not self._hanging else 1
+        end = self._area.row + self._area.height - below
+        top += plan.gap if top + plan.gap + sum(DEEP + 2 for _ in self._hanging) <= end else 0
+        for at, row in enumerate(self._hanging):
+            room = (end - top) // (len(self._hanging) - at)
+            self._draw_hanging(plan, row, top, room)
+            top += room
+        if below:
+            self._draw_named_below(plan, min(top, end))
+
+    def _center(self, plan: _Plan) -> None:
+        """Leave as much room on the left of what is narrower than the table's part of the screen."""
+        used = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
+        used += SIDE_WIDTH if plan.beside else 0
+        if plan.boxed and not plan.beside and not self._hanging:
+            used = max(used, (SIDE_WIDTH - 3) * len(self._named))
+        self._area = self._area._replace(column=self._area.column + max(0, self._area.width - used) // 2)
+
+    # Which plan.
+
+    def _plans(self) -> Iterator[_Plan]:
+        rows = len(self._grid)
+        if not self._compact:
+            for gap in (1, 0):
+                yield _Plan(boxed=True, lines=CARD_HEIGHT, gap=gap)
+            yield _Plan(boxed=True, lines=CARD_HEIGHT, beside=True)
+        if rows:
+            tall = self._area.height - self._under(boxed=False)
+            fans = any(place in self._fanned for row in self._grid for place in row)
+            lines = max(1, min(3, tall // rows)) if fans else 1
+            gap = 1 if lines == 1 and tall >= 2 * rows - 1 else 0
+            yield _Plan(boxed=False, lines=lines, gap=gap)
+
+    def _fits(self, plan: _Plan) -> bool:
+        height = max(0, len(self._grid) * (plan.lines + plan.gap) - plan.gap)
+        if plan.beside:
+            aside = CARD_HEIGHT * len(self._named)
+            wide = self._starts(plan)[-1] + SIDE_WIDTH <= self._area.width + 1
+            return bool(self._named) and not self._hanging and max(height, aside) <= self._area.height and wide
+        widest = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
+        if plan.boxed and not self._hanging:
+            widest = max(widest, (SIDE_WIDTH - 3) * len(self._named))
+        return height + self._under(plan.boxed) <= self._area.height and widest <= self._area.width + 1
+
+    def _under(self, boxed: bool) -> int:
+        """How many lines at least stand below the grid."""
+        hanging = sum(DEEP + 2 if boxed else DEEP + 1 for _ in self._hanging)
+        if not self._named:
+            return hanging
+        return hanging + (CARD_HEIGHT if boxed and not self._hanging else 1)
+
+    def _starts(self, plan: _Plan) -> list[int]:
+        """Where the columns of the grid begin: the same however the cards lie, so that nothing wanders."""
+        if not self._grid:
+            return [0]
+        fans = [place for row in self._grid for place in row if place in self._fanned]
+        label = self._label(plan)
+        pile = SLOT + CARD_WIDTH + 1 if plan.boxed else label + (4 if fans or self._hanging else 6)
+        fan = SLOT + CARD_WIDTH + 8 if plan.boxed else label + 10
+        needs = {place: fan if place in self._fanned else pile for row in self._grid for place in row if place != "."}
+        if fans:
+            return spread(self._grid, needs, dict.fromkeys(fans, self._area.width), self._area.width + 1)
+        count = max(map(len, self._grid))
+        if self._hanging:
+            step = self._hanging_step(plan, self._hanging[0])
+        else:
+            aside = SIDE_WIDTH if plan.beside else 0
+            step = max(pile, min(pile + 3, (self._area.width + 1 - aside) // count))
+        return [step * column for column in range(count + 1)]
+
+    def _hanging_step(self, plan: _Plan, row: Row) -> int:
+        widest = SLOT + CARD_WIDTH + 2 if plan.boxed else 12
+        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 4
+        return max(least, min(widest, self._area.width // len(row)))
+
+    def _label(self, plan: _Plan) -> int:
+        """What the name of a place takes, with its letter."""
+        if self._area.width < NARROW:
+            return 0
+        return 5 if self._area.width >= ROOMY and not plan.boxed else 3
+
+    # The parts.
+
+    def _draw_grid(self, plan: _Plan) -> int:
+        """Answers with the line after the grid."""
+        starts, row_at = self._starts(plan), self._area.row
+        for row in self._grid:
+            for column, place in enumerate(row):
+                if place != ".":
+                    at = self._area.column + starts[column]
+                    width = starts[next_column(row, column)] - starts[column] - 1
+                    self._draw_place(plan, place, row_at, at, width)
+            row_at += plan.lines + plan.gap
+        return row_at - (plan.gap if self._grid else 0)
+
+    def _draw_place(self, plan: _Plan, place: str, row: int, column: int, width: int) -> None:
+        pile = self._piles[place]
+        if not plan.boxed:
+            return self._draw_text(plan, place, row, column, width)
+        if place in self._fanned:
+            box = column + width - CARD_WIDTH
+            self._draw_buried(pile[:-1], row, column, box - SLOT - column - 1, CARD_HEIGHT)
+        else:
+            box = column + SLOT
+        self._draw_card(place, row, box, count=place not in self._fanned)
+        self._spot(place, row, column, width, CARD_HEIGHT)
+        return None
+
+    def _draw_text(self, plan: _Plan, place: str, row: int, column: int, width: int) -> None:
+        pile, start = self._piles[place], column + self._label(plan)
+        self._draw_label(plan, place, row, column)
+        fan = place in self._fanned
+        if fan and pile:
+            self._draw_fan(pile, row, start, column + width - start, plan.lines, place)
+        elif fan or (self._hanging and not fan) or width < self._label(plan) + CARD_WIDTH:
+            self._draw_top(place, row, start)
+        else:
+            self._canvas.write(row, start, "[   ]", DIM)
+            self._draw_top(place, row, start + 1, wide=True)
+        self._spot(place, row, column, width, plan.lines if fan else 1)
+
+    def _draw_fan(self, pile: Sequence[str], row: int, column: int, width: int, lines: int, place: str) -> None:
+        """All cards of a pile over so many lines; the top card, bold, is the last."""
+        left_out = 0
+        while (broken := _broken([*_counted(left_out), *pile[left_out:]], width)) and len(broken) > lines:
+            left_out += 1
+        for at, line in enumerate(broken):
+            end = self._canvas.cards(row + at, column, line, self._style(place))
+            if at == len(broken) - 1:
+                top = Spot(row + at, end - cells(pile[-1]), cells(pile[-1]))
+                self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
+
+    def _draw_buried(self, pile: Sequence[str], row: int, column: int, width: int, lines: int) -> None:
+        left_out = 0
+        while len(broken := _broken([*_counted(left_out), *pile[left_out:]], width)) > lines:
+            left_out += 1
+        for at, line in enumerate(broken):
+            self._canvas.cards(row + at, column, line)
+
+    def _draw_top(self, place: str, row: int, column: int, *, wide: bool = False) -> None:
+        """The top card of a pile as a text of three cells."""
+        pile = self._piles[place]
+        text = _face(pile[-1]) if pile else self._free(place)
+        if not wide:
+            text = text.strip()
+        self._canvas.cards(row, column, text, self._style(place) if pile else DIM)
+        spot = Spot(row, column, cells(text))
+        self._canvas.paint(spot, reverse=place in self._marks.picked, bold=bool(pile) or None)
+
+    def _draw_card(self, place: str, row: int, column: int, *, count: bool, name: bool = True) -> None:
+        """A card with its border, in which the place's name stands, and how many cards there are."""
+        pile, marks = self._piles[place], self._marks
+        border = TARGET if marks.targets and place in marks.letters else BOLD if place in marks.picked else DIM
+        faint = place in marks.faint
+        for at, line in enumerate(("┌───┐", "│   │", "└───┘")):
+            self._canvas.write(row + at, column, line, border)
+        if name:
+            style = Style("place", reverse=True) if marks.cursor == place else PLACE
+            self._canvas.write(row, column + 1, place, style, most=3)
+        if count and len(pile) > 1:
+            self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
+        text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else self._free(place)
+        inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
+        self._canvas.cards(row + 1, column + 1, text, PLAIN if pile and pile[-1] != BACK else DIM)
+        self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
+        for _, _, suit in find_cards(text.strip()):
+            self._canvas.paint(inner, ink=SUIT_OF[suit])
+        if faint:
+            self._canvas.paint(Spot(row, column, CARD_WIDTH, CARD_HEIGHT), dim=True, bold=False)
+        if letter := marks.letters.get(place):
+            self._canvas.write(row + 1, column - SLOT, letter, TARGET if marks.targets else LETTER)
+
+    def _free(self, place: str) -> str:
+        """What a place without a card shows, in three cells."""
+        return f" {self._labels.get(place, '·')} "
+
+    def _draw_label(self, plan: _Plan, place: str, row: int, column: int) -> None:
+        """The name of a place, with its letter before it or, on a narrow table, instead of it."""
+        if self._label(plan) == 0:
+            return
+        marks, letter = self._marks, self._marks.letters.get(place)
+        named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
+        style = TARGET if marks.targets else LETTER
+        if self._label(plan) > 3:
+            self._canvas.write(row, column, letter or " ", style)
+            self._canvas.write(row, column + 2, place, named)
+        elif letter:
+            self._canvas.write(row, column, f"{letter} ", style._replace(reverse=marks.cursor == place))
+        else:
+            self._canvas.write(row, column, place, named)
+
+    def _draw_hanging(self, plan: _Plan, row: Row, top: int, room: int) -> None:
+        step = self._hanging_step(plan, row)
+        for at, place in enumerate(row):
+            column, pile = self._area.column + step * at, list(self._piles[place])
+            if plan.boxed:
+                self._draw_cascade(place, pile, top, column, room)
+            else:
+                self._draw_label(plan, place, top, column)
+                self._draw_column(place, pile, top + 1, column + self._label(plan), room - 1)
+            self._spot(place, top, column, step - 1, room)
+
+    def _draw_column(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
+        """Cards one below the other; of more than there is room for the lower ones are counted."""
+        shown = _deep(pile, room)
+        for at, card in enumerate(shown[:-1]):
+            self._canvas.cards(row + at, column, card, self._style(place))
+        self._draw_top(place, row + max(0, len(shown) - 1), column)
+
+    def _draw_cascade(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
+        """Cards with borders that cover each other but for their faces."""
+        shown = _deep(pile, room - 2)
+        for at, card in enumerate(shown[:-1]):
+            self._canvas.write(row + 1 + at, column + SLOT, "│   │", DIM)
+            self._canvas.cards(row + 1 + at, column + SLOT + 1, _face(card))
+        lower = max(0, len(shown) - 1)
+        self._draw_card(place, row + lower, column + SLOT, count=False, name=False)
+        if lower:
+            self._canvas.write(row + lower, column + SLOT, "│   │", DIM)
+            self._canvas.cards(row + lower, column + SLOT + 1, _face(shown[lower - 1]))
+            self._canvas.write(row, column + SLOT, "┌───┐", DIM)
+        style = Style("place", reverse=True) if self._marks.cursor == place else PLACE
+        self._canvas.write(row, column + SLOT + 1, place, style)
+
+    def _draw_named_beside(self, plan: _Plan) -> None:
+        column = self._area.column + self._starts(plan)[-1] + 1
+        for at, place in enumerate(self._named):
+            self._draw_named(place, self._area.row + at * CARD_HEIGHT, column)
+
+    def _draw_named_below(self, plan: _Plan, row: int) -> None:
+        column = self._area.column
+        for place in self._named:
+            if plan.boxed and not self._hanging:
+                self._draw_named(place, row, column)
+                column += SIDE_WIDTH - 3
+            else:
+                text, marks = named_pile(place, self._piles[place]), self._marks
+                letter = marks.letters.get(place)
+                slot = SLOT if self._label(plan) else 0
+                self._canvas.write(row, column, letter or " ", TARGET if marks.targets else LETTER)
+                most = self._area.column + self._area.width - column - slot
+                end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
+                name = Spot(row, column + slot, len(place))
+                self._canvas.paint(name, ink="place", reverse=marks.cursor == place or place in marks.picked)
+                self._spot(place, row, column, end - column, 1)
+                column = end + 2
+
+    def _draw_named(self, place: str, row: int, column: int) -> None:
+        """A card with its border, and beside it what its place is called and how many there are."""
+        self._draw_card(place, row, column + SLOT, count=False, name=False)
+        beside, pile = column + SLOT + CARD_WIDTH + 1, self._piles[place]
+        style = Style("place", reverse=self._marks.cursor == place)
+        self._canvas.write(row + 1, beside, place, style)
+        if pile and (len(pile) > 1 or pile[-1] == BACK):
+            self._canvas.write(row + 1, beside + len(place) + 1, str(len(pile)))
+        self._spot(place, row, column, SIDE_WIDTH - 4, CARD_HEIGHT)
+
+    def _style(self, place: str) -> Style:
+        return DIM if place in self._marks.faint else PLAIN
+
+    def _spot(self, place: str, row: int, column: int, width: int, height: int) -> None:
+        self._canvas.spots[place] = Spot(row, column, width, height)
+
+
+def _face(card: str) -> str:
+    """A card in three cells."""
+    return f"{card:>3}" if len(card) < 3 else card
+
+
+def _deep(pile: Sequence[str], room: int) -> list[str]:
+    """As many cards from the top as there is room for, and how many lie below."""
+    left_out = len(pile) - room + 1 if len(pile) > room else 0
+    return [*_counted(left_out), *pile[left_out:]]
+
+
+def _counted(left_out: int) -> list[str]:
+    return [f"+{left_out}"] if left_out else []
+
+
+def _broken(words: Sequence[str], width: int) -> list[str]:
+    """Words in lines of at most that width."""
+    lines: list[str] = []
+    for word in words:
+        if lines and cells(lines[-1]) + 1 + cells(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

@@ -1,0 +1,280 @@
+"""The screen: a table and the standings as lines of text, worked out from what was sent and from nothing else."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Final, Literal
+
+from samedeal.cards import BACK
+from samedeal.race.race import Standing
+from samedeal.wire.messages import Board
+from samedeal_cli.render.phrases import clock, seat_marks
+
+SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
+EMPTY: Final = "--"
+GAP: Final = "  "
+DEEPEST: Final = 10
+"""How many cards of a pile that hangs down are drawn."""
+
+SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
+    "S": "spade",
+    "H": "heart",
+    "D": "diamond",
+    "C": "club",
+}
+"""The suit by its letter."""
+
+_LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
+_COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
+_CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
+_WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
+_PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
+
+WIDEST: Final = 12
+"""How far apart columns without fans are at most."""
+
+Row = list[str]
+"""The places of one line of a layout; ``.`` is a gap."""
+Piles = Mapping[str, Sequence[str]]
+"""The cards of each place as they are drawn, bottom to top."""
+
+
+def board_lines(
+    layout: str,
+    fanned: Collection[str],
+    board: Board,
+    *,
+    width: int = 80,
+    ascii: bool = False,  # noqa: A002 (the word for it)
+    color: bool = False,
+) -> list[str]:
+    """A table as its layout has it: of most piles the top card, of fanned ones as many cards as fit.
+
+    A row of fanned piles without a gap hangs down. Where cards are left out stands how many, as ``+3``. A pile of a
+    row that is not fanned shows its lowest card too where there is room: ``4♣▸7♣``.
+    """
+    rows = [line.split() for line in layout.strip().splitlines()]
+    piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
+    grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
+    starts = _columns(grid, piles, fanned, width)
+    lines: list[str] = []
+    for row in rows:
+        if flows(row):
+            lines += ["", GAP.join(named_pile(place, piles[place]) for place in row)]
+        elif hangs(row, fanned):
+            lines += ["", *_hanging(row, piles, width)]
+        else:
+            lines.append(_drawn(row, starts, piles, fanned, ascii))
+    lines.append(note_line(board))
+    return [colored(line.rstrip(), color) for line in lines]
+
+
+def note_line(board: Board) -> str:
+    """What is known beyond the piles, on one line."""
+    return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
+
+
+def standings_lines(
+    standings: Sequence[Standing],
+    *,
+    seat: int | None = None,
+    width: int = 80,
+    ascii: bool = False,  # noqa: A002
+) -> list[str]:
+    """The racers, one on a line: place, name, a bar, how many home, outcome, attempts, time; ``>`` marks one's own."""
+    marks = seat_marks({standing.seat: standing.name for standing in standings})
+    most = max(8, min(24, width - 50))
+    names = [_name(standing, marks[standing.seat], most) for standing in standings]
+    longest = max(map(cells, names), default=0)
+    bar = max(4, min(20, width - longest - 46))
+    return [
+        (
+            f"{'>' if standing.seat == seat else ' '}{standing.place:>2} {name}{' ' * (longest - cells(name))} "
+            f"{_bar(standing.progress, bar, ascii)} {standing.home:>3}/{standing.goal:<3} {standing.outcome:<9}"
+            f"{_attempts(standing):>12} {clock(standing.ms) if standing.home else '':>8}"
+        ).rstrip()
+        for standing, name in zip(standings, names, strict=True)
+    ]
+
+
+def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
+    """A card as it is drawn: ``10♥``, or ``10H``."""
+    if card == BACK:
+        return BACK
+    rank, suit = card[0], card[1]
+    return ("10" if rank == "T" else rank) + (suit if ascii else SUITS[suit])
+
+
+def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
+    """A sentence of the server with its cards as cards are called here."""
+    return _WIRE_CARD.sub(lambda found: card(found[0]), text)
+
+
+def colored(line: str, color: bool) -> str:
+    """A line with its cards in four colours, always beside the symbol, and the names of places set back."""
+    if not color:
+        return line
+    line = _PLACE.sub(lambda place: f"\x1b[2m{place[0]}\x1b[22m", line)
+    return _CARD.sub(lambda card: f"\x1b[{code}m{card[0]}\x1b[39m" if (code := _COLORS.get(card[2])) else card[0], line)
+
+
+def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where the cards are in a drawn line: from which character to which, and the suit's letter."""
+    for card in _CARD.finditer(text):
+        yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+# Rows and columns.
+
+
+def flows(row: Row) -> bool:
+    """Whether the places of a row have names of their own, such as stock and waste, and stand in no column."""
+    return any(len(place) > 2 for place in row)
+
+
+def hangs(row: Row, fanned: Collection[str]) -> bool:
+    return all(place in fanned for place in row)
+
+
+def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: int) -> list[int]:
+    """Where each column begins, and the end of the last.
+
+    Without fans they are equally far apart. Otherwise a column begins where all that stands to its left has room; a fan
+    spreads over the gaps to its right, and what is left of the width goes one by one to the fan that lacks most.
+    """
+    count = max(map(len, rows), default=1)
+    fans = [place for row in rows for place in row if place in fanned]
+    if not fans:
+        step = min(width // count, WIDEST)
+        return [step * column for column in range(count + 1)]
+    needs = {place: 12 if place in fanned else 8 for row in rows for place in row if place != "."}
+    wishes = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
+    return [*spread(rows, needs, wishes, width + len(GAP))[:-1], width + len(GAP)]
+
+
+def spread(rows: Sequence[Row], needs: Mapping[str, int], wishes: Mapping[str, int], width: int) -> list[int]:
+    """Where each column begins, and the end of the last, if each place gets the room that it needs.
+
+    What is left of the width goes one by one to the place that lacks most of what it wishes for.
+    """
+    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(wishes.items()), width))
+
+
+@lru_cache(256)
+def _spread(
+    rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
+) -> list[int]:
+    """Worked out once for tables that are drawn over and over."""
+    needs, wishes = dict(least), dict(most)
+    count, growing = max(map(len, rows), default=1), list(wishes)
+    starts = _starts(rows, needs, count)
+    while growing:
+        place = max(growing, key=lambda place: wishes[place] - needs[place])
+        wider = {**needs, place: needs[place] + 1}
+        if wishes[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
+            growing.remove(place)
+        else:
+            needs, starts = wider, tried
+    return starts
+
+
+def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int) -> list[int]:
+    """The leftmost beginnings that give each place the room it needs."""
+    starts = [len(GAP) * column for column in range(count + 1)]
+    for column in range(count):
+        starts[column + 1] = max(starts[column + 1], starts[column] + len(GAP))
+        for row in rows:
+            if row[column] != ".":
+                after = next_column(row, column)
+                starts[after] = max(starts[after], starts[column] + needs[row[column]])
+    return starts
+
+
+def next_column(row: Sequence[str], column: int) -> int:
+    """The column up to which a place may spread."""
+    return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
+
+
+def _drawn(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str], plain: bool) -> str:
+    line = ""
+    for column, place in enumerate(row):
+        if place != ".":
+            room = starts[next_column(row, column)] - starts[column] - len(place) - 1
+            text = _fan(piles[place], room - len(GAP)) if place in fanned else _pile(piles[place], room - 1, plain)
+            line = f"{line:<{starts[column]}}{place} {text}"
+    return line
+
+
+def _fan(pile: Sequence[str], room: int) -> str:
+    """As many cards from the top as there is room for, and how many lie below."""
+    if not pile:
+        return EMPTY
+    shown = len(pile)
+    while shown > 1 and len(_counted(pile, shown)) > room:
+        shown -= 1
+    return _counted(pile, shown)
+
+
+def _counted(pile: Sequence[str], shown: int) -> str:
+    left_out = len(pile) - shown
+    return " ".join([*([f"+{left_out}"] if left_out else []), *pile[left_out:]])
+
+
+def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
+    if len(pile) > 1 and len(both := f"{pile[0]}{'>' if plain else '▸'}{pile[-1]}") <= room:
+        return both
+    return pile[-1] if pile else EMPTY
+
+
+def named_pile(place: str, pile: Sequence[str]) -> str:
+    if not pile:
+        return f"{place} empty"
+    if pile[-1] == BACK:
+        return f"{place} {len(pile)}"
+    return f"{place} {pile[-1]}" + (f" ({len(pile)})" if len(pile) > 1 else "")
+
+
+def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
+    step = min(width // len(row), WIDEST)
+    columns = []
+    for place in row:
+        pile = list(piles[place])
+        if len(pile) > DEEPEST:
+            pile = [f"+{len(pile) - DEEPEST + 1}", *pile[1 - DEEPEST :]]
+        columns.append([place, *(pile or [EMPTY])])
+    return ["".join(f"{cell:<{step}}" for cell in line) for line in zip_longest(*columns, fillvalue="")]
+
+
+# Standings.
+
+
+def _name(standing: Standing, mark: str, most: int) -> str:
+    """A name cut to so many cells, but not what tells it from others."""
+    behind = f"{mark} (bot)" if standing.bot else mark
+    return _fitted(standing.name, max(1, most - cells(behind))) + behind
+
+
+def _attempts(standing: Standing) -> str:
+    return f"attempt {standing.attempts}" if standing.attempts > 1 else ""
+
+
+def _bar(share: float, width: int, plain: bool) -> str:
+    full = round(share * width)
+    return ("#" if plain else "█") * full + ("." if plain else "░") * (width - full)
+
+
+def _fitted(text: str, most: int) -> str:
+    """A text cut to so many cells of a terminal."""
+    while cells(text) > most:
+        text = text[:-1]
+    return text

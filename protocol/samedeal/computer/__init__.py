@@ -1,0 +1,1 @@
+"""The computer as a player: bots, deal filters and par."""

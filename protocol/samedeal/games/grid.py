@@ -1,0 +1,165 @@
+"""The grid: sixteen cells to lay cards on, where jacks, queens and kings go only to cells of their own.
+
+    K Q Q K
+    J . . J
+    J . . J
+    K Q Q K
+
+The Edge and Kings in the Corners are both played on it. Cards come from the stock one at a time and stay where they are
+laid. When the grid is full, cards from ace to ten whose ranks add up to ten leave it again. A jack, queen or king that
+is drawn when its four cells are taken loses the game, and so does a full grid from which nothing can be removed.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from samedeal.cards import JACK, KING, QUEEN, RANKS, SUITS, TEN, Card, Pile, pack, rank_of
+from samedeal.game import Game, Move
+from samedeal.table import Table
+from samedeal.values import derived, replace
+
+CELLS = tuple(column + row for column in "abcd" for row in "1234")
+OWN_CELLS = {
+    JACK: ("the outer cells of the middle rows", ("a2", "a3", "d2", "d3")),
+    QUEEN: ("the middle cells of the top and bottom rows", ("b1", "b4", "c1", "c4")),
+    KING: ("the corners", ("a1", "a4", "d1", "d4")),
+}
+FACES = 12
+EDGE = tuple(cell for _, cells in OWN_CELLS.values() for cell in cells)
+_FACE_CARDS = frozenset(RANKS[rank - 1] + suit for rank in OWN_CELLS for suit in SUITS)
+_NUMBERS = {card: rank_of(card) for card in pack() if rank_of(card) <= TEN}
+"""The ranks of the cards that can be removed."""
+
+
+class Grid(Game, frozen=True):
+    """A position on the grid. A card in hand is to be placed; with an empty hand, groups are to be removed."""
+
+    goal = 52
+    labels = {cell: RANKS[rank - 1] for rank, (_, cells) in OWN_CELLS.items() for cell in cells}
+    limit_ms = 5 * 60_000
+    dead_end = "lost"
+    layout = """
+        a1  b1  c1  d1
+        a2  b2  c2  d2
+        a3  b3  c3  d3
+        a4  b4  c4  d4
+        hand stock discard
+    """
+    largest_group: ClassVar[int] = len(CELLS)
+    """How many cards may be removed together."""
+    writing: ClassVar[str] = (
+        "a cell such as b2 places the card in hand, a2+b3 removes a pair, its cells in the order of the alphabet, "
+        "c2- a ten."
+    )
+    """How moves are written."""
+
+    @classmethod
+    def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
+        return cls(Table.laid(cards, dict.fromkeys((*CELLS, "discard"), 0) | {"hand": 1}, rest="stock"))
+
+    @property
+    @abstractmethod
+    def _groups(self) -> list[Move]:
+        """The moves that remove cards from the grid as it is, in the order of the alphabet."""
+
+    def _moves(self) -> list[Move]:
+        hand = self.table.top("hand")
+        return self.table.empty(_cells_for(hand)) if hand else self._groups
+
+    def _after(self, move: Move) -> Self:
+        if self.table["hand"]:
+            placed = replace(self, table=self.table.moved("hand", move))
+            return placed if placed.won or placed._full else placed._drawn()
+        return self._removed(_cells(move))
+
+    @derived
+    def home(self) -> int:
+        """How many cards have been placed so far, removed ones included."""
+        piles = self.table.piles
+        return self.goal - len(piles["stock"]) - len(piles["hand"])
+
+    @property
+    def notes(self) -> dict[str, str]:
+        phase = "place" if self.table["hand"] or self.won else "match"
+        return {"phase": phase, "faces": f"{self._faces} of {FACES}"}
+
+    def why_not(self, move: Move) -> str:
+        hand = self.table.top("hand")
+        cells = _cells(move)
+        if move == "draw":
+            return self._why_not_draw()
+        if not set(cells) <= set(CELLS) or move not in (written(cells), *CELLS):
+            return self._why_no_move(move)
+        if move in CELLS:
+            return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
+        if hand:
+            return "Cards are removed only when the grid is full."
+        return self._why_not_remove(cells)
+
+    def _why_not_draw(self) -> str:
+        """Why the player may not draw now."""
+        return "The next card is drawn by itself."
+
+    def _why_no_move(self, move: Move) -> str:
+        return f"{move!r} is no move of {self.title}: {self.writing}"
+
+    def _why_not_place(self, hand: Card, cell: str) -> str:
+        if self.table[cell]:
+            return f"{cell} is taken: cards on the grid do not move."
+        where, _ = OWN_CELLS[rank_of(hand)]
+        return f"{hand} may not lie on {cell}: its place is one of {where}."
+
+    def _why_not_remove(self, cells: Sequence[str]) -> str:
+        if list(cells) != sorted(set(cells)):
+            return "The cells of a group are named in the order of the alphabet, each once."
+        for cell in cells:
+            card = self.table.top(cell)
+            if card is None:
+                return f"There is no card on {cell}."
+            if rank_of(card) > TEN:
+                return f"{card} stays: only cards from ace to ten are removed."
+        cards = [self.table[cell][-1] for cell in cells]
+        total = sum(map(rank_of, cards))
+        if total != TEN:
+            return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
+        return f"No more than {self.largest_group} cards are removed together."
+
+    @property
+    def _full(self) -> bool:
+        return self.table.full(CELLS)
+
+    @derived
+    def _faces(self) -> int:
+        piles = self.table.piles
+        return len([cell for cell in EDGE if (pile := piles[cell]) and pile[0] in _FACE_CARDS])
+
+    @property
+    def _numbers(self) -> list[tuple[str, int]]:
+        """The cells with cards from ace to ten, with their ranks."""
+        piles = self.table.piles
+        return [(cell, _NUMBERS[pile[0]]) for cell in CELLS if (pile := piles[cell]) and pile[0] in _NUMBERS]
+
+    def _removed(self, cells: Sequence[str]) -> Self:
+        cards = (self.table[cell][-1] for cell in cells)
+        discard = (*self.table["discard"], *cards)
+        return replace(self, table=self.table.put({**dict.fromkeys(cells, ()), "discard": discard}))
+
+    def _drawn(self) -> Self:
+        return replace(self, table=self.table.moved("stock", "hand"))
+
+
+def _cells_for(card: Card) -> Sequence[str]:
+    """Where a card may be placed if there is room."""
+    rank = rank_of(card)
+    return CELLS if rank <= TEN else OWN_CELLS[rank][1]
+
+
+def written(cells: Sequence[str]) -> Move:
+    """The move that removes the cards of these cells."""
+    return "+".join(cells) if len(cells) > 1 else f"{cells[0]}-"
+
+
+def _cells(move: Move) -> list[str]:
+    """The cells that a move names."""
+    return move.removesuffix("-").split("+")

@@ -1,0 +1,1 @@
+"""Proof: commitments, signatures, receipts and the verification of a replay."""

@@ -1,0 +1,1 @@
+"""A race as a fold over its log: events, the race itself, undo, and what is due when."""

@@ -1,0 +1,1 @@
+"""Finished races as files, and as a timeline of tables."""

@@ -1,0 +1,108 @@
+"""Steps: a finished race as the tables that its racers saw one after another, for those who draw and hold no rules."""
+
+from msgspec import Struct
+
+from samedeal.game import Game
+from samedeal.race.events import Dealt, Moved, Resigned
+from samedeal.race.race import Race, Run, Standing
+from samedeal.replays.replay import Replay
+
+Table = dict[str, tuple[str, ...]]
+"""Piles by their places, bottom to top; ``??`` is a card that lies face down."""
+
+
+class Step(Struct, frozen=True, omit_defaults=True):
+    """What one entry did to one racer's table."""
+
+    n: int
+    """The number of the entry."""
+    ms: int
+    """The time since the deal."""
+    move: str
+    """The move, ``undo``, ``restart`` or ``resign``."""
+    changed: Table
+    """The piles that are otherwise than before."""
+    notes: dict[str, str]
+    home: int
+    """Cards home in this attempt."""
+    attempt: int
+    outcome: str
+
+
+class Racer(Struct, frozen=True):
+    """One racer's way through the deal."""
+
+    seat: int
+    name: str
+    bot: bool
+    steps: tuple[Step, ...]
+
+
+class Steps(Struct, frozen=True):
+    """A whole race: the deal, and each racer's steps from there, in the order of the standings."""
+
+    race: str
+    game: str
+    deal: str | None
+    """The code of the deal; None if the race was called off before it."""
+    opened_at: int
+    ms: int
+    """How long the race lasted from the deal on."""
+    table: Table
+    notes: dict[str, str]
+    racers: tuple[Racer, ...]
+    standings: tuple[Standing, ...]
+
+
+def steps(replay: Replay) -> Steps:
+    """The steps of a replay. Raises Refused where its log does not hold."""
+    races = replay.races()
+    race = next(races)
+    made: dict[int, list[Step]] = {}
+    dealt: Game | None = None
+    for entry, after in zip(replay.entries, races, strict=True):
+        before, race, event = race, after, entry.event
+        if isinstance(event, Dealt):
+            made = {seat.number: [] for seat in race.roster if seat.run}
+            dealt = next((seat.run.deal for seat in race.roster if seat.run), None)
+        elif isinstance(event, Moved | Resigned):
+            old, new = _run(before, event.seat), _run(race, event.seat)
+            move = event.move if isinstance(event, Moved) else "resign"
+            made[event.seat].append(_step(entry.n, entry.at - (race.started_at or 0), move, old, new))
+    seats = {seat.number: seat for seat in race.roster}
+    return Steps(
+        race=race.id,
+        game=race.header.game,
+        deal=race.deal,
+        opened_at=race.header.opened_at,
+        ms=race.at - (race.started_at or race.at),
+        table=dealt.view() if dealt else {},
+        notes=dealt.notes if dealt else {},
+        racers=tuple(
+            Racer(standing.seat, standing.name, seats[standing.seat].bot, tuple(made[standing.seat]))
+            for standing in race.standings()
+            if standing.seat in made
+        ),
+        standings=race.standings(),
+    )
+
+
+def _run(race: Race, number: int) -> Run:
+    run = race.seat(number).run
+    if run is None:
+        raise AssertionError("only who was dealt to has moved")
+    return run
+
+
+def _step(n: int, ms: int, move: str, old: Run, new: Run) -> Step:
+    before, after = old.game.view(), new.game.view()
+    return Step(
+        n=n,
+        ms=ms,
+        move=move,
+        changed={place: pile for place, pile in after.items() if pile != before[place]},
+        notes=new.game.notes,
+        home=new.game.home,
+        attempt=new.attempts,
+        outcome=new.outcome,
+    )

@@ -1,0 +1,1 @@
+"""Messages between clients and servers, their encoding, and what each viewer may see."""

@@ -1,0 +1,1 @@
+"""Who may connect and how often: client addresses, origins and rate limits."""

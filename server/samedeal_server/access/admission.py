@@ -1,0 +1,95 @@
+"""Admission: what every request and every handshake passes before any work is done for it."""
+
+import asyncio
+from collections import Counter
+from random import uniform
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from samedeal.errors import Refused
+from samedeal_server.access.network import network
+from samedeal_server.access.origins import check_origin
+from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.http.disconnects import disconnected
+from samedeal_server.http.responses import problem_response
+from samedeal_server.jobs.turns import Turns
+from samedeal_server.settings import Settings
+
+HANDSHAKE_COST: Final = 5
+"""The request tokens that a WebSocket handshake costs; every other request costs one, and what its endpoint adds."""
+PAUSE_S: Final = (0.5, 1.5)
+"""How long, at least and at most, the refusal of a request that comes too soon is held back: a client in a loop is
+slowed down, and the requests of many connections are spread over time."""
+
+
+class Admission:
+    """Finds out which client sends a request, and holds each client to its limits."""
+
+    def __init__(self, allowances: Allowances, settings: Settings) -> None:
+        self._requests, self._settings = allowances.requests, settings
+        self._in_progress = Counter[str]()  # HTTP requests, by the client's network
+        self._starts = Turns()
+
+    async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Has the application serve a connection, or refuses it."""
+        self._settings.trusted_proxies.resolve(scope)
+        host: str = scope["client"][0] if scope.get("client") else ""
+        await self._start(network(host))
+        if scope["type"] == "websocket":
+            try:
+                check_origin(scope, self._settings.public_url)
+                delay_s = self._requests.take(host, HANDSHAKE_COST)
+            except Refused as refused:
+                await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
+            else:
+                await asyncio.sleep(delay_s)
+                await app(scope, receive, send)
+            return
+        client = network(host)
+        self._in_progress[client] += 1
+        try:
+            await self._serve(app, scope, receive, send, host, self._in_progress[client])
+        finally:
+            self._in_progress[client] -= 1
+            if not self._in_progress[client]:
+                del self._in_progress[client]
+
+    async def _start(self, client: str) -> None:
+        """Waits until a request may start: one in each pass of the event loop, clients in rotation.
+
+        However many arrive at once, the moves of players are served in between.
+        """
+        with self._starts.place(client) as place:
+            async with place.turn():
+                await asyncio.sleep(0)
+
+    async def _serve(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, in_progress: int
+    ) -> None:
+        try:
+            if in_progress > (self._settings.http_connections_per_address or float("inf")):
+                raise Refused("too-many", "Too many requests in progress from this address.")
+            delay_s = self._requests.take(host)
+            check_origin(scope, self._settings.public_url)
+        except Refused as refused:
+            await pause(refused, receive)
+            response = problem_response(refused)
+            if scope["method"] in ("GET", "HEAD"):
+                response.headers["Access-Control-Allow-Origin"] = "*"
+            await response(scope, receive, send)
+        else:
+            await asyncio.sleep(delay_s)
+            await app(scope, receive, send)
+
+
+async def pause(refused: Refused, receive: Receive) -> None:
+    """Holds back the refusal of a request that comes too soon, as long as its client is there."""
+    if refused.retry_after_s is None:
+        return
+    try:
+        async with asyncio.timeout(uniform(*PAUSE_S)):  # noqa: S311 - nothing secret depends on it
+            await disconnected(receive)
+    except TimeoutError:
+        pass

@@ -1,0 +1,1 @@
+"""HTTP: one module for each resource, and the documents that describe them."""

@@ -1,0 +1,66 @@
+"""Daily deals over HTTP."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from starlette.requests import Request
+
+from samedeal.games.catalogue import GAMES
+from samedeal_server.http.endpoint import V1, Answer, Link, at
+from samedeal_server.http.links import race_links
+from samedeal_server.races.daily import Dailies, Daily, Page, day_of
+from samedeal_server.races.registry import checked_game
+
+
+class Today(Struct, frozen=True):
+    """Today's deal of every game."""
+
+    daily: Sequence[Daily]
+
+
+class DailyDeals:
+    """The endpoints about daily deals."""
+
+    def __init__(self, dailies: Dailies) -> None:
+        self._dailies = dailies
+
+    @at(
+        "GET",
+        f"{V1}/daily",
+        Answer(
+            kind=Today,
+            links=[
+                Link(
+                    f"{V1}/daily/{{date}}/{{game}}",
+                    {"date": "$response.body#/daily/0/date", "game": "$response.body#/daily/0/game"},
+                )
+            ],
+        ),
+        refuses=("store-unavailable",),
+        cost=5,
+    )
+    async def today(self, request: Request, query: Page) -> Today:
+        """Today's deal of every game, each with a page of the results."""
+        today = self._dailies.today
+        return Today([await self._dailies.of(game, today, query) for game in GAMES.values()])
+
+    @at(
+        "GET",
+        f"{V1}/daily/{{date}}/{{game}}",
+        Answer(
+            kind=Daily,
+            links=(
+                *race_links("/results/0/race"),
+                Link(
+                    f"{V1}/daily/{{date}}/{{game}}",
+                    {"date": "$request.path.date", "game": "$request.path.game", "skip": "$response.body#/next"},
+                ),
+            ),
+        ),
+        refuses=("not-found", "store-unavailable"),
+        cost=5,
+    )
+    async def one(self, request: Request, query: Page) -> Daily:
+        """The deal of a game on a date, up to a year ahead, and its results in pages."""
+        game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
+        return await self._dailies.of(game, day, query)

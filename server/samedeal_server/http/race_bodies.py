@@ -1,0 +1,94 @@
+"""The bodies that open a race, as types for the OpenAPI document: one for each kind of deal and set of game options."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, get_type_hints
+
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Options
+from samedeal_server.http.schemas import field_docs
+
+CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
+"""The options that leave the results of a daily deal comparable."""
+VISIBLE: Final = (
+    r"^[^|\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
+    r"\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    "\U000e0020-\U000e007f\U000f0000-\U0010ffff"
+    r"]+$(?!\n)"
+)
+"""A text without a bar, control, format and private-use characters, and separators other than the space.
+
+Characters above U+FFFF are written as they are: Python and JavaScript have no escape for them in common.
+"""
+VisibleSeed = Annotated[str, Meta(description="The seed of the deal.", min_length=1, max_length=128, pattern=VISIBLE)]
+Field = tuple[str, Any, Any] | tuple[str, Any]
+
+
+def variant_fields(options: Mapping[str, Sequence[str | bool]], *, text: bool = False) -> list[Field]:
+    """A game's own options as optional fields; with `text`, as they are written in the query of an address."""
+    return [
+        (option, bool, choices[0])
+        if isinstance(choices[0], bool) and not text
+        else (option, Literal[tuple(f"{choice}".lower() for choice in choices)], f"{choices[0]}".lower())
+        for option, choices in options.items()
+    ]
+
+
+def _type(name: str, doc: str, fields: Collection[Field]) -> type[Struct]:
+    return defstruct(name, fields, namespace={"__doc__": doc}, kw_only=True, forbid_unknown_fields=True)
+
+
+def _options(name: str, kind_of_deal: str, names: Collection[str], **hints: Any) -> type[Struct]:
+    """Some options of a race, each of which may be omitted; with `hints`, some have other types than usual."""
+    docs = field_docs(Options)
+    fields: list[Field] = [
+        (option, Annotated[hint, Meta(description=docs.get(option, ""))] | UnsetType, UNSET)
+        for option, hint in (get_type_hints(Options, include_extras=True) | hints).items()
+        if option in names
+    ]
+    return _type(name, f"The options of a race on {kind_of_deal}. The default of `limit_ms` is the game's.", fields)
+
+
+def _only(value: bool) -> Any:
+    return Annotated[bool, Meta(extra_json_schema={"enum": [value]})]
+
+
+def _openings() -> Iterator[type[Struct]]:
+    every = Options.__struct_fields__
+    sealed = _options("SealedOptions", "a sealed deal", every)
+    known = _options("OpenOptions", "an open deal", every, filter=Literal["any"])
+    daily = _options("DailyOptions", "a daily deal", CHOSEN_FOR_DAILY)
+    games: dict[str, list[str]] = {}
+    for game in GAMES.values():
+        games.setdefault("".join(map(str.capitalize, game.options)), []).append(game.slug)
+    for name, slugs in games.items():
+        variant = _type(
+            f"{name}Variant", f"The options of {', '.join(slugs)}.", variant_fields(GAMES[slugs[0]].options)
+        )
+        common: list[Field] = [("game", Literal[tuple(slugs)]), ("variant", variant | UnsetType, UNSET)]
+        yield _type(
+            f"Sealed{name}Opening",
+            "A race on a deal that nobody knows before the race.",
+            [*common, ("seed", None, None), ("daily", _only(False), False), ("options", sealed | UnsetType, UNSET)],
+        )
+        yield _type(
+            f"Open{name}Opening",
+            "A race on the deal of a seed.",
+            [*common, ("seed", VisibleSeed), ("daily", _only(False), False), ("options", known | UnsetType, UNSET)],
+        )
+    yield _type(
+        "DailyOpening",
+        "A race on the deal of today.",
+        [
+            ("game", Literal[tuple(GAMES)]),
+            ("daily", _only(True)),
+            ("seed", None, None),
+            ("variant", _type("NoVariant", "A daily deal has no variant.", []) | UnsetType, UNSET),
+            ("options", daily | UnsetType, UNSET),
+        ],
+    )
+
+
+OPENINGS: Final = tuple(_openings())

@@ -1,0 +1,1 @@
+"""Computations in bounded processes beside the server."""

@@ -1,0 +1,109 @@
+"""The process that computes: it runs one job after another from its standard input, within limits of time and memory.
+
+Only this module and ``verifier`` call what takes long: searches, plays of bots, and conversions of replays.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import msgpack
+
+from samedeal.computer import par as par_of
+from samedeal.computer import par_chart
+from samedeal.computer.deal_filters import first
+from samedeal.computer.par import Compared, Par
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.replays.bot_replay import replay_of
+from samedeal.replays.replay import Replay
+from samedeal.replays.timeline import steps
+from samedeal.wire import codec
+from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
+from samedeal_server.jobs.limits import limit_cpu, limit_process
+from samedeal_server.store import replay_codec
+
+Variant = dict[str, str | bool]
+OUT_OF_MEMORY: Final = 12
+"""The exit status of a process that has used all the memory it may."""
+
+
+def _deal(question: bytes) -> bytes:
+    """The number of the first deal of a root that passes a filter, in decimal digits."""
+    game, root, variant, name = msgpack.decode(question, type=tuple[str, str, Variant, str])
+    return b"%d" % first(GAMES[game], root, variant, name)
+
+
+def _par(question: bytes) -> bytes:
+    """The par of a deal as JSON. After each play it sends how many are over."""
+    game, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
+    found = par_of.par(GAMES[game], seed, variant, after_each=lambda run: _send(PROGRESS, b"%d" % (run.k + 1)))
+    return codec.encode(found, "json")
+
+
+def _play(question: bytes) -> bytes:
+    """A play of the bot as a replay in a form, signed with a private key."""
+    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, str])
+    return _written(replay_of(GAMES[game], seed, k, key, variant), form)
+
+
+def _strip(question: bytes) -> bytes:
+    """A par with racers as a picture in SVG."""
+    return par_chart.svg(*msgpack.decode(question, type=tuple[Par, tuple[Compared, ...]])).encode()
+
+
+def _replay(question: bytes) -> bytes:
+    """A packed race as a replay in a form."""
+    data, form = msgpack.decode(question, type=tuple[bytes, str])
+    return replay_codec.text(data) if form == "json" else _written(replay_codec.replay(data), form)
+
+
+def _steps(question: bytes) -> bytes:
+    """A packed race as its tables one after another, in JSON."""
+    return codec.encode(steps(replay_codec.replay(question)), "json")
+
+
+TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "deal": _deal,
+    "par": _par,
+    "play": _play,
+    "strip": _strip,
+    "replay": _replay,
+    "steps": _steps,
+}
+
+
+def _written(replay: Replay, form: str) -> bytes:
+    return (
+        b"".join(replay.lines()) if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack")
+    )
+
+
+def main() -> None:
+    """Runs jobs until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the server, which ends this process
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    limit_process()
+    while header := sys.stdin.buffer.read(HEADER.size):
+        _, length = HEADER.unpack(header)
+        task, cpu_s, question = msgpack.decode(sys.stdin.buffer.read(length), type=tuple[str, int, bytes])
+        limit_cpu(cpu_s)
+        try:
+            _send(ANSWER, TASKS[task](question))
+        except Refused as refused:
+            _send(REFUSED, msgpack.encode((refused.code, refused.text)))
+        except MemoryError:
+            os._exit(OUT_OF_MEMORY)
+        except Exception as error:
+            _send(FAILED, f"{type(error).__name__}: {error}".encode())
+
+
+def _send(kind: bytes, data: bytes) -> None:
+    sys.stdout.buffer.write(frame(kind, data))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Live races: the registry of rooms, deal searches, daily deals, and which players are present."""

@@ -1,0 +1,109 @@
+"""What is checked before a server serves: that the store answers, is fit for races, and belongs to this server."""
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from samedeal.errors import Refused
+from samedeal_server.settings import Keys, Settings
+from samedeal_server.store.cluster import store_at
+from samedeal_server.store.connection import Store, UnfitStoreError
+from samedeal_server.store.embedded import diagnosis
+from samedeal_server.store.schema import check_schema
+
+logger = logging.getLogger("samedeal_server.store.connection")
+
+MASTER_KEY: Final = "samedeal:master-key"
+"""Where the store keeps the fingerprint of the master key."""
+RETRY_S: Final = 0.5
+DURABILITIES: Final = ("none", "everysec", "always")
+"""From the weakest to the strongest."""
+OPTIONS: Final = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite")
+
+
+async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
+    """What the store at a URL is, in a line for the log, as soon as the store can be used.
+
+    One that does not answer is waited for, `store_wait_seconds` at most. Raises UnfitStoreError, whose text says what
+    to do, for a store that does not answer in time or cannot be used.
+    """
+    try:
+        store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
+    except ValueError as error:
+        raise UnfitStoreError(f"The URL of the store cannot be used: {error}.") from error
+    loop, waiting = asyncio.get_running_loop(), False
+    deadline = loop.time() + settings.store_wait_seconds
+    try:
+        while True:
+            try:
+                return await _check(store, settings, keys)
+            except Refused as refused:
+                if loop.time() >= deadline:
+                    shown = settings.shown()["SAMEDEAL_REDIS_URL"] or redis_url
+                    why = store.health.cause or refused.text.rstrip(".")
+                    raise UnfitStoreError(f"Gave up waiting for the store {shown}: {why}.") from refused
+            if not waiting:  # the cause has been logged
+                waiting = True
+                logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)
+            await asyncio.sleep(min(RETRY_S, max(0.0, deadline - loop.time())))
+    finally:
+        await store.close()
+
+
+async def _check(store: Store, settings: Settings, keys: Keys) -> str:
+    """Every check, in order. Each may run again. Raises UnfitStoreError, or Refused if the store does not answer."""
+    about = await store.checked()
+    await check_schema(store)
+    await check_durability(store, settings.store_durability)
+    await check_master_key(store, keys.master, settings.accept_master_key)
+    return about
+
+
+async def check_durability(store: Store, weakest: str) -> None:
+    """Checks that every node of the store is at least as durable as the weakest of DURABILITIES that is accepted."""
+    if weakest == "none":
+        return
+    for options in await store.configured(*OPTIONS):
+        if options is None:
+            raise UnfitStoreError(
+                "The store does not allow CONFIG GET, so its durability is not known: set"
+                " SAMEDEAL_STORE_DURABILITY=none if it keeps what it acknowledges in some other way."
+            )
+        found = durability(options)
+        if DURABILITIES.index(found) < DURABILITIES.index(weakest):
+            raise UnfitStoreError(
+                f"The store may lose acknowledged moves ({', '.join(f'{name} {options[name]}' for name in options)}): "
+                "set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no there,"
+                f" or accept it with SAMEDEAL_STORE_DURABILITY={found}."
+            )
+
+
+def durability(options: Mapping[str, str]) -> str:
+    """The durability that a node's OPTIONS make, one of DURABILITIES."""
+    if options.get("appendonly") != "yes" or options.get("no-appendfsync-on-rewrite") == "yes":
+        return "none"
+    flushed = options.get("appendfsync", "")
+    return flushed if flushed in DURABILITIES else "none"
+
+
+async def check_master_key(store: Store, master_key: bytes, accepted: str | None = None) -> None:
+    """Checks that the store has known no other master key; `accepted` is the fingerprint of one that may replace it."""
+    ours = fingerprint(master_key)
+    await store.ask("SET", MASTER_KEY, ours, "NX")
+    found: bytes | None = await store.ask("GET", MASTER_KEY)
+    if found is None or found == ours.encode():
+        return
+    if accepted != ours:
+        raise UnfitStoreError(
+            f"The store was used with another master key (fingerprint {found.decode(errors='replace')}): use that key,"
+            f" or set SAMEDEAL_ACCEPT_MASTER_KEY={ours} to go on with the new one, without the races that are running."
+        )
+    await store.ask("SET", MASTER_KEY, ours)
+    logger.warning("the store now belongs to the master key with fingerprint %s", ours)
+
+
+def fingerprint(master_key: bytes) -> str:
+    """16 hexadecimal digits by which a key can be recognized, and from which it cannot be computed."""
+    return hmac.digest(master_key, b"samedeal/1/fingerprint", "sha256").hex()[:16]

@@ -1,0 +1,34 @@
+"""The clock of all races: Redis's, so that every process and every race tells the same time."""
+
+import time
+
+from samedeal_server.store.connection import Store
+
+MEASURED_EVERY_S = 5
+_TRIES = 3
+
+
+class Clock:
+    """Milliseconds since 1970-01-01 UTC by Redis's clock, from this machine's steady one and a measured offset."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._offset_ms = time.time_ns() // 1_000_000 - _steady_ms()
+
+    def now(self) -> int:
+        return _steady_ms() + self._offset_ms
+
+    async def measure(self) -> None:
+        """Takes the offset from the quickest of a few answers. Raises Refused("store-unavailable")."""
+        best_ms: int | None = None
+        for _ in range(_TRIES):
+            before = _steady_ms()
+            seconds, micros = await self._store.ask("TIME")
+            after = _steady_ms()
+            if best_ms is None or after - before < best_ms:
+                best_ms = after - before
+                self._offset_ms = int(seconds) * 1000 + int(micros) // 1000 - (before + after) // 2
+
+
+def _steady_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -1,0 +1,145 @@
+"""The store's health: why its commands fail, logged once for each cause and reported by `/readyz`."""
+
+import asyncio
+import logging
+import os
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from typing import Any, Final
+
+from redis import exceptions
+from redis.exceptions import AskError, NoScriptError, RedisError, ResponseError
+
+logger = logging.getLogger("samedeal_server.store.connection")
+
+AWAY = (RedisError, OSError, RuntimeError)
+"""What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""
+FRESH_S: Final = 30.0
+"""How long a command that failed counts as failing unless it is sent again."""
+
+NO_PERMISSION: Final = "the store's user lacks a permission"
+BROKEN_SCRIPT: Final = "a script fails in the store"
+OTHER_ERROR: Final = "the store answers with an error"
+OF_COMMANDS: Final = {NO_PERMISSION, BROKEN_SCRIPT, OTHER_ERROR}
+"""Causes that one command may have while others succeed."""
+_CAUSES: Final[tuple[tuple[type[Exception], str, str], ...]] = (
+    # Classes come before their bases.
+    (exceptions.BusyLoadingError, "", "the store is loading its data"),
+    (exceptions.AuthenticationError, "", "the store refuses the user name or the password"),
+    (exceptions.AuthenticationWrongNumberOfArgsError, "", "the store refuses the user name or the password"),
+    (exceptions.NoPermissionError, "", NO_PERMISSION),
+    (exceptions.OutOfMemoryError, "", "the store has reached its maxmemory"),
+    (exceptions.ReadOnlyError, "", "the store is a read-only replica"),
+    (exceptions.MasterDownError, "", "the store is a replica that has lost its primary"),
+    (exceptions.ClusterDownError, "", "the store's cluster has no node for some slots"),
+    (ResponseError, "MISCONF", "the store cannot write to its disk"),
+    (ResponseError, "NOREPLICAS", "the store has too few replicas"),
+    (ResponseError, "BUSY ", "a script keeps the store busy"),
+    (ResponseError, "script", BROKEN_SCRIPT),
+    (ResponseError, "", OTHER_ERROR),
+    (exceptions.MaxConnectionsError, "", "all connections to the store are in use"),
+    (exceptions.ConnectionError, "No connection available", "all connections to the store are in use"),
+    (exceptions.ConnectionError, "max number of clients", "the store has reached its maxclients"),
+    (exceptions.TimeoutError, "", "the store does not answer in time"),
+    (TimeoutError, "", "the store does not answer in time"),
+    (exceptions.InvalidResponse, "", "the store does not speak the Redis protocol"),
+)
+"""Class, a part of the text, and the cause."""
+
+
+class Health:
+    """What fails at present, by node of the store and by command. A node that cannot be reached fails as a whole."""
+
+    def __init__(self, diagnose: Callable[[], str | None] | None = None) -> None:
+        """`diagnose` may know better than the client why the store cannot be reached."""
+        self._diagnose = diagnose
+        self._failing: dict[tuple[str, str], str] = {}
+        self._logged: set[tuple[str, str]] = set()
+        self._failed_at = 0.0
+
+    async def watched(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
+        """The answer to a command, or one of AWAY; the outcome is noted."""
+        command = "EVALSHA" if command == "EVAL" else command
+        try:
+            found = await answer
+        except (NoScriptError, AskError):  # MovedError is one; the caller deals with these
+            raise
+        except AWAY as error:
+            self.failed(error, command, node)
+            raise
+        if self._failing:
+            self.succeeded(command, node)
+        return found
+
+    def failed(self, error: Exception, command: str, node: str = "") -> None:
+        """Notes that a command was not answered, and logs the cause unless that has been done."""
+        cause, refused = cause_of(error), isinstance(error, ResponseError)
+        self._failed_at = asyncio.get_running_loop().time()
+        self._failing[node, command if refused else ""] = cause
+        if (node, cause) in self._logged:
+            return
+        shown = cause if refused else self._diagnosed(cause)
+        if (node, shown) not in self._logged:
+            # What follows "with args" may be a password or a token.
+            text = f" ({str(error).partition(', with args')[0]})" if refused else ""
+            logger.warning("%s%s%s", shown, f" at {node}" if node else "", text)
+        self._logged |= {(node, cause), (node, shown)}
+
+    def succeeded(self, command: str, node: str = "") -> None:
+        """Notes that a command was answered."""
+        self._failing.pop((node, ""), None)
+        self._failing.pop((node, command), None)
+        self._log_recovery()
+
+    def written(self) -> None:
+        """Notes that the store accepts writes."""
+        self._failing = {its: cause for its, cause in self._failing.items() if cause in OF_COMMANDS}
+        self._log_recovery()
+
+    def keep(self, nodes: Collection[str]) -> None:
+        """Forgets all nodes but these."""
+        self._failing = {its: cause for its, cause in self._failing.items() if its[0] in nodes}
+        self._log_recovery()
+
+    @property
+    def cause(self) -> str | None:
+        """Why commands fail, if any do; without addresses or secrets."""
+        for (_, command), cause in self._failing.items():
+            if not command:
+                return self._diagnosed(cause)
+        fresh = self._failing and asyncio.get_running_loop().time() < self._failed_at + FRESH_S
+        return next(iter(self._failing.values())) if fresh else None
+
+    def _diagnosed(self, cause: str) -> str:
+        return (self._diagnose() if self._diagnose else None) or cause
+
+    def _log_recovery(self) -> None:
+        if self._logged and not self._failing:
+            self._logged.clear()
+            logger.warning("the store answers again")
+
+
+def cause_of(error: Exception) -> str:
+    """Why a command failed, without addresses or secrets."""
+    reason = ""
+    for its in _chain(error):
+        for kind, part, cause in _CAUSES:
+            if isinstance(its, kind) and part in str(its):
+                return cause
+        if isinstance(its, ssl.SSLCertVerificationError):
+            return f"the store's certificate is not trusted: {its.verify_message}"
+        if isinstance(its, ssl.SSLError):
+            return f"TLS with the store fails: {its.reason or 'unknown reason'}"
+        if isinstance(its, socket.gaierror):
+            return "the store's host name cannot be resolved"
+        if isinstance(its, OSError) and its.errno:
+            reason = f": {os.strerror(its.errno)}"
+    return f"the store cannot be reached{reason}"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what led to it. A script that the store does not know leads to another command, not to an error."""
+    while error and not isinstance(error, NoScriptError):
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,1 @@
+"""Limits for uvicorn's connections, which protect the server from hostile clients."""

@@ -1,0 +1,1 @@
+"""WebSocket connections: the endpoint and the session of each client."""

@@ -1,0 +1,103 @@
+"""The door: which connections are let in to play, and what each session is given to speak through."""
+
+import asyncio
+from collections import Counter
+
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from samedeal.errors import Refused
+from samedeal.wire.codec import SUBPROTOCOLS, Form
+from samedeal_server.access.network import network
+from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.http.responses import problem_response
+from samedeal_server.ops import metrics
+from samedeal_server.races.registry import Hall
+from samedeal_server.settings import Settings
+from samedeal_server.store.guests import Guests
+from samedeal_server.uvicorn_limits.connections import SENT_NOW
+from samedeal_server.ws.session import Session
+
+MOST_ENTERING = 24
+"""How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
+
+
+class Door:
+    """Takes WebSockets, as an application in ASGI: what comes later goes by it without a layer in between."""
+
+    def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
+        self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
+        self._turns = asyncio.Semaphore(MOST_ENTERING)
+        self._connections = Counter[str]()
+        self._sessions = set[Session]()
+
+    def seated(self) -> int:
+        """How many connections have a seat."""
+        return sum(session.seated for session in self._sessions)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = WebSocket(scope, receive, send)
+        address = network(socket.client.host) if socket.client else ""
+        offered: list[str] = scope.get("subprotocols", [])
+        subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
+        try:
+            self._check(address)
+            if offered and subprotocol is None:
+                raise Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
+        except Refused as refused:
+            return await socket.send_denial_response(problem_response(refused))
+        self._connections[address] += 1
+        try:
+            await socket.accept(subprotocol)
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", Open(scope, receive, send))
+        finally:
+            self._connections[address] -= 1
+            if not self._connections[address]:
+                del self._connections[address]
+
+    def _check(self, address: str) -> None:
+        if self._connections[address] >= (self._settings.connections_per_address or float("inf")):
+            raise Refused("too-many", "Too many connections from this address.")
+        self._hall.check_open()
+
+    async def _serve(self, socket: WebSocket, form: Form, opened: "Open") -> None:
+        scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
+        session = Session(
+            opened,
+            form,
+            self._hall,
+            self._guests,
+            self._allowances,
+            self._turns,
+            self._settings,
+            address=socket.client.host if socket.client else "",
+            bearer=bearer if scheme.lower() == "bearer" else None,
+        )
+        self._sessions.add(session)
+        with metrics.Connected() as connected:
+            try:
+                connected.code = await session.run()
+            finally:
+                self._sessions.discard(session)
+
+
+class Open:
+    """An open WebSocket, spoken through as the server has it."""
+
+    __slots__ = ("_send", "receive", "send_now")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.receive, self._send = receive, send
+        self.send_now = scope["extensions"][SENT_NOW]
+
+    async def send(self, data: bytes, *, text: bool) -> None:
+        await self._sent({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
+
+    async def close(self, code: int, reason: str) -> None:
+        await self._sent({"type": "websocket.close", "code": code, "reason": reason})
+
+    async def _sent(self, message: dict[str, object]) -> None:
+        try:
+            await self._send(message)
+        except OSError as error:
+            raise WebSocketDisconnect(1006) from error

@@ -1,0 +1,92 @@
+"""The command bot: what it does when the server cannot, before it calls anything a refusal."""
+
+import asyncio
+
+import pytest
+from msgspec import structs
+
+from samedeal.errors import Refused
+from samedeal.race.race import Standing
+from samedeal.wire import messages as m
+from samedeal_cli.commands import bot
+from samedeal_cli.commands.bot import MOST_REFUSALS, RESIGN, Refusal, State, play
+from samedeal_cli.net.connection import Connection
+from support.scripted_server import RACE, Peer, server, view
+
+AWAY = m.Problem.of(Refused("store-unavailable", "The store does not answer."))
+WRONG = m.Problem.of(Refused("illegal-move", "That is no move."))
+
+
+class Draws:
+    """Draws once and resigns then; remembers what it heard."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+        self.refusals: list[str] = []
+
+    async def choose(self, state: State) -> str:
+        self.states.append(state)
+        return "draw" if state.ply == 0 else RESIGN
+
+    async def refused(self, refusal: Refusal) -> None:
+        self.refusals.append(refusal.code)
+
+    async def over(self, standings: tuple[Standing, ...]) -> None:
+        pass
+
+
+async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tuple[Draws, list[m.ToServer]]:
+    """A race in which the server answers so, and then grants everything."""
+    monkeypatch.setattr(bot, "AGAIN_S", 0.001)
+    waiting = list(answers)
+
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        ply = 0
+        while True:
+            request = await peer.hear()
+            if waiting:
+                answer = waiting.pop(0)
+                ply = answer.board.ply if isinstance(answer, m.View) and answer.board else ply
+                await peer.say(structs.replace(answer, re=request.id if isinstance(answer, m.Problem) else None))
+                if isinstance(answer, m.View):
+                    await peer.say(structs.replace(AWAY, re=request.id))
+                continue
+            if isinstance(request, m.Resign):
+                await peer.say(structs.replace(view("over", ply), re=request.id))
+                return
+            ply += 1
+            await peer.say(structs.replace(view("running", ply), re=request.id))
+
+    player = Draws()
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada", bot=True) as connection:
+        await asyncio.wait_for(play(connection, player), 20)
+    return player, heard[2:]
+
+
+async def test_a_store_that_is_away_is_waited_for_and_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    player, heard = await raced(monkeypatch, *[AWAY] * (MOST_REFUSALS + 5))
+    assert player.refusals == []
+    assert [state.ply for state in player.states] == [0, 1]
+    moves = [request for request in heard if isinstance(request, m.Move)]
+    assert [(move.move, move.ply) for move in moves] == [("draw", 0)] * (MOST_REFUSALS + 6)
+    assert isinstance(heard[-1], m.Resign)
+
+
+async def test_a_move_that_was_made_although_the_store_did_not_answer_is_not_made_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    player, heard = await raced(monkeypatch, view("running", 1))
+    assert [request.move for request in heard if isinstance(request, m.Move)] == ["draw"]
+    assert [state.ply for state in player.states] == [0, 1]
+
+
+async def test_real_refusals_are_told_and_so_many_of_them_end_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    player, heard = await raced(monkeypatch, *[WRONG] * MOST_REFUSALS)
+    assert player.refusals == ["illegal-move"] * MOST_REFUSALS
+    assert isinstance(heard[-1], m.Resign)
+
+
+async def test_resigning_is_tried_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, heard = await raced(monkeypatch, *[WRONG] * MOST_REFUSALS, AWAY, AWAY)
+    assert [type(request) for request in heard[-3:]] == [m.Resign] * 3

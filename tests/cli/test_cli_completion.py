@@ -1,0 +1,95 @@
+"""Completion: asked for by the shells themselves, as when somebody presses Tab."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.config import KEYS
+from samedeal_cli.main import COMMANDS, main
+from support.terminals import at_a_terminal, until
+
+ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TERM": "dumb"}
+
+
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    script = (
+        'eval "$(samedeal completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }\n'
+        '_samedeal_completion samedeal; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    run = subprocess.run(
+        ["bash", "--norc", "-c", script, "bash", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["samedeal", ""], list(COMMANDS)),
+        (["samedeal", "re"], [name for name in COMMANDS if name.startswith("re")]),
+        (["samedeal", "rules", ""], list(GAMES)),
+        (["samedeal", "new", "co"], ["corner-stones", "corners"]),
+        (["samedeal", "solo", "gal"], ["gallery"]),
+        (["samedeal", "--color", ""], ["auto", "always", "never"]),
+        (["samedeal", "-q", "new", "corners", "--spec"], ["--spectators"]),
+        (["samedeal", "new", "corners", "--spectators", ""], ["progress", "after", "open"]),
+        (["samedeal", "ls", ""], ["races", "replays"]),
+        (["samedeal", "config", "set", ""], list(KEYS)),
+        (["samedeal", "config", "set", "theme", "d"], ["dark"]),
+        (["samedeal", "config", "set", "mouse", ""], ["on", "off"]),
+        (["samedeal", "config", "path", ""], []),
+    ],
+)
+def test_bash_is_offered(words: list[str], offered: list[str]) -> None:
+    assert completed(*words) == offered
+
+
+def test_a_mistake_in_the_configuration_does_not_come_between(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "samedeal").mkdir()
+    (tmp_path / "samedeal" / "config.toml").write_text("suits = ")
+    monkeypatch.setitem(ENVIRONMENT, "XDG_CONFIG_HOME", str(tmp_path))
+    run = subprocess.run(
+        ["samedeal"],
+        env=ENVIRONMENT | {"_SAMEDEAL_COMPLETE": "bash_complete", "COMP_WORDS": "samedeal doc", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "plain,doctor\n", "")
+
+
+def test_tab_in_bash_writes_the_rest_of_a_word() -> None:
+    with at_a_terminal(ENVIRONMENT | {"PS1": "ready> "}, ["bash", "--norc", "--noprofile", "-i"]) as (_, terminal):
+        until(terminal, "ready> ")
+        os.write(terminal, b'eval "$(samedeal completion bash)"; echo so""on\n')
+        until(terminal, "soon\r\nready> ")
+        os.write(terminal, b"samedeal rules kin\t")
+        assert re.search(r"samedeal rules kings-in-the-corners $", until(terminal, "corners "))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_has_its_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
+    if found := shutil.which(shell):
+        assert subprocess.run([found, "-n"], input=script, text=True, check=False, timeout=60).returncode == 0
+
+
+def test_without_a_name_it_is_the_shell_in_use(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHELL", "/usr/bin/fish")
+    assert main.exit_code(["completion"]) == 0
+    assert "complete --no-files --command samedeal" in capsys.readouterr().out
+    monkeypatch.setenv("SHELL", "/bin/ksh")
+    assert main.exit_code(["completion"]) == 2
+    assert capsys.readouterr().err == "samedeal: say for which shell: bash, zsh, fish\n"

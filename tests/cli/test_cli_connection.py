@@ -1,0 +1,318 @@
+"""The connection: what is lost is sent again, and what is final is final."""
+
+import asyncio
+import random
+
+import pytest
+from msgspec import structs
+
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.commitments import nonce_commitment
+from samedeal.proof.receipts import DigestKept
+from samedeal.proof.verification import verify
+from samedeal.race.race import Stage
+from samedeal.wire import messages as m
+from samedeal.wire.codec import Form
+from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.net import connection as module
+from samedeal_cli.net.connection import Connection, Lost, Restored
+from samedeal_cli.net.nonces import Nonces
+from support.scripted_server import RACE, Peer, server, view
+from support.servers import Server
+
+
+@pytest.fixture(autouse=True)
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_S", 0.01)
+    monkeypatch.setattr(module, "LONGEST_BACKOFF_S", 0.05)
+    monkeypatch.setattr(module, "NONCE_AGAIN_S", 0.01)
+
+
+async def test_a_move_whose_answer_was_lost_is_sent_again_with_its_old_ply() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(ply=7)
+        move = await peer.hear()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+            return
+        await peer.say(structs.replace(view(ply=8), re=move.id))
+        await peer.hear()
+
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+        answer = await connection.move("draw")
+        assert answer.board
+        assert answer.board.ply == 8
+        news = aiter(connection)
+        assert isinstance(await anext(news), Lost)
+        assert isinstance(await anext(news), Restored)
+        assert connection.receipts.digests == (DigestKept(8, f"{7:064}"), DigestKept(9, f"{8:064}"))
+    moves = [message for message in heard if isinstance(message, m.Move)]
+    assert [(move.move, move.ply) for move in moves] == [("draw", 7), ("draw", 7)]
+    hellos = [message for message in heard if isinstance(message, m.Hello)]
+    assert [(hello.name, hello.token) for hello in hellos] == [("ada", None), (None, "t1")]
+    joins = [message.commitment for message in heard if isinstance(message, m.Join)]
+    assert len(joins) == 2
+    assert len(set(joins)) == 1
+
+
+async def test_a_request_that_was_done_before_its_answer_was_lost_is_no_refusal() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="open")
+        ready = await peer.hear()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+            return
+        await peer.say(m.Problem.of(Refused("untimely"), ready.id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        assert (await connection.ready()).stage == "open"
+
+
+async def test_a_seat_that_was_taken_over_is_not_taken_back() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.socket.close(4009, "replaced")
+
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+        with pytest.raises(Declined, match="newer connection"):
+            async for _ in connection:
+                pass
+        with pytest.raises(Failure):
+            await connection.move("draw")
+    assert sum(isinstance(message, m.Join) for message in heard) == 1
+
+
+async def test_who_is_forgotten_becomes_a_new_guest_of_the_same_name() -> None:
+    async def script(peer: Peer) -> None:
+        if peer.number == 0:
+            hello = await peer.hear()
+            await peer.say(m.Problem.of(Refused("bad-token"), hello.id))
+            await peer.socket.close(4003)
+            return
+        await peer.seat()
+        await peer.hear()
+
+    tokens: list[str | None] = []
+    async with (
+        server(script) as (url, heard),
+        Connection(url, RACE, name="ada", token="old", on_welcome=lambda said: tokens.append(said.token)),
+    ):
+        pass
+    assert [(hello.token, hello.name) for hello in heard if isinstance(hello, m.Hello)] == [
+        ("old", None),
+        (None, "ada"),
+    ]
+    assert tokens == ["t1"]
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match="bad-token"):
+            async with Connection(url, RACE, token="old"):
+                pass
+
+
+class OfOneServer(Nonces):
+    """The nonces for one server, at whatever port it is this time."""
+
+    def nonce(self, seat: str, *, opened: bool) -> bytes:
+        return super().nonce(RACE, opened=opened)
+
+    def note(self, seat: str) -> None:
+        super().note(RACE)
+
+
+async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_program_started_anew() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="open")
+        await peer.say(view("countdown"))
+        await peer.hear()
+        opened.set()
+        await peer.hear()
+
+    async def countdown(peer: Peer) -> None:
+        await peer.seat(stage="countdown")
+        await peer.hear()
+        opened.set()
+        await peer.hear()
+
+    opened, kept = asyncio.Event(), OfOneServer(b"k" * 32)
+    promised: list[str | None] = []
+    told: list[str] = []
+    for play in (script, countdown, script):
+        async with server(play) as (url, heard), Connection(url, RACE, name="ada", nonces=kept) as connection:
+            await asyncio.wait_for(opened.wait(), 60)
+            opened.clear()
+            promised += [message.commitment for message in heard if isinstance(message, m.Join)]
+            told += [message.nonce for message in heard if isinstance(message, m.Nonce)]
+            assert connection.view.stage == "countdown"
+    assert len(told) == 3
+    assert nonce_commitment(RACE, bytes.fromhex(told[0])) == promised[0]
+    assert told[1] == told[0]  # the same countdown, heard of by a program started anew
+    assert told[2] != told[0]  # another race under the same id: what was opened is not used again
+    assert nonce_commitment(RACE, bytes.fromhex(told[2])) == promised[2]
+
+
+@pytest.mark.parametrize("code", module.PASSING)
+async def test_a_nonce_that_could_not_be_taken_just_now_is_sent_again(code: str) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="countdown")
+        for _ in range(2):
+            await peer.say(m.Problem.of(Refused(code), (await peer.hear()).id))
+        await peer.say(structs.replace(view("countdown"), re=(await peer.hear()).id))
+        taken.set()
+        await peer.hear()
+
+    taken = asyncio.Event()
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+        await asyncio.wait_for(taken.wait(), 60)
+        await asyncio.sleep(0.1)
+    nonces = [message for message in heard if isinstance(message, m.Nonce)]
+    assert len(nonces) == 3
+    assert len({message.nonce for message in nonces}) == 1
+    assert len({message.id for message in nonces}) == 3
+
+
+@pytest.mark.parametrize(("code", "stage"), [("untimely", "countdown"), ("store-unavailable", "running")])
+async def test_a_nonce_that_comes_too_late_is_not_sent_again(code: str, stage: Stage) -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat(stage="countdown")
+        nonce = await peer.hear()
+        await peer.say(view(stage))
+        await peer.say(m.Problem.of(Refused(code), nonce.id))
+        done.set()
+        await peer.hear()
+
+    done = asyncio.Event()
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+        await asyncio.wait_for(done.wait(), 60)
+        await asyncio.sleep(0.1)
+    assert sum(isinstance(message, m.Nonce) for message in heard) == 1
+
+
+@pytest.mark.parametrize("code", module.PASSING)
+async def test_a_server_that_takes_nobody_in_just_now_is_tried_again_by_who_comes_back(code: str) -> None:
+    async def script(peer: Peer) -> None:
+        if peer.number in (1, 2):
+            request = await peer.hear()
+            if peer.number == 2:
+                await peer.say(m.Welcome(re=request.id, player="p1", name="ada", server="test"))
+                request = await peer.hear()
+            await peer.say(m.Problem.of(Refused(code), request.id))
+            await peer.socket.wait_closed()
+            return
+        await peer.seat(ply=peer.number)
+        if peer.number == 0:
+            peer.socket.transport.abort()
+        await peer.socket.wait_closed()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        news = aiter(connection)
+        assert isinstance(await anext(news), Lost)
+        back = await asyncio.wait_for(anext(news), 60)
+        assert isinstance(back, Restored)
+        assert back.view.n == 4
+
+
+async def test_a_server_that_takes_nobody_in_at_first_says_so() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.say(m.Problem.of(Refused("store-unavailable", "Not now."), (await peer.hear()).id))
+        await peer.socket.wait_closed()
+
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match=r"^Not now \(store-unavailable\)$"):
+            async with Connection(url, RACE, name="ada"):
+                pass
+
+
+async def test_a_refusal_is_raised_and_changes_nothing() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.say(m.Problem.of(Refused("illegal-move", "No."), (await peer.hear()).id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        with pytest.raises(Refused, match="No"):
+            await connection.move("nope")
+        assert connection.view.n == 1
+
+
+async def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE_S", 0.1)
+
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        if peer.number == 0:
+            peer.socket.transport.abort()
+
+    async with server(script) as (url, _):
+        connection = Connection(url, RACE, name="ada")
+        await connection.__aenter__()
+    with pytest.raises(Unreachable):
+        async for _ in connection:
+            pass
+    with pytest.raises(Unreachable):
+        await connection.move("draw")
+    await connection.__aexit__(None, None, None)
+
+
+async def test_something_else_than_our_server_is_unreachable() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.hear()
+        await peer.socket.send("hello yourself")
+
+    async with server(script) as (url, _):
+        with pytest.raises(Unreachable):
+            async with Connection(url, RACE, name="ada"):
+                pass
+
+
+@pytest.mark.parametrize("form", ["msgpack", "json"])
+async def test_who_looks_on_at_open_tables_has_the_newest(form: Form, redis_url: str) -> None:
+    with Server(redis_url) as game:
+        race = game.create("corners", seed="42", max_racers=1, start_delay_ms=0, spectators="open")
+        async with (
+            Connection(game.url, race, name="ada") as racer,
+            Connection(game.url, race, name="bo", watch=True, form=form) as onlooker,
+            asyncio.timeout(60),
+        ):
+            if (await racer.ready()).stage != "running":
+                async for _ in racer:
+                    if racer.view.stage == "running":
+                        break
+            for _ in range(3):
+                await racer.move("draw")
+            async for _ in onlooker:
+                if onlooker.view.boards and onlooker.view.boards[1].ply == 3:
+                    break
+            assert racer.view.board
+            assert onlooker.view.boards
+            assert onlooker.view.boards[1].table == racer.view.board.table
+            assert onlooker.view.seat is None
+
+
+async def test_a_race_goes_on_when_the_server_is_killed_and_comes_back(redis_url: str) -> None:
+    chance = random.Random(5)
+    game = Server(redis_url).start()
+    race = game.create("gallery", max_racers=1, start_delay_ms=300)
+    async with Connection(game.url, race, name="ada") as connection:
+        await connection.ready()
+        async with asyncio.timeout(60):
+            async for _ in connection:
+                if connection.view.stage == "running":
+                    break
+            for step in range(30):
+                if step == 10:
+                    game.kill()
+                    asyncio.get_running_loop().call_later(0.3, lambda: game.start(game.port))
+                if not connection.view.board or not connection.view.board.moves:
+                    break
+                await connection.move(chance.choice(connection.view.board.moves))
+            await connection.resign()
+            async for _ in connection:
+                if connection.over:
+                    break
+    replay = await game.replay(race)
+    game.__exit__()
+    assert len(connection.receipts.digests) > 10
+    assert [fact for fact in verify(replay, receipts=connection.receipts) if not fact.holds] == []
+    assert GAMES["gallery"].slug == replay.header.game

@@ -1,0 +1,164 @@
+"""Daily deals from the command line: opened, played, looked up, refused while sealed, and checked once revealed."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from samedeal.day import Day
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import commitments
+from samedeal_cli.main import main
+from support.logged_server import request
+from support.timed_server import TimedServer
+
+GAME = "corner-stones"
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    with TimedServer(store_url, tmp_path_factory.mktemp("cli-daily"), connections_per_address="0").start() as running:
+        yield running
+        assert running.failures() == []
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: TimedServer) -> None:
+    for name in [name for name in os.environ if name.startswith(("SAMEDEAL_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str], str]:
+    """Exit code, lines of output and errors of a command."""
+    code = main.exit_code(list(args))
+    out, err = capsys.readouterr()
+    return code, out.splitlines(), err
+
+
+def played(*args: str, typed: str) -> list[str]:
+    """What a game says that is played from a pipe."""
+    command = [sys.executable, "-m", "samedeal_cli.main", *args]
+    run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.stdout.splitlines()
+
+
+def until_kept(server: TimedServer, day: Day, count: int) -> None:
+    """Returns when there are so many results of a day: a race is kept a moment after it is over."""
+    deadline = time.monotonic() + 20
+    while len(request(server, "GET", f"/api/v1/daily/{day.date}/{GAME}").json["results"]) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
+    server: TimedServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day = server.noon("2027-04-01")
+    lines = played("solo", GAME, "--daily", "--as", "ada", typed="resign\n")
+    assert any(line.startswith("daily deal of 2027-04-01, time limit 15:00.0") for line in lines)
+    assert "the race is over; the deal and the replay are sealed until 2027-04-02 02:00 UTC" in lines
+    assert not any(f"{GAME}:" in line for line in lines)
+    (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("to check it then: ")]
+
+    code, (link,), _ = said(capsys, "new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
+    assert code == 0
+    listed = link.rpartition("/")[2]
+    assert said(capsys, "ls", "races", "--game", GAME)[1][0].endswith("0/1  daily deal")
+    played("join", listed, "--as", "bo", "--ready", typed="resign\n")
+    until_kept(server, day, 2)
+
+    code, shown, err = said(capsys, "daily", GAME)
+    assert (code, err) == (0, "")
+    assert shown[0] == "Corner Stones · 2027-04-01 · to be raced until midnight (UTC)"
+    assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
+    assert sorted(" ".join(line.split()) for line in shown[3:]) == [
+        "1. ada resigned, 0 of 96 home 0:00.0 unlisted",
+        f"1. bo resigned, 0 of 96 home 0:00.0 {listed}",
+    ]
+    commitment = shown[1].split()[1]
+
+    for race in (solo, listed):
+        for command in (["verify", race], ["export", race], ["replay", race], ["verify", f"{server.url}/r/{race}"]):
+            code, out, err = said(capsys, *command)
+            assert (code, out) == (4, [])
+            assert err == (
+                f"samedeal: The replay of {race} can be had from 2027-04-02 02:00 UTC on:"
+                " until then others may play the same daily deal (replay-sealed)\n"
+            )
+
+    server.set_clock(day.ends_at + 3 * 3_600_000)
+    code, out, _ = said(capsys, "verify", listed)
+    assert (code, out[-1].partition(":")[0]) == (0, "VERIFIED")
+    code, out, _ = said(capsys, "export", listed, "--format", "txt")
+    deal = next(line for line in out if line.startswith("Deal  "))
+    assert deal.endswith("(daily of 2027-04-01)")
+    code, shown, _ = said(capsys, "daily", GAME, "--date", "2027-04-01")
+    assert shown[:2] == ["Corner Stones · 2027-04-01 · over and revealed", f"commitment  {commitment}"]
+    assert deal.split()[1] == shown[3].split()[1]
+    secret = bytes.fromhex(shown[2].split()[1])
+    assert commitments.daily_commitment(GAME, "2027-04-01", secret) == commitment
+
+
+def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.noon("2027-04-05")
+    code, today, _ = said(capsys, "daily", "--ascii")
+    assert code == 0
+    assert [line.partition(" - ")[0] for line in today if "2027-04-05 - to be" in line] == [
+        game.title for game in GAMES.values()
+    ]
+    assert today.count("nobody has finished a race on it") == len(GAMES)
+    code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
+    assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
+        f"{game.title} · 2027-04-06 · to be raced on that day (UTC)" for game in GAMES.values()
+    ]
+    assert "nobody has finished a race on it" not in coming
+
+
+def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.noon("2027-04-05")
+    for args, games in ((["daily"], list(GAMES)), (["daily", "gallery", "--date", "2027-04-07"], ["gallery"])):
+        code, (text,), _ = said(capsys, *args, "--json")
+        told = json.loads(text)["daily"]
+        assert code == 0
+        assert [each["game"] for each in told] == games
+        assert told == [request(server, "GET", f"/api/v1/daily/{each['date']}/{each['game']}").json for each in told]
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["new", GAME, "--daily", "--undo", "off"], "--undo"),
+        (["new", GAME, "--daily", "--seed", "1", "--limit", "5m"], "--seed, --limit"),
+        (["new", "corners", "--daily", "--variant", "refill=waste"], "--variant"),
+        (["new", GAME, "--daily", "--attempts", "0", "--spectators", "open"], "--attempts, --spectators"),
+        (["solo", f"{GAME}:7", "--daily"], "the deal of a code"),
+        (["solo", GAME, "--daily", "--limit", "5m"], "--limit"),
+        (["daily", GAME, "--date", "yesterday"], "2026-11-21"),
+        (["daily", GAME, "--date", "20261121"], "2026-11-21"),
+        (["daily", "whist"], "whist"),
+    ],
+)
+def test_what_makes_no_sense_for_a_daily_deal_is_refused(
+    args: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, *args)
+    assert (code, out) == (2, [])
+    assert named in err
+    assert err.count("\n") == 1
+
+
+def test_a_day_that_is_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.noon("2027-04-05")
+    code, _, err = said(capsys, "daily", GAME, "--date", "2030-01-01")
+    assert code == 4
+    assert "366 days ahead" in err

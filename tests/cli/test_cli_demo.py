@@ -1,0 +1,300 @@
+"""The demo and the bots, with the real server, real sockets and the real store; and that nothing is left of them."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
+from samedeal.replays.replay import read
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+README = EXAMPLES.parent / "README.md"
+SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home of its own for what is started, so that what is left of it is seen."""
+    (tmp_path / "tmp").mkdir()
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS"))}
+    return own | {"XDG_STATE_HOME": str(tmp_path / "state"), "TMPDIR": str(tmp_path / "tmp"), "PYTHONWARNINGS": "error"}
+
+
+def run(environment: dict[str, str], *arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [*SAMEDEAL, *map(str, arguments)]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+    )
+
+
+def assert_nothing_left(environment: dict[str, str]) -> None:
+    """No directory, and no process that works in one."""
+    temporary = Path(environment["TMPDIR"])
+    until = time.monotonic() + 10
+    while left := [*temporary.glob("samedeal-demo-*"), *_processes(temporary)]:
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+def _processes(directory: Path) -> Iterator[str]:
+    """The command lines of the processes whose command or environment names the directory."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            known = command + (process / "environ").read_bytes()
+        except OSError:
+            continue
+        server = b"valkey" in command or b"samedeal_server" in command
+        if server and os.fsencode(directory) in known:
+            yield command.replace(b"\0", b" ").decode()
+
+
+@contextmanager
+def demo(environment: dict[str, str], *arguments: object) -> Iterator["subprocess.Popen[str]"]:
+    command = [*SAMEDEAL, "demo", *map(str, arguments)]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def first_screen(process: "subprocess.Popen[str]") -> dict[str, str]:
+    """What the first screen says, up to its last line."""
+    said = {}
+    assert process.stdout
+    for line in process.stdout:
+        label, _, text = line.strip().partition("   ")
+        said[label] = text.strip()
+        if label == "for a program":
+            return said
+    raise AssertionError(process.stderr.read() if process.stderr else "")
+
+
+def state(environment: dict[str, str]) -> Path:
+    return Path(environment["XDG_STATE_HOME"]) / "samedeal" / "demo.json"
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_one_race_of_every_game_runs_through_everything(slug: str, environment: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "race.json"
+    result = run(environment, "demo", "--once", "--speed", 1000, "--game", slug, "--save", file, "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document.keys() == {"race", "game", "standings", "replay", "verified"}
+    assert document["game"] == slug
+    assert document["verified"] is True
+    assert document["replay"] == str(file)
+    assert [standing["name"] for standing in sorted(document["standings"], key=lambda s: s["seat"])] == ["ada", "bo"]
+    replay = read(file.read_bytes())
+    assert replay.header.race == document["race"]
+    assert all(fact.holds for fact in verify(replay))
+    assert run(environment, "verify", file).returncode == 0
+    assert_nothing_left(environment)
+
+
+def test_a_race_of_an_open_deal_is_saved_in_messagepack(environment: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "race.msgpack"
+    result = run(environment, "demo", "--once", "--speed", 1000, "--seed", "42", "--bots", 3, "--save", file)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    replay = read(file.read_bytes())
+    assert replay.header.seed == "42"
+    assert len(replay.standings) == 3
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_race_that_is_broken_off_leaves_nothing(number: int, code: int, environment: dict[str, str]) -> None:
+    with demo(environment, "--once", "--speed", "0.1") as process:
+        assert process.stderr
+        assert "2 bots" in process.stderr.readline()
+        process.send_signal(number)
+        assert process.wait(20) == code
+    assert_nothing_left(environment)
+
+
+def test_a_demo_that_is_killed_leaves_no_process(environment: dict[str, str]) -> None:
+    with demo(environment) as process:
+        first_screen(process)
+        process.kill()
+        process.wait(10)
+        until = time.monotonic() + 15
+        while list(_processes(Path(environment["TMPDIR"]))):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_stopped(
+    stop: int, environment: dict[str, str]
+) -> None:
+    with demo(environment, "--speed", 50) as process:
+        said = first_screen(process)
+        assert "bots ada and bo" in said["racing now"]
+        address = json.loads(state(environment).read_text())
+        assert address["pid"] == process.pid
+        with urlopen(f"{address['url']}/healthz") as answer:
+            assert answer.status == 200
+        command, _, race = said["in a terminal"].rpartition(" join ")
+        assert shutil.which(command.split()[0], path=environment["PATH"])
+        assert said["for a friend"] == f"{command} join {address['url']}/r/{race}"
+        # Other commands find the demo without being told where it is.
+        assert run(environment, "ls", "races").returncode == 0
+        process.send_signal(stop)
+        assert process.wait(20) == 0
+    assert not state(environment).exists()
+    assert_nothing_left(environment)
+
+
+def test_a_program_may_take_the_seat_that_is_offered(environment: dict[str, str]) -> None:
+    with demo(environment, "--speed", 50) as process:
+        race = first_screen(process)["for a program"].split()[-3]
+        result = run(environment, "bot", race, "--speed", 100, "--json")
+        assert result.returncode == 0, result.stderr
+        standings = json.loads(result.stdout)["standings"]
+        assert len(standings) == 3
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+
+
+def test_a_second_demo_takes_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
+    second = environment | {"XDG_STATE_HOME": str(tmp_path / "second")}
+    with demo(environment, "--port", 18640) as one, demo(second, "--port", 18640) as other:
+        first_screen(one)
+        first_screen(other)
+        addresses = [json.loads(state(each).read_text())["url"] for each in (environment, second)]
+        assert addresses[0] != addresses[1]
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(20) == 0
+        assert state(environment).exists()
+        one.send_signal(signal.SIGTERM)
+        assert one.wait(20) == 0
+
+
+# Bots.
+
+
+def opened(address: str, game: str = "corners") -> str:
+    wish = json.dumps({"game": game, "options": {"start_delay_ms": 200}}).encode()
+    with urlopen(f"{address}/api/v1/races", wish) as answer:
+        race: str = json.load(answer)["race"]
+    return race
+
+
+def started(environment: dict[str, str], *command: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [*map(str, command)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def address(environment: dict[str, str]) -> Iterator[str]:
+    with demo(environment, "--port", 18660) as process:
+        first_screen(process)
+        yield json.loads(state(environment).read_text())["url"]
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+EXAMPLE_BOTS = [
+    pytest.param(f"{sys.executable} {EXAMPLES / 'random_bot.py'}", id="python"),
+    pytest.param(EXAMPLES / "random_bot.sh", id="shell"),
+    pytest.param(
+        f"node {EXAMPLES / 'random_bot.mjs'}",
+        id="javascript",
+        marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+    ),
+]
+
+
+@pytest.mark.parametrize("command", EXAMPLE_BOTS)
+def test_every_example_plays_a_race_to_its_end(command: str, address: str, environment: dict[str, str]) -> None:
+    race = opened(address, "kings-in-the-corners")
+    assert_raced(
+        environment,
+        race,
+        started(environment, *SAMEDEAL, "bot", race, "--as", "example", "--exec", command),
+        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+    )
+
+
+def test_the_example_on_the_socket_plays_a_race_to_its_end(address: str, environment: dict[str, str]) -> None:
+    race = opened(address, "the-edge")
+    assert_raced(
+        environment,
+        race,
+        started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, race),
+        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+    )
+
+
+def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
+    for bot in bots:
+        out, err = bot.communicate(timeout=60)
+        assert bot.returncode == 0, out + err
+    replay = read(run(environment, "export", race).stdout.encode())
+    assert all(fact.holds for fact in verify(replay))
+    assert all(standing.bot and standing.home for standing in replay.standings)
+
+
+def test_the_program_of_the_readme_plays_a_race_to_its_end(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    program = tmp_path / "bot.py"
+    snippet = README.read_text().partition("```python\nimport json")[2].partition("```")[0]
+    program.write_text(f"import json{snippet}")
+    race = opened(address)
+    bots = [
+        started(environment, *SAMEDEAL, "bot", race, "--as", name, "--exec", f"{sys.executable} {program}")
+        for name in ("ann", "ben")
+    ]
+    for bot in bots:
+        out, err = bot.communicate(timeout=60)
+        assert bot.returncode == 0, out + err
+        assert "Traceback" not in err
+
+
+def test_a_program_that_ends_early_resigns_and_its_words_are_passed_on(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    race = opened(address)
+    mute = tmp_path / "mute.py"
+    mute.write_text("import sys; sys.stderr.write('so long\\n')")
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
+    bots = [
+        started(environment, *SAMEDEAL, "--json", "bot", race, "--as", "mute", "--exec", f"{sys.executable} {mute}"),
+        started(environment, *SAMEDEAL, "--json", "bot", race, "--as", "wrong", "--exec", f"{sys.executable} {wrong}"),
+    ]
+    ends = [bot.communicate(timeout=60) for bot in bots]
+    assert [bot.returncode for bot in bots] == [0, 0], ends
+    assert "so long" in ends[0][1]
+    standings = json.loads(ends[1][0])["standings"]
+    assert {(standing["name"], standing["outcome"], standing["bot"]) for standing in standings} == {
+        ("mute", "resigned", True),
+        ("wrong", "resigned", True),
+    }
+
+
+def test_a_program_that_cannot_be_run_is_a_wrong_command_line(environment: dict[str, str]) -> None:
+    result = run(environment, "bot", "some-race", "--exec", "/no/such/program")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1

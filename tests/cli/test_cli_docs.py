@@ -1,0 +1,58 @@
+"""The page of all commands: it is what the commands say of themselves. Run this file to write the page anew."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.settings import global_options
+
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+WIDTH = 100
+ANEW = "python tests/cli/test_cli_docs.py writes it anew"
+
+
+def page() -> str:
+    """The page as it should be."""
+    return "\n".join(_lines())
+
+
+def _lines() -> Iterator[str]:
+    yield "# All commands"
+    yield ""
+    yield "What every command says of itself with `--help`, but for the options that all take: those come first."
+    yield "[cli.md](cli.md) tells how they go together. This page is written by `tests/cli/test_cli_docs.py`."
+    yield ""
+    yield from ("## samedeal", "", *_help(main, "samedeal"))
+    for name, (where, _) in COMMANDS.items():
+        module, _, attribute = where.partition(":")
+        command = getattr(import_module(module), attribute)
+        yield from ("", f"## samedeal {name}", "", *_help(command, f"samedeal {name}"))
+    yield ""
+
+
+def _help(command: click.Command, name: str) -> Iterator[str]:
+    """What a command says, without the options of all commands unless it is the one that has them."""
+    told = command
+    if command is not main:
+        shared = {option.name for option in global_options()}
+        own = [option for option in command.params if option.name not in shared]
+        told = click.Command(name, params=own, help=command.help, epilog=command.epilog, add_help_option=False)
+    context = click.Context(told, info_name=name, terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    yield from ("```text", *(line.rstrip() for line in told.get_help(context).splitlines()), "```")
+
+
+def test_the_page_is_what_the_commands_say_of_themselves() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), ANEW
+
+
+def test_the_other_page_names_every_command() -> None:
+    text = (PAGE.parent / "cli.md").read_text(encoding="utf-8")
+    missing = [name for name in COMMANDS if f"| `{name}" not in text and f", `{name}" not in text]
+    assert not missing
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

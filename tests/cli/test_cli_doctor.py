@@ -1,0 +1,181 @@
+"""The command doctor: what it finds here, at a terminal and of a server, and what it calls wrong."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal_cli.config import config_file
+from samedeal_cli.main import main
+from samedeal_cli.net import guests
+from samedeal_cli.settings import state_dir
+from support.servers import Server
+from support.stores import Wire
+from support.terminals import at_a_terminal, until
+
+Capsys = pytest.CaptureFixture[str]
+SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("SAMEDEAL_") or name in ("NO_COLOR", "FORCE_COLOR", "REDIS_URL"):
+            monkeypatch.delenv(name)
+    for name in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+
+
+def asked(capsys: Capsys, *args: str) -> tuple[int, dict[str, Any]]:
+    code = main.exit_code(["doctor", "--json", *args])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_machine_without_a_server_is_well(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
+    code, document = asked(capsys)
+    assert (code, document["wrong"]) == (0, [])
+    assert document["program"]["samedeal"] == metadata.version("samedeal")
+    assert document["libraries"]["click"] == metadata.version("click")
+    assert document["libraries"].keys() >= {"msgspec", "websockets", "redis", "uvicorn", "hiredis"}
+    assert not document["libraries"].keys() & {"pytest", "ruff"}
+    assert document["paths"]["config"] == f"{config_file()} (not there)"
+    assert document["terminal"]["input"] == "no terminal"
+    assert document["server"] == {"address": NOBODY, "reached": False}
+
+
+def test_a_server_that_was_named_and_is_not_there_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    for args in (("--server", NOBODY), ()):
+        code, document = asked(capsys, *args)
+        assert code == 3
+        assert document["wrong"] == [f"{NOBODY} cannot be reached: Connection refused"]
+        monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
+
+
+def test_a_server_is_tried_over_http_and_over_its_socket(store_url: str, capsys: Capsys) -> None:
+    with Server(store_url) as server:
+        code, document = asked(capsys, "--server", server.url)
+    assert (code, document["wrong"]) == (0, [])
+    found = document["server"]
+    assert (found["address"], found["reached"], found["ready"]) == (server.url, True, True)
+    assert isinstance(found["round_trip_ms"], float)  # rounded, so it may be 0.0
+    assert 0 <= found["round_trip_ms"] < 60_000
+    assert found["program"] == f"samedeal/{metadata.version('samedeal')}"
+    assert abs(found["clock_ahead_ms"]) < 60_000
+
+
+async def test_a_server_without_its_store_is_wrong(store_url: str, capsys: Capsys) -> None:
+    async with Wire(store_url) as wire:
+        server = Server(wire.url)
+        try:
+            await asyncio.to_thread(server.start)
+            await wire.down()
+            code, document = await asyncio.to_thread(asked, capsys, "--server", server.url)
+        finally:
+            await asyncio.to_thread(server.__exit__)
+    assert code == 1
+    assert document["server"]["ready"] is False
+    assert "store-unavailable" in document["wrong"][0]
+
+
+class Half(BaseHTTPRequestHandler):
+    """A server whose socket no proxy lets through, and whose clock is an hour ahead."""
+
+    def do_GET(self) -> None:
+        if self.path == "/ws":
+            return self.send_error(403)
+        self.send_response(200)
+        self.end_headers()
+        if self.path == "/.well-known/samedeal":
+            now = round(time.time() * 1000) + 3_600_000
+            self.wfile.write(json.dumps({"server": "samedeal/9.8.7", "time": now, "more": []}).encode())
+        return None
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def half() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Half) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+def test_what_a_server_tells_of_itself_is_told_and_a_socket_that_does_not_open_is_wrong(capsys: Capsys) -> None:
+    with half() as address:
+        code, document = asked(capsys, "--server", address)
+    assert code == 1
+    assert document["server"]["program"] == "samedeal/9.8.7"
+    assert abs(document["server"]["clock_ahead_ms"] - 3_600_000) < 60_000
+    assert document["server"]["round_trip_ms"] is None
+    assert document["wrong"][0].startswith("no socket can be opened, is a proxy between?")
+
+
+def test_nothing_secret_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    guests.keep(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
+    for name in ("SAMEDEAL_TOKEN", "SAMEDEAL_MASTER_KEY", "REDIS_URL"):
+        monkeypatch.setenv(name, "sd_told")
+    monkeypatch.setenv("HOME", str(state_dir().parent.parent))
+    assert main.exit_code(["doctor", "--server", "http://ada:hunter2@127.0.0.1:1"]) == 3
+    out, err = capsys.readouterr()
+    assert "http://127.0.0.1:1 cannot be reached" in out
+    assert not re.search(r"sd_|hunter2", out + err)
+    assert "SAMEDEAL_TOKEN   is set" in out
+    assert "state            ~/state/samedeal" in out
+    assert "guests           1" in out
+
+
+def test_mistakes_in_the_configuration_are_wrong(capsys: Capsys) -> None:
+    config_file().parent.mkdir(parents=True)
+    config_file().write_text('theme = "pink"\n')
+    assert main.exit_code(["doctor"]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-2:] == [
+        "wrong",
+        f"  {config_file()}: theme is one of terminal, dark, light, contrast, not 'pink'",
+    ]
+    assert err.splitlines()[-1] == "samedeal: 1 thing is wrong"
+
+
+def test_a_state_directory_that_cannot_be_made_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capsys
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
+    code, document = asked(capsys)
+    assert code == 3
+    assert document["paths"]["state"] is None
+    assert document["wrong"][0].endswith("Not a directory")
+
+
+@pytest.mark.parametrize(("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not say")])
+def test_a_terminal_is_asked_how_wide_the_suits_are(column: int | None, code: int, says: str) -> None:
+    environment = os.environ | {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
+    with at_a_terminal(environment, [*SAMEDEAL, "doctor"]) as (process, terminal):
+        text = ""
+        if column is not None:
+            text = until(terminal, "\x1b[6n")
+            os.write(terminal, f"\x1b[12;{column}R".encode())
+        text += until(terminal, "1 thing is wrong" if code else "reached")
+        assert process.wait(20) == code
+    told = text.replace("\r\n", "\n")
+    assert re.search(rf"suits take +.*{says}", told)
+    assert re.search(r"colours +256\n", told)
+    assert ("samedeal config set ascii on" in told) == (code == 1)

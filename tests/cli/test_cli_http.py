@@ -1,0 +1,189 @@
+"""What the command line accepts over HTTP: redirects within one server, and bodies of a bounded size."""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from samedeal.replays.replay import MOST_BYTES
+from samedeal_cli.failure import BadAnswer, Declined, Unreachable
+from samedeal_cli.main import main
+from samedeal_cli.net.addresses import may_redirect
+from samedeal_cli.net.connection import Connection
+from samedeal_cli.net.http_api import DOCUMENT_BYTES, PROBLEM_BYTES, Api
+from support.scripted_server import RACE
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+CHUNK = b" " * 65_536
+
+
+class Site:
+    """An HTTP server that answers as a function says, the paths it was asked for, and how much of a body it sent."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.url = ""
+        self.asked: list[str] = []
+        self.sent_bytes = 0
+        self.answer = answer
+
+
+@contextmanager
+def site(answer: Answer) -> Iterator[Site]:
+    made = Site(answer)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            made.asked.append(self.path)
+            with suppress(ConnectionError):
+                made.answer(self)
+            self.close_connection = True
+
+        do_POST = do_GET  # noqa: N815 (the name is the library's)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield made
+        server.shutdown()
+        thread.join()
+
+
+def redirect(target: str, status: int = 302) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", target)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    return answer
+
+
+def document(body: bytes) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def endless(site: list[Site], status: int = 200) -> Answer:
+    """A body without an end; the site counts what of it is sent."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(status)
+        handler.send_header("Location", "/elsewhere")
+        handler.end_headers()
+        for _ in itertools.count():
+            handler.wfile.write(CHUNK)
+            site[0].sent_bytes += len(CHUNK)
+
+    return answer
+
+
+GAMES = b'{"games": []}'
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_to_another_port_is_not_followed(status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with site(document(GAMES)) as other, site(redirect(f"{other.url}/api/v1/games", status)) as first:
+        with pytest.raises(BadAnswer, match=f"it redirects to {other.url}/api/v1/games, which is not followed"):
+            Api(first.url).games()
+        assert main.exit_code(["ls", "races", "--server", first.url]) == 3
+        assert "redirects to" in capsys.readouterr().err
+        assert other.asked == []
+
+
+def test_a_redirect_within_the_server_is_followed() -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        (document(GAMES) if handler.path.startswith("/moved") else redirect("/moved/games", 308))(handler)
+
+    with site(answer) as first:
+        assert Api(first.url).games() == ()
+        assert first.asked == ["/api/v1/games", "/moved/games"]
+
+
+def test_a_request_that_changes_something_is_never_redirected() -> None:
+    with site(redirect("/moved", 302)) as first:
+        with pytest.raises(BadAnswer, match="redirects to"):
+            Api(first.url).open_race({"game": "corners"})
+        assert first.asked == ["/api/v1/races"]
+
+
+def test_redirects_without_an_end_are_given_up() -> None:
+    with site(redirect("/api/v1/games")) as first, pytest.raises(BadAnswer, match="it redirects too often"):
+        Api(first.url).games()
+
+
+@pytest.mark.parametrize(
+    ("url", "target", "may"),
+    [
+        ("http://a/x", "http://a/y", True),
+        ("http://a/x", "http://A:80/y", True),
+        ("http://a/x", "https://a/x", True),
+        ("ws://a/ws", "wss://a/ws", True),
+        ("https://a/x", "http://a/x", False),
+        ("http://a:8640/x", "https://a:8640/x", False),
+        ("http://a/x", "https://a:8443/x", False),
+        ("http://a/x", "http://b/x", False),
+        ("http://a/x", "http://a:81/x", False),
+        ("http://a/x", "http://a@b/x", False),
+        ("http://a/x", "file:///etc/passwd", False),
+        ("http://a/x", "http://a:port/", False),
+        ("http://a/x", "http://[/", False),
+    ],
+)
+def test_only_the_same_server_or_its_https_is_redirected_to(url: str, target: str, may: bool) -> None:
+    assert may_redirect(url, target) is may
+
+
+@pytest.mark.parametrize(("path", "most_bytes"), [("/games", DOCUMENT_BYTES), (f"/replays/{RACE}.msgpack", MOST_BYTES)])
+def test_a_body_without_an_end_is_not_read_to_the_end(path: str, most_bytes: int) -> None:
+    sites: list[Site] = []
+    with site(endless(sites)) as first:
+        sites.append(first)
+        api = Api(first.url)
+        ask = api.games if path == "/games" else partial(api.download, path, most_bytes=most_bytes)
+        with pytest.raises(BadAnswer, match=f"its answer has more than {most_bytes} bytes"):
+            ask()
+    assert first.sent_bytes < most_bytes + 2**24  # what the buffers of the kernel hold besides
+
+
+def test_commands_name_the_limit_of_a_replay(capsys: pytest.CaptureFixture[str]) -> None:
+    sites: list[Site] = []
+    with site(endless(sites)) as first:
+        sites.append(first)
+        assert main.exit_code(["verify", f"{first.url}/r/{RACE}"]) == 3
+    assert f"its answer has more than {MOST_BYTES} bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("status", [409, 302])
+def test_the_body_of_a_refusal_or_a_redirect_is_bounded_too(status: int) -> None:
+    sites: list[Site] = []
+    with site(endless(sites, status)) as first:
+        sites.append(first)
+        with pytest.raises((BadAnswer, Declined)) as raised:
+            Api(first.url).games()
+    assert first.sent_bytes < 5 * 2**24
+    said = "redirects too often" if status == 302 else f"more than {PROBLEM_BYTES} bytes"
+    assert said in str(raised.value)
+
+
+async def test_the_connection_is_not_redirected_to_another_server() -> None:
+    with site(document(GAMES)) as other, site(redirect(f"{other.url.replace('http', 'ws')}/ws")) as first:
+        with pytest.raises(Unreachable, match="HTTP 302"):
+            async with Connection(first.url, RACE, token="secret"):
+                pass
+        assert first.asked == ["/ws"]
+        assert other.asked == []

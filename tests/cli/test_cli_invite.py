@@ -1,0 +1,154 @@
+"""Inviting: the QR code of a link, the address in the network, and the commands that show them."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import segno
+
+from samedeal_cli.commands.invite import lan_address, qr_lines
+from samedeal_cli.main import main
+from support.servers import Server
+
+LINK = "http://192.168.1.20:8640/r/calm-otter-4217"
+SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
+Modules = list[list[bool]]
+
+
+def dark(lines: list[str]) -> Modules:
+    """The modules of a code in half blocks, the frame included: which are dark."""
+    light = {"█": (1, 1), "▀": (1, 0), "▄": (0, 1), " ": (0, 0)}
+    return [[not light[character][half] for character in line] for line in lines for half in (0, 1)]
+
+
+def code(link: str, border: int) -> Modules:
+    return [[bool(module) for module in row] for row in segno.make(link, micro=False).matrix_iter(border=border)]
+
+
+@pytest.mark.parametrize("link", [LINK, "http://10.0.0.2:8640", f"https://cards.example/r/{'a' * 64}"])
+def test_a_code_has_a_frame_and_every_module(link: str) -> None:
+    lines = qr_lines(link)
+    width = len(lines[0])
+    assert {len(line) for line in lines} == {width}
+    assert len(lines) == (width + 1) // 2
+    assert dark(lines)[:width] == code(link, 2)
+
+
+def test_the_code_of_a_usual_link_fits_on_the_smallest_terminal() -> None:
+    lines = qr_lines(LINK)
+    assert len(lines) <= 20
+    assert len(lines[0]) <= 60
+
+
+def test_in_ascii_a_module_takes_two_characters() -> None:
+    lines = qr_lines(LINK, ascii=True)
+    assert all(re.fullmatch(r"(##|  )+", line) for line in lines)
+    assert [[line[at : at + 2] == "  " for at in range(0, len(line), 2)] for line in lines] == code(LINK, 2)
+
+
+def test_with_colours_it_is_dark_on_light_wherever_it_is_shown() -> None:
+    for line, bare in zip(qr_lines(LINK, color=True), qr_lines(LINK), strict=True):
+        assert line == f"\x1b[97;40m{bare}\x1b[0m"
+    for line, bare in zip(qr_lines(LINK, ascii=True, color=True), qr_lines(LINK, ascii=True), strict=True):
+        assert line.isascii()
+        assert line.endswith("\x1b[0m")
+        assert line.replace("\x1b[107m  ", "##").replace("\x1b[40m  ", "  ").removesuffix("\x1b[0m") == bare
+
+
+def test_a_new_race_shows_its_link_and_its_code_apart(store_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(store_url, public_url="http://192.168.1.20:8640") as server:
+        assert main.exit_code(["new", "corners", "--qr", "--server", server.url]) == 0
+    out, err = capsys.readouterr()
+    link = out.removesuffix("\n")
+    assert re.fullmatch(r"http://192\.168\.1\.20:8640/r/[a-z0-9-]+", link)
+    assert err.splitlines()[1:] == qr_lines(link)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine is in no network")
+
+
+@in_a_network
+def test_a_server_for_the_network_is_found_there_and_says_so(tmp_path: Path) -> None:
+    port = free_port()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS"))}
+    with subprocess.Popen(
+        [*SAMEDEAL, "--ascii", "serve", "--lan", "--port", str(port), "--data-dir", str(tmp_path)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout
+            assert "http://" in process.stdout.readline()
+            base = f"http://{lan_address()}:{port}"
+            with urlopen(f"{base}/healthz", timeout=20) as answer:
+                assert answer.status == 200
+            with urlopen(f"{base}/") as answer:
+                assert f"samedeal --server {base} new" in answer.read().decode()
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=30)[1].splitlines()
+    assert said[0] == f"{base}: everybody in this network can reach it, and read along, as there is no TLS"
+    code = qr_lines(base, ascii=True)
+    assert said[1 : 1 + len(code)] == code
+
+
+@in_a_network
+def test_a_demo_for_the_network_shows_friends_the_way(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    environment |= {"XDG_STATE_HOME": str(tmp_path), "PYTHONUTF8": "1"}
+    command = [*SAMEDEAL, "demo", "--lan", "--port", str(free_port()), "--speed", "50"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as demo:
+        try:
+            assert demo.stdout
+            said = ""
+            for line in demo.stdout:
+                said += line
+                if line.startswith("  for a program"):
+                    break
+        finally:
+            demo.terminate()
+            demo.communicate(timeout=30)
+    link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", said)
+    assert link
+    assert "everybody in this network can reach it" in said
+    assert "\n".join(f"  {line}" for line in qr_lines(link[1])) in said
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--host", "0.0.0.0"), "--lan finds the address by itself"),
+        (("--public-url", "http://a"), "--lan finds the address by itself"),
+        (("--port", "0"), "--lan takes a port that is known beforehand"),
+    ],
+)
+def test_what_does_not_go_with_lan_is_said(
+    args: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.exit_code(["serve", "--lan", *args]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_a_machine_without_a_network_invites_nobody(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("samedeal_cli.commands.serve.lan_address", lambda: None)
+    assert main.exit_code([command, "--lan"]) == 1
+    assert capsys.readouterr().err.startswith("samedeal: this machine is in no network")

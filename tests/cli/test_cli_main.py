@@ -1,0 +1,272 @@
+"""The command line's frame: options, exit codes, and one line for every failure."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import samedeal_cli
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.failure import EXIT_CODES
+from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.net import guests
+from samedeal_cli.net.nonces import Nonces
+from samedeal_cli.settings import Settings, demo_file, state_dir
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([name, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"Usage: samedeal {name}")
+    assert f"samedeal {name}" in out.partition("--help")[2]
+    assert err == ""
+
+
+def test_help_imports_no_command() -> None:
+    """Imports are what would make it slow."""
+    program = "import sys; from samedeal_cli.main import main; main.exit_code(['--help']); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = run.stdout.splitlines()[-1].split()
+    assert not {"asyncio", "msgspec", "websockets", "samedeal.race.race", "samedeal_cli.commands.play"} & set(loaded)
+
+
+def test_the_client_never_imports_the_server() -> None:
+    root = Path(samedeal_cli.__file__).parent
+    files = [path.relative_to(root.parent).with_suffix("") for path in root.rglob("*.py")]
+    modules = ", ".join(".".join(file.parts) for file in files)
+    program = f"import sys, {modules}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in run.stdout.split() if name.startswith(("samedeal_server", "redis", "starlette"))]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["new", "corners"],
+        ["join", "a-race"],
+        ["watch", "a-race"],
+        ["solo", "corners"],
+        ["ls", "races"],
+        ["ls", "replays", "--json"],
+    ],
+)
+def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([*args, "--server", NOBODY]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    hint = "start a server with samedeal serve, or try samedeal demo"
+    assert err == f"samedeal: nothing answers at {NOBODY}: {hint}\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["nope"], "No such command 'nope'"),
+        (["--nope"], "No such option"),
+        (["new"], "Missing argument 'GAME'"),
+        (["new", "corners", "--limit", "soon"], "'soon' is no duration"),
+        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of bounds: a race lasts 1 s to 2 h"),
+        (["new", "corners", "--limit", "99999999m"], "a race lasts 1 s to 2 h"),
+        (["solo", "corners", "--limit", "1ms"], "a race lasts 1 s to 2 h"),
+        (["new", "corners", "--start-delay", "10h"], "'--start-delay': '10h' is out of bounds: a countdown lasts 0 s"),
+        (["new", "corners", "--max", "x"], "'--max': 'x' is no number"),
+        (["new", "corners", "--seed", ""], "a seed has 1 to 128 characters"),
+        (["new", "chess"], "'chess' is no game; the games are corner-stones"),
+        (["solo", "chess"], "'chess' is no game"),
+        (["solo", "corners:"], "the seed is missing"),
+        (["rules", "chess"], "'chess' is no game"),
+        (["rules"], "Missing argument 'GAME'"),
+        (["ls"], "Missing argument '{races|replays}'"),
+        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: there is no such folder"),
+        (["new", "corners", "--deal", "gallery:1"], "the deal gallery:1 is not one of corners"),
+        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "give one of them"),
+        (["join", "no race"], "is no race"),
+        (["join", "a-race", "--as", "a\x07"], "may not contain"),
+        (["games", "--server", "ftp://x"], "is no server's address"),
+        (["games", "--color", "pink"], "Invalid value for '--color'"),
+        (["logout", "nobody", "--server", NOBODY], "nobody is not known"),
+    ],
+)
+def test_a_wrong_command_line_is_said_in_one_line(
+    args: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.exit_code(args) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("samedeal: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+def test_global_options_stand_before_or_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for args in (["--json", "-q", "--server", NOBODY, "games"], ["games", "--json", "-q", "--server", NOBODY]):
+        assert main.exit_code(args) == 0
+        out, err = capsys.readouterr()
+        assert len(json.loads(out)["games"]) == 5
+        assert err == ""
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:2")
+    for args, server in (
+        (["ls", "races"], "http://127.0.0.1:2"),
+        (["--server", NOBODY, "ls", "races"], NOBODY),
+        (["ls", "races", "--server", NOBODY], NOBODY),
+    ):
+        assert main.exit_code(args) == 3
+        assert server in capsys.readouterr().err
+
+
+def test_without_a_server_the_games_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["games", "--server", NOBODY]) == 0
+    out, err = capsys.readouterr()
+    assert (
+        out.splitlines()[2]
+        == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
+    )
+    assert "these are the games of this program" in err
+
+
+def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["rules", "corners"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Corners: build each corner up in suit")
+    assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in out
+    assert all(move in out for move in ("undo", "restart"))
+    assert main.exit_code(["rules", "the-edge", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["slug"] == "the-edge"
+    assert document["text"].startswith("The Edge: fill the grid")
+    assert "draw" in document["moves"][0]
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_rules_keep_to_the_width_of_the_terminal(
+    slug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for columns, width in (("60", 60), ("300", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main.exit_code(["rules", slug]) == 0
+        out = capsys.readouterr().out
+        assert width - 20 < max(map(len, out.splitlines())) <= width
+        assert f"    {GAMES[slug].layout.strip().splitlines()[0]}\n" in out
+
+
+def test_a_list_on_a_narrow_terminal_has_a_line_for_each_fact(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main.exit_code(["games", "-q", "--server", NOBODY]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[6:9] == ["corners", "  Corners", "  48 cards, 6 min; variant refill=stock|waste"]
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_reader_that_goes_is_no_failure() -> None:
+    command = f"{sys.executable} -m samedeal_cli.main rules gallery | true; exit ${{PIPESTATUS[0]}}"
+    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) in ((141, ""), (0, ""))
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_where_only_ascii_can_be_written_everything_can_be_read(slug: str) -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for args in (["rules", slug], ["deal", f"{slug}:42"], ["--help"]):
+        command = [sys.executable, "-m", "samedeal_cli.main", *args]
+        run = subprocess.run(command, env=environment, capture_output=True, check=True)
+        assert run.stdout.isascii()
+        assert b"?" not in run.stdout.replace(b"??", b"")
+        assert b"\x1b" not in run.stdout
+
+
+def test_who_is_told_to_end_does_so_with_a_code_of_its_own(tmp_path: Path) -> None:
+    program = "import os, signal, samedeal_cli.net.guests as g; from samedeal_cli.main import main\n"
+    program += "g.kept = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (143, "", "")
+
+
+def test_what_is_unexpected_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(guests, "kept", lambda: 1 / 0)
+    assert main.exit_code(["whoami"]) == 1
+    err = capsys.readouterr().err
+    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"
+
+
+def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code([]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Usage: samedeal [OPTIONS] COMMAND")
+    assert err == ""
+
+
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    main.exit_code(["--help"])
+    out = capsys.readouterr().out
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code:>3}  {meaning}" in out
+
+
+def test_colour_follows_the_flag_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings(color="always").colored
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert Settings().colored
+    assert not Settings(color="never").colored
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Settings().colored
+
+
+def test_guests_are_kept_for_their_owner_alone() -> None:
+    ada = guests.Guest("http://a", "ada", "p1", "secret")
+    guests.keep(ada)
+    guests.keep(guests.Guest("http://b", "ada", "p2", "other"))
+    assert guests.who("http://a", "ada") == guests.Who("ada", "secret")
+    assert guests.who("http://a", "bo") == guests.Who("bo", None)
+    assert sorted(guest.player for guest in guests.kept()) == ["p1", "p2"]
+    for file in state_dir().rglob("*.*"):
+        assert file.stat().st_mode & 0o077 == 0
+    guests.forget(ada)
+    assert guests.who("http://a", "ada").token is None
+
+
+def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
+    token = guests.environment_token(Settings(server="http://a"), "http://a")
+    assert guests.who("http://a", None, token=token) == guests.Who(None, "sd_x")
+    assert guests.who("http://a", "bo", token=token) == guests.Who("bo", None)
+
+
+def test_a_nonce_is_the_same_after_a_restart_and_never_again_once_it_was_opened(tmp_path: Path) -> None:
+    first = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert len(first) == 32
+    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=False) == first
+    assert Nonces.kept(tmp_path).nonce("a|race|bo", opened=False) != first
+    Nonces.kept(tmp_path).note("a|race|ada")
+    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=True) == first
+    second = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert second != first
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    (tmp_path / "another").mkdir()
+    assert Nonces.kept(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
+
+
+def test_a_demo_that_does_not_answer_is_passed_over() -> None:
+    for text in (json.dumps({"url": NOBODY}), "{}", "nonsense"):
+        demo_file().write_text(text)
+        assert Settings().address == "http://127.0.0.1:8640"
+    assert os.path.isfile(demo_file())

@@ -1,0 +1,159 @@
+"""A server that is newer than the client: what the client does not know does it no harm, or it says what it needs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import json, msgpack, to_builtins
+
+from protocol.test_lenient import with_unknown_fields
+from samedeal.errors import Refused
+from samedeal.proof import receipts
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
+from samedeal_cli.main import main
+from samedeal_cli.net.connection import PROGRAM, Connection
+from samedeal_cli.net.http_api import Api, Opened
+from samedeal_cli.net.receipts import files, in_file
+from samedeal_cli.settings import state_dir
+from support.scripted_server import HEADER, RACE, Peer, server, view
+
+NEWER = with_unknown_fields(to_builtins(HEADER)) | {"teams": 2}
+
+
+async def seated(peer: Peer, **fields: Any) -> None:
+    """Hello and Join; the answer has these fields instead of its own."""
+    hello = await peer.hear()
+    await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
+    join = await peer.hear()
+    content = to_builtins(view()) | {"re": join.id, "header": to_builtins(HEADER)} | fields
+    await peer.socket.send(msgpack.encode(content))
+
+
+async def test_unknown_messages_and_fields_do_not_end_a_connection() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.socket.send(msgpack.encode({"t": "notice", "text": "soon"}))
+        await seated(peer, header=NEWER, mood="tense")
+        move = await peer.hear()
+        await peer.socket.send(msgpack.encode({"t": "chat", "text": "hello"}))
+        await peer.socket.send(msgpack.encode(to_builtins(view(ply=1)) | {"re": move.id, "mood": "calm"}))
+        await peer.hear()
+
+    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+        assert connection.header == HEADER
+        answer = await connection.move("draw")
+        assert answer.board
+        assert answer.board.ply == 1
+    assert [type(message) for message in heard[:3]] == [m.Hello, m.Join, m.Move]
+
+
+async def test_an_unknown_filter_and_an_unknown_stage_do_not_end_a_connection() -> None:
+    options = to_builtins(HEADER.options) | {"filter": "certified/1", "spectators": "friends"}
+
+    async def script(peer: Peer) -> None:
+        await seated(peer, header=to_builtins(HEADER) | {"options": options}, stage="paused")
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        assert str(connection.header.options.filter) == "certified/1"
+        assert str(connection.view.stage) == "paused"
+
+
+async def test_receipts_keep_the_header_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    state = state_dir()
+    state.mkdir(parents=True, exist_ok=True)
+
+    async def script(peer: Peer) -> None:
+        await seated(peer, header=NEWER)
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state) as connection:
+        with pytest.raises(Refused, match="newer version") as refused:
+            assert connection.receipts
+        assert refused.value.code == "unsupported-version"
+    (file,) = (state / "receipts").glob("*.ndjson")
+    first, *others = file.read_bytes().splitlines(keepends=True)
+    assert first == codec.encode(["header", NEWER], "json") + b"\n"
+    assert json.decode(others[0])[0] == "digest"
+    assert files(RACE) == [file]
+    with pytest.raises(Refused, match=RACE) as refused:
+        in_file(file)
+    assert refused.value.code == "unsupported-version"
+
+
+async def test_receipts_of_a_known_header_are_as_before(tmp_path: Path) -> None:
+    async def script(peer: Peer) -> None:
+        await seated(peer)
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=tmp_path) as connection:
+        assert connection.receipts.header == HEADER
+    (file,) = (tmp_path / "receipts").glob("*.ndjson")
+    assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderKept(HEADER))
+
+
+async def test_a_header_that_cannot_be_read_is_declined_by_its_rules() -> None:
+    async def script(peer: Peer) -> None:
+        await seated(peer, header={"race": RACE, "game": "corners", "rules": "corners/2", "seals": [1]})
+        await peer.hear()
+
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match=rf"{RACE} uses corners/2, which this client \(samedeal ") as declined:
+            async with Connection(url, RACE, name="ada"):
+                pass
+    assert (declined.value.code, declined.value.exit_code) == ("unsupported-version", 4)
+    assert 4 in EXIT_CODES
+
+
+async def test_a_refusal_of_the_server_says_what_is_needed() -> None:
+    async def script(peer: Peer) -> None:
+        hello = await peer.hear()
+        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
+        join = await peer.hear()
+        await peer.say(m.Problem.of(Refused("unsupported-version", "This race needs race format 2."), join.id))
+
+    async with server(script) as (url, _):
+        with pytest.raises(Declined, match="needs race format 2 "):
+            async with Connection(url, RACE, name="ada"):
+                pass
+
+
+async def test_hello_has_only_fields_that_an_older_server_knows() -> None:
+    sent: list[bytes] = []
+
+    async def script(peer: Peer) -> None:
+        packet = await peer.socket.recv()
+        assert isinstance(packet, bytes)
+        sent.append(packet)
+
+    async with server(script) as (url, _):
+        with pytest.raises(Unreachable):
+            async with Connection(url, RACE, name="ada"):
+                pass
+    assert msgpack.decode(sent[0]) == {"t": "hello", "id": 1, "name": "ada", "client": PROGRAM}
+
+
+def test_answers_over_http_are_read_without_what_is_unknown() -> None:
+    api = Api("http://127.0.0.1:1")
+    content = {"race": RACE, "link": f"http://127.0.0.1:1/r/{RACE}", "header": NEWER, "mood": "calm"}
+    assert api.read(json.encode(content), Opened).header == HEADER
+    content["header"] = NEWER | {"options": {"limit_ms": 60_000, "filter": "certified/1"}}
+    assert str(api.read(json.encode(content), Opened).header.options.filter) == "certified/1"
+    for data in (b"", b"\xff", b'{"race":"\xff"}', b'{"race":1}', json.encode(content)[:-1]):
+        with pytest.raises(Unreachable, match="does not speak as Same Deal does"):
+            api.read(data, Opened)
+
+
+@pytest.mark.parametrize("command", ["verify", "replay", "export"])
+@pytest.mark.parametrize("form", ["json", "ndjson", "msgpack"])
+def test_a_replay_in_a_newer_format_names_it(
+    command: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"
+    file = tmp_path / f"race.{form}"
+    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/2"))
+    assert main.exit_code([command, str(file)]) == 5
+    err = capsys.readouterr().err
+    assert "in the format samedeal.replay/2; this version of samedeal reads samedeal.replay/1" in err

@@ -1,0 +1,273 @@
+"""The command ``par`` against a real server: in words, as squares, as a picture, as JSON, and each play as a replay."""
+
+import asyncio
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from conftest import kept_store
+from samedeal.computer.bots import play
+from samedeal.computer.par import compared, par
+from samedeal.computer.par_chart import verdict
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
+from samedeal.race.events import Moved
+from samedeal.replays.replay import read
+from samedeal.wire import messages as m
+from samedeal_cli.main import main
+from support.servers import Server, racers
+
+STRIP = re.compile(r"[S+=-]{10,}")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    for url in kept_store(tmp_path_factory.mktemp("store")):
+        with Server(url).start() as running:
+            yield running
+
+
+@pytest.fixture(autouse=True)
+def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> None:
+    for name in ("SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture(scope="module")
+def race(server: Server) -> str:
+    """A race of The Edge that is over, between two who are called the same."""
+
+    async def raced() -> str:
+        id_ = server.create("the-edge", seed="cli 1", start_delay_ms=0)
+        async with racers(server, "ada", "ada") as both:
+            await asyncio.gather(*(racer.begin(id_) for racer in both))
+            for _ in range(8):
+                await both[0].move((both[0].board.moves or [""])[0])
+            for racer in both:
+                await racer.ask(m.Resign)
+        await server.replay(id_)
+        return id_
+
+    return asyncio.run(raced())
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command ended with and what it wrote."""
+
+    exit_code: int
+    data: bytes
+    stderr: str
+
+    @property
+    def stdout(self) -> str:
+        return self.data.decode()
+
+
+def run(*arguments: object) -> Result:
+    with CliRunner().isolation() as (stdout, stderr, _):
+        code = main.exit_code(["par", *map(str, arguments)])
+        return Result(code, stdout.getvalue(), stderr.getvalue().decode())
+
+
+# In words and squares.
+
+
+def test_each_racer_is_held_against_par_in_words_and_letters(race: str, server: Server) -> None:
+    found = run(race)
+    assert (found.exit_code, found.stderr) == (0, "")
+    expected = par(GAMES["the-edge"], "cli 1")
+    standings = json.loads(server.get(f"/api/v1/replays/{race}.json")[1])["standings"]
+    lines = found.stdout.splitlines()
+    assert lines[:2] == ["The Edge: the-edge-bot/1 played this deal 60 times", "the-edge:cli 1"]
+    assert lines[2].startswith(f"cards home: minimum {expected.minimum}, median {expected.median:g}, mean ")
+    assert lines[2].endswith(f"maximum {expected.maximum}; {expected.solved} solved")
+    for standing in standings:
+        held = compared(expected, standing["seat"], "ada", standing["home"], won=False)
+        at = lines.index(f"ada #{held.seat}, {held.result} home: {verdict(held)}")
+        letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
+        assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
+    assert lines[-1] == "the computer: S solved it  + did better  = as well  - worse"
+    assert "better than " in found.stdout
+
+
+def test_with_colours_the_squares_are_squares(race: str) -> None:
+    plain, colored = run(race).stdout, run(race, "--color", "always").stdout
+    codes = {"S": "32", "+": "91", "=": "39", "-": "94"}
+    strips = [line for line in plain.splitlines() if STRIP.fullmatch(line)]
+    assert len(strips) == 4
+    for line in strips:
+        assert "".join(f"\x1b[{codes[letter]}m■\x1b[39m" for letter in line) in colored
+    assert not STRIP.search(colored)
+    ascii_ = run(race, "--color", "always", "--ascii").stdout
+    assert ascii_ == plain
+    assert ascii_.isascii()
+
+
+def test_who_listens_gets_words_only(race: str) -> None:
+    told = run(race, "--screen-reader").stdout
+    assert not STRIP.search(told)
+    assert "the computer:" not in told
+    assert told.count("better than") == 2
+
+
+def test_one_seat_is_enough(race: str, server: Server) -> None:
+    assert run(race, "--seat", 2).stdout.count("better than") == 1
+    link = run(f"{server.url}/r/{race}", "--seat", 2, "--server", "http://127.0.0.1:9")
+    assert "ada, " in link.stdout, "alone nobody has to be told apart, and the link names the server"
+    missing = run(race, "--seat", 9)
+    assert (missing.exit_code, missing.stdout) == (4, "")
+    assert missing.stderr == "samedeal: Nobody played from seat 9 (not-found)\n"
+
+
+def test_a_strip_is_as_wide_as_the_terminal_at_most(race: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "25")
+    strips = [line for line in run(race, "--seat", 1).stdout.splitlines() if STRIP.fullmatch(line)]
+    assert [len(line) for line in strips] == [20, 20, 20]
+
+
+@pytest.mark.parametrize("seed", ["31", "a/b? #%41", "x/r/y", "béla 7"])
+def test_a_deal_has_its_figures_and_no_strip(seed: str) -> None:
+    found = run(f"the-edge:{seed}")
+    expected = par(GAMES["the-edge"], seed)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout.splitlines()[1] == f"the-edge:{seed}"
+    assert f"median {expected.median:g}, mean {expected.mean:.1f}" in found.stdout
+    assert len(found.stdout.splitlines()) == 3
+
+
+def test_a_deal_may_be_asked_for_in_a_variant() -> None:
+    waste = json.loads(run("corners:1.2", "--variant", "refill=waste", "--json").data)
+    assert waste["variant"] == {"refill": "waste"}
+    assert waste["homes"] == list(par(GAMES["corners"], "1.2", {"refill": "waste"}).homes)
+    assert run("corners:1.2", "--variant", "cap=off").exit_code == 4
+
+
+# For programs, as a picture, and as replays.
+
+
+def test_json_is_what_the_server_says(race: str, server: Server) -> None:
+    assert run(race).exit_code == 0
+    found = run(race, "--json")
+    assert found.data == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
+    assert found.stderr == ""
+
+
+def test_the_strips_are_written_as_a_picture(race: str, tmp_path: Path) -> None:
+    file = tmp_path / "strip.svg"
+    found = run(race, "--svg", file)
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert found.stderr == f"{file}: {file.stat().st_size} bytes\n"
+    assert ElementTree.fromstring(file.read_bytes()).tag.endswith("svg")
+    whole = file.read_text().count("<use")
+    assert run(race, "--svg", file, "--seat", 1, "--quiet").stderr == ""
+    assert file.read_text().count("<use") == whole - 60
+
+
+@pytest.mark.parametrize("ending", ["json", "msgpack"])
+def test_a_play_of_the_computer_is_written_as_a_replay(race: str, tmp_path: Path, ending: str) -> None:
+    for what, slug, seed in ((race, "the-edge", "cli 1"), ("gallery:31", "gallery", "31")):
+        file = tmp_path / f"play.{ending}"
+        assert run(what, "--play", 7, "-o", file).exit_code == 0
+        replay = read(file.read_bytes())
+        assert all(fact.holds for fact in verify(replay))
+        made = tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
+        assert made == play(GAMES[slug], seed, 7).moves
+        assert main.exit_code(["verify", str(file)]) == 0
+
+
+def test_a_play_goes_to_standard_output_and_has_its_variant() -> None:
+    found = run("corners:1.2", "--variant", "refill=waste", "--play", 0)
+    assert read(found.data).header.variant == {"refill": "waste"}
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["corners:1", "--seat", "1"], "--seat and --svg are for a race"),
+        (["corners:1", "--svg", "x.svg"], "--seat and --svg are for a race"),
+        (["a-race", "--variant", "cap=off"], "--variant is for a deal"),
+        (["a-race", "-o", "x.json"], "say which with --play"),
+        (["a-race", "--play", "1", "--seat", "1"], "leave out --seat"),
+        (["corners:1", "--play", "1", "-o", "x.gif"], "the ending tells the form, one of json"),
+        (["corners:1", "--play", "x"], "'x' is no number"),
+        (["corners:1", "--play", "-1"], "-1"),
+        (["corners:1", "--play", "1", "-o", "/no/such/play.json"], "No such file or directory"),
+        (["chess:1"], "'chess' is no game"),
+        (["corners:"], "the seed is missing"),
+        (["a race"], "is no race"),
+        (["ftp://x/r/a-race"], "is no server's address"),
+        ([], "Missing argument"),
+    ],
+)
+def test_a_wrong_command_line_is_said_in_one_line(arguments: list[str], says: str) -> None:
+    found = run(*arguments)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+    assert says in found.stderr
+
+
+def test_what_the_server_refuses_is_said_with_its_code(server: Server) -> None:
+    assert run("no-such-race").stderr.endswith("(not-found)\n")
+    assert run("corners:1", "--play", 60).stderr.endswith("numbered from 0 to 59 (not-found)\n")
+    live = server.create("corners", seed="live")
+    for what in (live, "corners:live"):
+        found = run(what)
+        assert (found.exit_code, found.stdout) == (4, "")
+        assert found.stderr.endswith("(deal-sealed)\n")
+
+
+# While a person waits.
+
+
+def waiting(server: Server, *arguments: str) -> tuple[str, str]:
+    """What the command writes to standard output, and to a terminal that is its standard error."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "samedeal_cli.main", "--server", server.url, "par", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        said, end = b"", time.monotonic() + 100
+        while True:
+            assert select.select([ours], [], [], max(0.0, end - time.monotonic()))[0]
+            try:
+                said += os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+        assert process.stdout
+        written = process.stdout.read()
+    os.close(ours)
+    return written, said.decode()
+
+
+def test_a_bar_on_the_terminal_tells_how_far_the_computer_has_come(server: Server) -> None:
+    written, said = waiting(server, "gallery:bar")
+    assert written.startswith("Gallery: gallery-bot/1 played this deal 200 times\n")
+    assert "the computer plays  [" in said
+    assert "100%" in said
+    assert said.endswith("\x1b[?25h\r\n"), "the cursor is back"
+    assert waiting(server, "gallery:bar") == (written, ""), "now it is known"
+
+
+@pytest.mark.parametrize("flag", ["--quiet", "--json", "--screen-reader"])
+def test_who_does_not_look_gets_no_bar(server: Server, flag: str) -> None:
+    written, said = waiting(server, f"the-edge:no bar {flag}", flag)
+    assert written
+    assert said == ""

@@ -1,0 +1,74 @@
+"""Parameters: how durations, races, deals, names and variants may be written, and what is said of other ways."""
+
+import click
+import pytest
+
+from samedeal_cli.commands.parameters import DEAL, DURATION, NAME, RACE, VARIANT, Deal, Link
+from samedeal_cli.failure import Misused
+from samedeal_cli.net.addresses import server_address
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("20m", 1_200_000), ("90s", 90_000), ("500ms", 500), ("1m30s", 90_000), ("1.5s", 1_500), ("1h", 3_600_000)],
+)
+def test_durations(text: str, ms: int) -> None:
+    assert DURATION.convert(text, None, None) == ms
+
+
+@pytest.mark.parametrize("text", ["", "20", "m", "20 m", "-5s", "5x", "1s2"])
+def test_no_durations(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is no duration; write 20m"):
+        DURATION.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("calm-otter-42", Link(None, "calm-otter-42")),
+        ("http://10.0.0.2:8640/r/calm-otter-42", Link("http://10.0.0.2:8640", "calm-otter-42")),
+        ("https://cards.example/r/calm-otter-42/", Link("https://cards.example", "calm-otter-42")),
+        ("https://cards.example/w/calm-otter-42?x=1#m35", Link("https://cards.example", "calm-otter-42")),
+        ("10.0.0.2:8640/r/a", Link("http://10.0.0.2:8640", "a")),
+    ],
+)
+def test_races(text: str, link: Link) -> None:
+    assert RACE.convert(text, None, None) == link
+
+
+@pytest.mark.parametrize("text", ["", "Calm Otter", "http://10.0.0.2/", "ftp://host/r/a", "http:///r/a", "a/b"])
+def test_no_races(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        RACE.convert(text, None, None)
+
+
+def test_deals() -> None:
+    assert DEAL.convert("corners:42", None, None) == Deal("corners", "42")
+    assert DEAL.convert("corners:a:b", None, None) == Deal("corners", "a:b")
+    with pytest.raises(click.BadParameter, match="the seed is missing"):
+        DEAL.convert("corners:", None, None)
+    for text in ("corners", "corners:", ":42"):
+        with pytest.raises(click.BadParameter, match="looks like corners:42"):
+            DEAL.convert(text, None, None)
+
+
+def test_names() -> None:
+    assert NAME.convert(" Zoë ", None, None) == "Zoë"
+    for text in ("", "a" * 25, "a\x1b[31mb"):
+        with pytest.raises(click.BadParameter, match="A name"):
+            NAME.convert(text, None, None)
+
+
+def test_variants() -> None:
+    assert VARIANT.convert("cap=off", None, None) == ("cap", False)
+    assert VARIANT.convert("refill=waste", None, None) == ("refill", "waste")
+    with pytest.raises(click.BadParameter, match="is no variant"):
+        VARIANT.convert("cap", None, None)
+
+
+def test_addresses() -> None:
+    assert server_address("localhost:8640/") == "http://localhost:8640"
+    assert server_address("https://cards.example") == "https://cards.example"
+    for text in ("", "ftp://host", "http://", "http://host:99999", "http://host?x"):
+        with pytest.raises(Misused, match="is no server's address"):
+            server_address(text)

@@ -1,0 +1,382 @@
+"""The full screen: the application over a real server, and the program in a real terminal, played by keys alone."""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from textual.strip import Strip
+
+from samedeal.wire import messages as m
+from samedeal_cli.net.connection import Connection
+from samedeal_cli.net.http_api import Api
+from samedeal_cli.race_app.app import FullScreen
+from samedeal_cli.state.race_state import Scene
+from support.servers import Racer, Server, racers
+
+tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
+WAIT_S = 60.0
+"""How long anything may take on a busy machine."""
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+# The application.
+
+
+def application(
+    live: Server, race: str, name: str = "ada", *, watching: bool = False, ready: bool = False
+) -> FullScreen:
+    scene = Scene(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
+    return FullScreen(
+        scene,
+        lambda race: Connection(live.url, race, name=name, watch=watching),
+        Api(live.url),
+        colored=True,
+        ready=ready,
+    )
+
+
+async def until(true: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+async def another_second(app: FullScreen) -> None:
+    before = app.scene.left_ms
+    await until(lambda: app.scene.left_ms != before)
+
+
+def shown(app: FullScreen) -> str:
+    return "\n".join(app._sheet.canvas.text())
+
+
+async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server) -> None:
+    race = live.create("corners", seed="42", start_delay_ms=200, limit_ms=120_000)
+    app = application(live, race)
+    async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.scene.stage == "open")
+        assert "Press r when you are ready." in shown(app)
+        await bo.join(race)
+        await bo.ask(m.Ready)
+        await until(lambda: "✓ bo" in shown(app))
+        await pilot.press("r")
+        dealt = asyncio.create_task(bo.dealt())
+        await until(lambda: app.scene.stage == "running" and app.scene.board)
+        await dealt
+        await pilot.press("space")
+        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        assert "draw: " in shown(app)
+        await bo.move("draw")
+        await pilot.press("u")
+        await until(lambda: "✗ There is nothing to undo" in shown(app))
+        await pilot.press("slash", "r", "9", "enter")
+        await until(lambda: "'r9' is no move of Corners" in shown(app))
+        await pilot.press("exclamation_mark", "enter")
+        assert app.scene.me
+        assert app.scene.me.outcome == "playing"
+        await pilot.press("exclamation_mark", "y")
+        await until(lambda: app.scene.done)
+        await bo.ask(m.Resign)
+        await until(lambda: app.scene.facts)
+        assert all(fact.holds for fact in app.scene.facts)
+        assert "facts hold" in shown(app)
+        await pilot.press("q")
+    assert app.failure is None
+
+
+async def test_the_mouse_plays_too_and_the_footer_can_be_clicked(live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    app = application(live, race, ready=True)
+    async with app.run_test(size=(100, 32)) as pilot:
+        await until(lambda: app.scene.board)
+        stock = app._sheet.canvas.spots["stock"]
+        await pilot.click(offset=(stock.column + 3, stock.row + 1))
+        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        key = app._sheet.canvas.spots["key:?"]
+        await pilot.click(offset=(key.column, key.row))
+        assert app.scene.page == "help"
+        await pilot.press("escape")
+        source, target = (app._sheet.canvas.spots[place] for place in ("stock", "waste"))
+        await pilot.mouse_down(offset=(source.column + 3, source.row + 1))
+        await pilot.mouse_up(offset=(target.column + 3, target.row + 1))
+        await until(lambda: app.scene.board and app.scene.board.ply == 2)
+        await pilot.press("q")
+
+
+async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    app = application(live, race, ready=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.scene.board)
+        drawn: list[int] = []
+        paint = app._sheet.render_line
+
+        def watched(y: int) -> Strip:
+            drawn.append(y)
+            return paint(y)
+
+        monkeypatch.setattr(app._sheet, "render_line", watched)
+        await another_second(app)  # in which all is drawn that still had to be
+        drawn.clear()
+        await another_second(app)
+        await until(lambda: drawn)
+        await pilot.pause()
+        assert set(drawn) == {0}
+        await pilot.press("q")
+
+
+async def test_another_race_is_opened_and_joined_with_one_key(live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0, undo=False)
+    app = application(live, race, ready=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.scene.board)
+        await pilot.press("exclamation_mark", "y")
+        await until(lambda: app.scene.stage == "over")
+        await pilot.press("n")
+        await until(lambda: app.scene.race != race and app.scene.stage == "open")
+        assert app.scene.header
+        assert app.scene.header.seed is None
+        assert not app.scene.header.options.undo
+        assert app.scene.race in shown(app)
+        await pilot.press("q")
+
+
+async def test_an_onlooker_sees_the_tables_of_an_open_race(live: Server) -> None:
+    race = live.create("corners", seed="42", spectators="open", max_racers=1, start_delay_ms=0)
+    app = application(live, race, "zed", watching=True)
+    racer = await Racer("bo").connect(live)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.scene.stage == "open")
+        await racer.begin(race)
+        await until(lambda: "the table of bo" in shown(app))
+        await racer.move("draw")
+        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        await pilot.press("space", "q")
+    assert racer.board.ply == 1
+    await racer.close()
+
+
+async def test_a_race_that_is_not_there_ends_it_with_the_reason(live: Server) -> None:
+    app = application(live, "no-such-race-1")
+    async with app.run_test(size=(80, 24)):
+        await until(lambda: app.failure)
+    assert "not-found" in str(app.failure)
+
+
+def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
+    script = (
+        "import sys, samedeal_cli.main, samedeal_cli.commands.play\n"
+        "import samedeal_cli.race_app.splash, samedeal_cli.race_app.race_view\n"
+        "print({'textual', 'rich', 'websockets', 'asyncio', 'samedeal.proof.verification'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+# The program in a terminal.
+
+
+class Terminal:
+    """A terminal of its own, by tmux."""
+
+    def __init__(self, environment: dict[str, str], width: int = 80, height: int = 24) -> None:
+        self._tmux = ["tmux", "-L", f"samedeal-test-{uuid4()}", "-f", "/dev/null"]
+        self._run("new-session", "-d", "-x", str(width), "-y", str(height), "-s", "it", "sh", environment=environment)
+        self.type("PS1='$ '; clear")
+
+    def _run(self, *words: str, environment: dict[str, str] | None = None) -> str:
+        done = subprocess.run([*self._tmux, *words], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def keys(self, *keys: str) -> None:
+        for key in keys:
+            self._run("send-keys", "-t", "it", "--", key)
+
+    def type(self, text: str) -> None:
+        self._run("send-keys", "-t", "it", "-l", text)
+        self.keys("Enter")
+
+    def screen(self) -> str:
+        return self._run("capture-pane", "-p", "-t", "it")
+
+    def colors(self) -> str:
+        return self._run("capture-pane", "-p", "-e", "-t", "it")
+
+    def resize(self, width: int, height: int) -> None:
+        self._run("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
+
+    def until(self, wanted: str) -> str:
+        end = time.monotonic() + WAIT_S
+        while not re.search(wanted, screen := self.screen()):
+            assert time.monotonic() < end, f"no {wanted!r} on\n{screen}"
+            time.sleep(0.1)
+        return screen
+
+    def close(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
+
+
+@pytest.fixture
+def environment(live: Server, tmp_path: Path) -> dict[str, str]:
+    """What the program runs in: a home of its own, and the server."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
+    home = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
+    return {**kept, **home, **folders, "SAMEDEAL_SERVER": live.url}
+
+
+@pytest.fixture
+def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
+    made = Terminal(environment)
+    yield made
+    made.close()
+
+
+SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
+
+
+@tmux_only
+async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_size(
+    terminal: Terminal, live: Server
+) -> None:
+    race = live.create("kings-in-the-corners", seed="7", start_delay_ms=200, limit_ms=240_000)
+    terminal.type(f"{SAMEDEAL} join {race} --as ada")
+    terminal.until("Press r when you are ready")
+    async with racers(live, "bo") as (bo,):
+        await bo.join(race)
+        await bo.ask(m.Ready)
+        terminal.keys("r")
+        await bo.dealt()
+        terminal.until("phase place")
+        await bo.ask(m.Resign)
+        terminal.keys("a", "s")
+        terminal.until("[1-9] moves?")
+        terminal.resize(60, 20)
+        terminal.until("▸1 you|▸2 you")
+        terminal.resize(59, 19)
+        terminal.until("needs 60×20, has 59×19")
+        terminal.resize(100, 32)
+        terminal.until("STAND|│  1")
+        for _ in range(60):
+            screen = terminal.screen()
+            if "the race is over" in screen or "Your game is" in screen or "You have won" in screen:
+                break
+            terminal.keys("a")
+            time.sleep(0.15)
+        if "the race is over" not in terminal.screen():
+            terminal.keys("!", "y")
+        terminal.until("facts hold")
+        terminal.keys("q")
+    screen = terminal.until("to look at it: ")
+    assert "ada" in screen
+
+
+@tmux_only
+def test_who_is_killed_comes_back_to_the_same_table(
+    terminal: Terminal, live: Server, environment: dict[str, str]
+) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    terminal.type(f"{SAMEDEAL} join {race} --as ada --ready")
+    terminal.until("stock 43")
+    terminal.keys("Space", "Space")
+    terminal.until("stock 41")
+    for process in _programs(race):
+        os.kill(process, signal.SIGKILL)
+    terminal.until("Killed")
+    terminal.keys("C-j", *"reset", "C-j")  # what was killed could not put the terminal right
+    terminal.until(r"^\$ *\n\s*$")
+    terminal.type(f"{SAMEDEAL} join {race} --as ada")
+    terminal.until("stock 41")
+    terminal.keys("C-c")
+    terminal.until("your seat is reserved. To rejoin: ")
+    terminal.type("echo ended with $?")
+    terminal.until("ended with 130")
+
+
+@tmux_only
+def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    terminal.type(f"{SAMEDEAL} join {race} --as ada --line")
+    terminal.until(r"ready\? \(y\)")
+    terminal.type("y")
+    terminal.until("stock 43")
+    terminal.type("draw")
+    terminal.until("ok 1: draw: ")
+    terminal.type("r3")
+    terminal.until("ok 2: r3: |no: ")
+    terminal.type("resign")
+    terminal.until(r"resign for good\? \(y\)")
+    terminal.type("y")
+    terminal.until("to check it: ")
+
+
+@tmux_only
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [
+        ("TERM=dumb {}", "TERM=dumb cannot move a cursor"),
+        ("{} --line", "Corners, race"),
+        ("{} --screen-reader", "Corners, race"),
+        ("{} --tui < /dev/null", "there can be no full screen: standard input"),
+        ("{} | cat", "Corners, race"),
+    ],
+)
+def test_where_there_can_be_no_full_screen_it_is_lines(terminal: Terminal, live: Server, how: str, wanted: str) -> None:
+    race = live.create("corners", seed="42")
+    terminal.type(how.format(f"{SAMEDEAL} join {race}"))
+    screen = terminal.until(wanted)
+    assert "q quit" not in screen
+
+
+@tmux_only
+def test_a_terminal_that_is_too_small_is_told_so_before(live: Server, environment: dict[str, str]) -> None:
+    race = live.create("corners", seed="42")
+    small = Terminal(environment, 59, 19)
+    try:
+        small.type(f"{SAMEDEAL} join {race}")
+        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # where it breaks depends on the prompt
+    finally:
+        small.close()
+
+
+@tmux_only
+def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    terminal.type(f"NO_COLOR=1 {SAMEDEAL} join {race} --as ada --ready --ascii")
+    screen = terminal.until("stock 43")
+    assert screen.isascii()
+    assert "7S" in screen
+    assert not re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
+    terminal.keys("q")
+    terminal.until("your seat is reserved. To rejoin: ")
+    terminal.type(f"{SAMEDEAL} join {race} --as ada")
+    terminal.until("stock 43")
+    assert re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
+
+
+def _programs(race: str) -> list[int]:
+    """The processes of ours that play in this race."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if race.encode() in words and b"samedeal_cli.main" in words:
+                found.append(int(folder.name))
+    return found

@@ -1,0 +1,177 @@
+"""The theatre: keys, clicks, the wheel and the time reach the player, and the replay is verified meanwhile."""
+
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from fcntl import ioctl
+from pathlib import Path
+
+import pyte
+import pytest
+from textual.pilot import Pilot
+
+from samedeal.wire import codec
+from samedeal_cli.render.themes import look
+from samedeal_cli.replay_app.app import Theatre
+from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.state.recording import Recording
+from samedeal_cli.state.replay_state import Player
+from support.finished_races import finished
+
+PATIENCE_S = 60
+
+
+def theatre(*, holds: bool = True, playing: bool = False) -> Theatre:
+    player = Player.of(Recording.of(finished("corners", 60)))
+    return Theatre(replace(player, playing=playing), look("terminal"), lambda: holds)
+
+
+def lines(app: Theatre) -> list[str]:
+    return page(app.player, app.size.width, app.size.height).text()
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end
+        await pilot.pause(0.02)
+
+
+async def test_keys_reach_the_player() -> None:
+    app = theatre()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("right", "right")
+        assert app.player.track.index(app.player.n) == 2
+        await pilot.press("end", "tab")
+        assert (app.player.ended, app.player.watched) == (True, 1)
+        await pilot.press("slash", "m", "3", "enter")
+        assert app.player.track.index(app.player.n) == 3
+        await pilot.press("question_mark")
+        assert "any key goes back" in lines(app)[-1]
+        await pilot.press("q")
+        assert "Space play" in lines(app)[-1]
+        await pilot.press("q")
+    assert (app.player.left, app.interrupted) == (True, False)
+
+
+async def test_ctrl_c_interrupts_also_while_something_is_typed() -> None:
+    app = theatre()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("slash", "ctrl+c")
+    assert app.interrupted
+
+
+async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None:
+    app = theatre(playing=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.player.at > 1_000)
+        await pilot.press("space")
+        at = app.player.at
+        await pilot.pause(0.3)
+        assert app.player.at == at
+
+
+async def test_clicks_go_where_they_point() -> None:
+    app = theatre()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        spots = page(app.player, 80, 24).spots
+        line = spots["timeline"]
+        await pilot.mouse_down(offset=(line.column + line.width - 1, line.row))
+        assert app.player.at == app.player.recording.length
+        await pilot.mouse_down(offset=(line.column, line.row))
+        assert app.player.at == 0
+        for track in app.player.recording.tracks:
+            spot = page(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
+            await pilot.mouse_down(offset=(spot.column + 1, spot.row))
+            assert app.player.track is track
+        await pilot.mouse_down(offset=(spots["key:right"].column, spots["key:right"].row))
+        assert app.player.track.index(app.player.n) == 1
+        await pilot.mouse_down(offset=(1, 3))
+        assert app.player.track.index(app.player.n) == 1
+
+
+@pytest.mark.parametrize(("holds", "says"), [(True, " VERIFIED ✔"), (False, "NOT VERIFIED ✘")])
+async def test_what_the_verification_found_is_shown_when_it_is_known(holds: bool, says: str) -> None:
+    app = theatre(holds=holds)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.player.verified is not None)
+        assert says in lines(app)[0]
+
+
+async def test_another_size_is_another_page() -> None:
+    app = theatre()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        assert "MOVES" not in "\n".join(lines(app))
+        await pilot.resize_terminal(50, 10)
+        await pilot.pause()
+        assert "needs 60x20" in lines(app)[0]
+
+
+class Terminal:
+    """A process on a terminal of its own, and what that shows."""
+
+    def __init__(self, *words: str, width: int = 80, height: int = 24) -> None:
+        self.screen = pyte.Screen(width, height)
+        self._stream = pyte.ByteStream(self.screen)
+        self.pid, self._fd = pty.fork()
+        if self.pid == 0:
+            ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+            environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": ""}
+            os.execve(sys.executable, [sys.executable, "-m", "samedeal_cli.main", *words], environment)
+
+    def type(self, keys: str) -> None:
+        os.write(self._fd, keys.encode())
+
+    def until(self, text: str) -> str:
+        """Waits until a text is shown; answers with all that is."""
+        end = time.monotonic() + PATIENCE_S
+        while text not in (shown := "\n".join(self.screen.display)):
+            assert time.monotonic() < end, shown
+            self._read()
+        return shown
+
+    def ended(self) -> int:
+        """Waits for the end; answers with the exit code."""
+        while self._read():
+            pass
+        os.close(self._fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def _read(self) -> bool:
+        if select.select([self._fd], [], [], 0.1)[0]:
+            try:
+                self._stream.feed(os.read(self._fd, 65_536))
+            except OSError:  # the other side is closed
+                return False
+        return True
+
+
+def test_the_command_opens_the_player_on_a_terminal_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "race.json"
+    file.write_bytes(codec.encode(finished("corners"), "json"))
+    terminal = Terminal("replay", str(file), "--at", "m2")
+    shown = terminal.until(" VERIFIED ✔")
+    assert " 2/30 " in shown
+    assert "‖ 4×" in shown
+    terminal.type("\x1b[C")
+    terminal.until(" 3/30 ")
+    terminal.type("q")
+    assert terminal.ended() == 0
+    assert not terminal.screen.cursor.hidden
+
+
+def test_with_line_the_race_is_told_on_a_terminal_too(tmp_path: Path) -> None:
+    file = tmp_path / "race.json"
+    file.write_bytes(codec.encode(finished("corners"), "json"))
+    terminal = Terminal("replay", str(file), "--line", "--at", "2", height=40)
+    terminal.until("ada · move 2, 0:03.6 · r2")
+    assert terminal.ended() == 0

@@ -1,0 +1,342 @@
+"""Pictures and casts of a replay: valid, self-contained, the same each time, and what the player shows."""
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyte
+import pytest
+from msgspec import structs
+
+from cli.test_cli_replays import _offline, run, written  # noqa: F401 (a fixture of its own accord)
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Closed, Moved
+from samedeal.replays.replay import Replay
+from samedeal.wire import codec
+from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
+from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
+from samedeal_cli.render.picture import poster, poster_svg
+from samedeal_cli.render.svg import canvas_svg
+from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.state.recording import Recording
+from samedeal_cli.state.replay_state import Player
+from support import races_by_hand
+from support.finished_races import finished
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = ["\x1b[2J\u202eeve", "</text><script>alert(1)</script>", '"]]> & <!--', "名前\x00", "\ufffe\U000e0001"]
+
+
+def player(slug: str = "corners", moves: int = 40) -> Player:
+    return replace(Player.of(Recording.of(finished(slug, moves))), verified=True)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return written(tmp_path / "race.json", finished("corners"))
+
+
+# Casts.
+
+
+def events(lines: list[str]) -> list[tuple[float, str, str]]:
+    """What a cast holds, read as strictly as its form is described."""
+    header = json.loads(lines[0])
+    assert header["version"] == 2
+    assert (header["width"], header["height"]) == (WIDTH, HEIGHT)
+    assert isinstance(header["timestamp"], int)
+    assert isinstance(header["title"], str)
+    assert all(isinstance(value, str) for value in header["env"].values())
+    assert set(header) <= {"version", "width", "height", "timestamp", "title", "env"}
+    read, last = [], 0.0
+    for line in lines[1:]:
+        assert "\n" not in line
+        at, kind, data = json.loads(line)
+        assert isinstance(at, float | int)
+        assert at >= last
+        assert kind in ("o", "m")
+        assert isinstance(data, str)
+        assert kind == "o" or (data and data.isprintable())
+        read.append((at, kind, data))
+        last = at
+    return read
+
+
+def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
+    """What a terminal shows that was told all this."""
+    screen = pyte.Screen(WIDTH, HEIGHT)
+    stream = pyte.Stream(screen)
+    for _, kind, data in said:
+        if kind == "o":
+            stream.feed(data)
+    return screen
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
+    state = player(slug)
+    said = events(list(cast(state)))
+    last = page(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
+    assert [line.rstrip() for line in shown(said).display] == last.text()
+    assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
+    assert "\x1b[?25l" in said[0][2]
+    assert said[-1][2].endswith("\x1b[?25h")
+
+
+def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
+    state = replace(player("the-edge", 60), playing=True, keyed=False)
+    said = events(list(cast(state)))
+    screen = pyte.Screen(WIDTH, HEIGHT)
+    stream = pyte.Stream(screen)
+    told = [(at, data) for at, kind, data in said if kind == "o"][:-1]
+    at = 0.0
+    stream.feed(told[0][1])
+    for when, data in told[1:]:
+        while round(at / 1000, 3) < when:
+            wait = min(state.due or 0, FRAME_MS)
+            at, state = at + wait, state.ticked(wait)
+        stream.feed(data)
+        assert [line.rstrip() for line in screen.display] == page(state, WIDTH, HEIGHT).text()
+
+
+def test_a_cast_is_the_same_to_the_byte_each_time() -> None:
+    assert list(cast(player("gallery"))) == list(cast(player("gallery")))
+
+
+def test_a_cast_marks_cards_that_came_home_and_the_end() -> None:
+    state = player("the-edge", 60)
+    marks = [data for _, kind, data in events(list(cast(state))) if kind == "m"]
+    home = [mark for mark in state.track.marks if mark.kind == "home"]
+    assert len(marks) == len(home) + 1
+    assert marks[0] == "1/52 home"
+    assert marks[-1].startswith("resigned ")
+
+
+def test_a_cast_lasts_as_long_as_speed_and_longest_pause_say() -> None:
+    log = races_by_hand.running(1, max_racers=1, seed="42")
+    for wait in (1_000, 60_000, 1_000):
+        log.say(Moved(seat=1, move="draw"), wait)
+    state = replace(Player.of(Recording.of(races_by_hand.closed(log).replay())), speed=1.0, pause_ms=2_000)
+    assert events(list(cast(state)))[-1][0] == pytest.approx(4.0, abs=0.01)
+    assert events(list(cast(replace(state, speed=2.0))))[-1][0] == pytest.approx(3.0, abs=0.01)
+    assert events(list(cast(replace(state, skipping=False))))[-1][0] == pytest.approx(62.0, abs=0.01)
+
+
+def test_a_cast_writes_only_what_changes() -> None:
+    first, *others = [data for _, kind, data in events(list(cast(player("corners")))) if kind == "o"]
+    assert all("\x1b[2J" not in data for data in others)
+    assert sum(map(len, others)) / len(others) < len(first) / 4
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_moves_no_cursor_in_a_cast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
+    lines = list(cast(player("corners")))
+    for _, _, data in events(lines):
+        bare = re.sub(r"\x1b\[[0-9;]*[mHJ]|\x1b\[\?25[hl]", "", data)
+        assert bare.isprintable()
+    assert json.loads(lines[0])["title"].isprintable()
+
+
+def test_asciinema_plays_it(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "race.cast"
+    assert run("export", file, "-o", path).exit_code == 0
+    played = subprocess.run([Path(sys.executable).with_name("asciinema"), "cat", path], capture_output=True, check=True)
+    said = "".join(data for _, kind, data in events(path.read_text().splitlines()) if kind == "o")
+    assert played.stdout.decode() == said
+
+
+# Pictures.
+
+
+def parsed(text: str) -> ET.Element:
+    """A picture as XML, after a look at whether it needs anything but itself."""
+    root = ET.fromstring(text)
+    assert root.tag == f"{SVG}svg"
+    assert root.get("role") == "img"
+    names = {element.get("id") for element in root.iter()}
+    assert set((root.get("aria-labelledby") or "").split()) <= names
+    assert {element.tag for element in root.iter()} <= {
+        SVG + tag for tag in ("svg", "title", "desc", "style", "g", "rect", "path", "text")
+    }
+    for element in root.iter():
+        for attribute in element.attrib:
+            assert not attribute.startswith("on")
+            assert "href" not in attribute
+    style = "".join(element.text or "" for element in root.iter(f"{SVG}style"))
+    assert not re.search(r"url|@import|@font-face|https?:", style)
+    return root
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+def test_a_picture_stands_alone_and_tells_the_standings(slug: str) -> None:
+    state = player(slug).pressed("end")
+    root = parsed(poster_svg(state))
+    told = root.findtext(f"{SVG}desc") or ""
+    for track in state.recording.tracks:
+        assert f"{track.standing.home}/{track.standing.goal} home, {track.standing.outcome}" in told
+    assert (root.findtext(f"{SVG}title") or "").startswith(GAMES[slug].title)
+    assert poster_svg(state) == poster_svg(player(slug).pressed("end"))
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+def test_a_picture_has_every_text_of_its_canvas_where_it_stands(slug: str) -> None:
+    canvas = poster(player(slug).pressed("end"))
+    root = parsed(canvas_svg(canvas, "t", "d"))
+    found = [[" "] * canvas.width for _ in range(canvas.height)]
+    for element in root.iter(f"{SVG}text"):
+        row = round(float(element.get("y") or 0) / 20 - 0.75)
+        column = round(float(element.get("x") or 0) / 9)
+        text = element.text or ""
+        assert float(element.get("textLength") or 0) == 9 * len(text)
+        found[row][column : column + len(text)] = text
+    drawn = str.maketrans(dict.fromkeys("─━│┌┐└┘├┤█▒░", " "))
+    assert ["".join(row).rstrip() for row in found] == [line.translate(drawn).rstrip() for line in canvas.text()]
+
+
+def test_a_picture_of_a_canvas_shows_styles_as_classes() -> None:
+    canvas = Canvas(20, 3)
+    canvas.write(0, 0, "bold", BOLD)
+    canvas.cards(1, 0, "10♥")
+    canvas.write(2, 0, "now", Style("bar", reverse=True))
+    canvas.write(2, 10, "█░")
+    text = canvas_svg(canvas, "t", "d")
+    root = parsed(text)
+    texts = {element.text: element.get("class") for element in root.iter(f"{SVG}text")}
+    assert texts == {"bold": "iplain b", "10": "iheart", "♥": "iheart", "now": "ibar on"}
+    assert "prefers-color-scheme:dark" in text
+    bars = [element for element in root.iter(f"{SVG}rect") if element.get("x") in ("90", "99")]
+    assert [bar.get("fill-opacity") for bar in bars] == [None, "0.2"]
+
+
+def test_wide_letters_keep_their_room_in_a_picture() -> None:
+    canvas = Canvas(20, 1)
+    canvas.write(0, canvas.write(0, 0, "名前"), "x")
+    texts = {element.text: element for element in parsed(canvas_svg(canvas, "t", "d")).iter(f"{SVG}text")}
+    assert texts["名前"].get("textLength") == "36"
+    assert texts["x"].get("x") == "36"
+
+
+def test_a_card_with_a_border_has_a_ground_of_its_own() -> None:
+    canvas = Canvas(20, 4)
+    for row, line in enumerate(("┌a1─┐", "│ 9♥│", "└───┘")):
+        canvas.write(row, 2, line)
+    cards = [element for element in parsed(canvas_svg(canvas, "t", "d")).iter(f"{SVG}rect") if element.get("rx") == "4"]
+    assert [(card.get("x"), card.get("y"), card.get("width"), card.get("height")) for card in cards] == [
+        ("22.5", "10", "36", "40")
+    ]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_is_text_in_a_picture(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
+    parsed(poster_svg(player().pressed("end")))
+    canvas = Canvas(60, 1)
+    canvas.write(0, 0, name)
+    parsed(canvas_svg(canvas, name, name))
+
+
+# The command.
+
+
+def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
+    for name in ("race.svg", "race.cast"):
+        path = tmp_path / name
+        assert run("export", file, "-o", path).exit_code == 0
+        assert run("export", file, "--format", path.suffix[1:]).stdout_bytes == path.read_bytes()
+    assert "VERIFIED" in (tmp_path / "race.svg").read_text()
+    assert "NOT VERIFIED" not in (tmp_path / "race.svg").read_text()
+    parsed((tmp_path / "race.svg").read_text())
+    events((tmp_path / "race.cast").read_text().splitlines())
+
+
+def test_the_picture_in_the_readme_is_made_as_the_documents_say() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "cli.md").read_text()
+    made = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
+    assert made.stdout == (docs / "race.svg").read_text()
+    assert run("verify", docs / "race.json").exit_code == 0
+
+
+def test_export_shows_the_moment_and_the_racer_that_are_named(file: Path) -> None:
+    whole = run("export", file, "--format", "svg").stdout
+    one = run("export", file, "--format", "svg", "--seat", 2, "--at", "m3").stdout
+    assert "The race at 0:" in (parsed(one).findtext(f"{SVG}desc") or "")
+    assert len(one) < len(whole)
+    state = Player.of(Recording.of(finished("corners"))).watching(2)
+    assert one == poster_svg(replace(state.stepped(3), verified=True), 1)
+    late = run("export", file, "--format", "cast", "--at", "m30").stdout.splitlines()
+    assert len(late) < len(run("export", file, "--format", "cast").stdout.splitlines())
+
+
+def test_a_replay_that_does_not_verify_says_so_in_its_picture(tmp_path: Path) -> None:
+    replay = finished("corners")
+    standings = tuple(structs.replace(standing, home=40) for standing in replay.standings)
+    file = written(tmp_path / "race.json", structs.replace(replay, standings=standings))
+    assert "NOT VERIFIED" in run("export", file, "--format", "svg").stdout
+
+
+@pytest.mark.parametrize("form", ["svg", "cast"])
+def test_a_damaged_replay_has_no_picture(form: str, tmp_path: Path) -> None:
+    replay = finished("corners")
+    damaged = structs.replace(replay, entries=replay.entries[:-1])
+    result = run("export", written(tmp_path / "race.json", damaged), "--format", form)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (5, "", 1)
+    log = races_by_hand.opened()
+    log.say(Closed(secret=log.race.secret.hex()), 25 * 3_600_000)
+    result = run("export", written(tmp_path / "race.json", log.replay()), "--format", form)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--format", "json", "--at", "1:00"], "--at is for cast and svg, not for json"),
+        (["--format", "txt", "--seat", "1"], "--seat is for cast and svg, not for txt"),
+        (["--format", "svg", "--speed", "2"], "--speed is for cast, not for svg"),
+        (["--format", "svg", "--idle-limit", "1s"], "--idle-limit is for cast, not for svg"),
+        (["--format", "svg", "--seat", "9"], "nobody played from seat 9"),
+        (["--format", "cast", "--at", "m999"], "made 30 moves"),
+        (["--format", "cast", "--at", "soon"], "'soon' is no moment"),
+    ],
+)
+def test_export_refuses_what_says_nothing_about_the_form(words: list[Any], why: str, file: Path) -> None:
+    result = run("export", file, *words)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert why in result.stderr
+
+
+def test_what_differs_between_two_canvases_makes_one_of_the_other() -> None:
+    before, after = Canvas(30, 3), Canvas(30, 3)
+    before.write(0, 0, "the same")
+    after.write(0, 0, "the same")
+    before.write(1, 0, "名前 here")
+    after.write(1, 0, "a 前 here")
+    after.write(1, 20, "far")
+    after.write(2, 3, "x", BOLD)
+    assert list(after.changes(before)) == [
+        (1, 0, [Span("a ", PLAIN)]),
+        (1, 20, [Span("far", PLAIN)]),
+        (2, 3, [Span("x", BOLD)]),
+    ]
+    for row, column, spans in list(after.changes(before)):
+        for span in spans:
+            column = before.write(row, column, span.text, span.style)
+    assert list(before.rows()) == list(after.rows())
+    assert not list(after.changes(before))
+
+
+def test_a_long_race_is_shown_in_any_form(tmp_path: Path) -> None:
+    log = races_by_hand.running(1, max_racers=1, slug="kings-in-the-corners", seed="42")
+    for _ in range(120):
+        moves = races_by_hand.run_of(log.race).game.moves()
+        log.say(Moved(seat=1, move=moves[0] if moves else "restart"), 100)
+    replay: Replay = races_by_hand.closed(log).replay()
+    file = tmp_path / "race.msgpack"
+    file.write_bytes(codec.encode(replay, "msgpack"))
+    assert len(events(run("export", file, "--format", "cast").stdout.splitlines())) > 120

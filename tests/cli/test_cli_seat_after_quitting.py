@@ -1,0 +1,128 @@
+"""What the clients say about the seat of someone who quits, and that the server does just that."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal_cli.net.http_api import Api
+from samedeal_cli.race_app.race_view import page
+from samedeal_cli.render.phrases import seat_phrase
+from samedeal_cli.state.race_state import Cut, Entered, Scene, told
+from support.browser import BROWSER, browser, opened, seated
+from support.example_states import entered, header, info, lobby, now, racing
+from support.hostile_server import raw
+from support.servers import Server
+
+AWAY_S = 0.5
+OPEN: dict[str, Any] = {"max_racers": 2, "start_delay_ms": 0}
+RUNNING: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
+
+
+@pytest.fixture
+def server(redis_url: str) -> Iterator[Server]:
+    with Server(redis_url, away_seconds=str(AWAY_S)) as running:
+        yield running
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    return kept | {"XDG_STATE_HOME": str(tmp_path)}
+
+
+def quit_race(server: Server, environment: dict[str, str], race: str, *options: str) -> list[str]:
+    """The lines of a program that takes a seat and quits."""
+    command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{server.url}/r/{race}", *options]
+    ended = subprocess.run(command, env=environment, input=b"quit\n", capture_output=True, check=True)
+    return ended.stdout.decode().splitlines()
+
+
+def seats(server: Server, race: str) -> int:
+    status, body = server.get(f"/api/v1/races/{race}")
+    assert status == 200
+    racers: int = len(json.loads(body).get("standings", ()))
+    return racers
+
+
+def test_before_the_countdown_the_seat_is_held_as_long_as_the_server_says(
+    server: Server, environment: dict[str, str]
+) -> None:
+    race = server.create("corners", seed="42", **OPEN)
+    lines = quit_race(server, environment, race, "--as", "bo", "--no-ready")
+    assert lines[-1].startswith(f"your seat is held for {AWAY_S} s. To rejoin: ")
+    assert lines[-1].endswith(f" join {server.url}/r/{race} --as bo")
+    end = time.monotonic() + 60
+    while seats(server, race):
+        assert time.monotonic() < end, "the seat is not released"
+        time.sleep(0.05)
+
+
+def test_during_the_race_the_seat_is_reserved(server: Server, environment: dict[str, str]) -> None:
+    race = server.create("corners", seed="42", **RUNNING)
+    lines = quit_race(server, environment, race, "--as", "bo", "--ready")
+    assert lines[-1].startswith("your seat is reserved. To rejoin: ")
+    assert lines[-1].endswith(f" join {server.url}/r/{race} --as bo")
+    again = quit_race(server, environment, race, "--as", "bo")
+    assert any("the race is running" in line for line in again)
+    assert seats(server, race) == 1
+
+
+def test_the_server_publishes_how_long_a_seat_is_held(server: Server) -> None:
+    assert Api(server.url).away_s() == AWAY_S
+
+
+@pytest.mark.parametrize("body", [b'{"limits": {}}', b"{}", b"[", b'{"limits": {"away_seconds": "x"}}'])
+def test_a_server_that_does_not_say_is_no_failure(body: bytes) -> None:
+    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)) as url:
+        assert Api(url).away_s() is None
+
+
+def test_the_time_is_named_only_when_it_is_known() -> None:
+    assert seat_phrase("open", 12.0) == "your seat is held for 12 s"
+    assert seat_phrase("open", None) == "your seat is held for a short time"
+    assert seat_phrase("countdown", 12.0) == seat_phrase("running", None) == "your seat is reserved"
+
+
+def drawn(scene: Scene) -> str:
+    return "\n".join(page(scene, scene.width, scene.height).text())
+
+
+def test_the_full_screen_says_what_happens_at_each_stage() -> None:
+    waiting = lobby("corners")
+    assert "q quit, the seat is held for 30 s" in drawn(waiting)
+    assert "Your seat is held for 30 s." in drawn(told(waiting, Cut("the connection broke")))
+    unknown = told(entered("corners"), Entered("bo", header("corners"), info("corners")))
+    assert "q quit, the seat is held briefly" in drawn(told(unknown, now("corners", "open", "waiting")))
+    counting = told(waiting, now("corners", "countdown", "ready", left_ms=2400))
+    for scene in (counting, racing("corners")):
+        assert "q quit, the seat is reserved" in drawn(scene)
+        lost = drawn(told(scene, Cut("the connection broke")))
+        assert "Your seat is reserved, the clock runs." in lost
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
+@pytest.mark.xdist_group("browser")
+@pytest.mark.asyncio
+async def test_the_page_says_what_happens_at_each_stage(redis_url: str) -> None:
+    async with browser() as chromium, opened(chromium) as watched:
+        for options, says in (
+            (OPEN, "your seat is held for 12 s"),
+            (RUNNING, "your clock runs, your seat is reserved"),
+        ):
+            with Server(redis_url, away_seconds="12") as server:
+                race = server.create("corners", seed="42", **options)
+                await seated(watched.page, server, race)
+                if options is RUNNING:
+                    await watched.page.wait_for_selector(".table .pile")
+                else:
+                    await watched.page.wait_for_selector("#ready")
+                await asyncio.to_thread(server.kill)
+                await watched.page.wait_for_selector(f"text={says}")

@@ -1,0 +1,73 @@
+"""The start: what a person is told who types the name of the program alone, and what a pipe gets."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from samedeal_cli.commands.start import start_lines
+from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.settings import Settings
+from support.servers import Server
+from support.terminals import at_a_terminal, until
+
+NOBODY = "http://127.0.0.1:1"
+
+
+@pytest.fixture(autouse=True)
+def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def said(server: str = "", name: str = "") -> str:
+    return "\n".join(start_lines(Settings(server=server, name=name)))
+
+
+def test_without_a_server_it_tells_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
+    monkeypatch.setattr("samedeal_cli.commands.start.DEFAULT_SERVER", NOBODY)
+    text = said(name="ada")
+    assert "server     none runs on this machine\n  you        ada\n" in text
+    assert re.search(r"demo +a server, a race between bots", text)
+    assert "does not answer" not in text
+    assert f"server     {NOBODY}9 does not answer" in said(server=f"{NOBODY}9")
+
+
+def test_with_a_server_it_tells_what_is_open_there(redis_url: str) -> None:
+    with Server(redis_url) as server:
+        assert "open  " not in said(server=server.url)
+        race = server.create("the-edge", max_racers=3)
+        text = said(server=server.url)
+    assert f"server     {server.url}\n" in text
+    assert f"open       {race}: the-edge, 0 of 3 seats taken" in text
+    assert re.search(rf"join {race} +take a seat there", text)
+
+
+def test_every_command_that_is_proposed_is_there(store_url: str) -> None:
+    with Server(store_url) as server:
+        server.create("corners")
+        texts = [said(server=server.url), said(server=NOBODY)]
+    proposed = re.findall(r"samedeal (\w+)(?: [\w-]+)*(?: --\w+)* {3}", "\n".join(texts))
+    assert {"demo", "serve", "join", "new", "solo", "daily", "games"} == set(proposed) <= set(COMMANDS)
+
+
+def test_a_pipe_gets_the_help_and_flags_alone_do_not_change_that(capsys: pytest.CaptureFixture[str]) -> None:
+    for args in ([], ["--server", NOBODY], ["-q"]):
+        assert main.exit_code(args) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("Usage: samedeal [OPTIONS] COMMAND")
+        assert err == ""
+
+
+def test_at_a_terminal_the_name_alone_says_what_to_do_next(tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path), "SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
+    with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main"]) as (process, terminal):
+        text = until(terminal, "every command")
+        assert process.wait(20) == 0
+    assert "race your friends at patience" in text
+    assert f"{NOBODY} does not answer" in text
+    assert text.isascii()

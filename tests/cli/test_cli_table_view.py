@@ -1,0 +1,100 @@
+"""The tabletop: every game in every size has all its places, its top cards and its letters, and nothing outside."""
+
+import pytest
+
+from cli.test_cli_text_table import after
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.render.canvas import Canvas, Spot
+from samedeal_cli.render.table_view import Marks, draw_table
+from samedeal_cli.render.text_table import card_text
+from samedeal_cli.state.selection import Hand
+
+SIZES = [(58, 14), (60, 12), (78, 21), (80, 14), (98, 21), (120, 40)]
+
+every_game = pytest.mark.parametrize("slug", GAMES)
+every_size = pytest.mark.parametrize(("width", "height"), SIZES)
+
+
+def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Hand]:
+    """A game's table with its letters, in the middle of a canvas that is larger by one cell on each side."""
+    game = after(slug, steps)
+    hand = Hand(game.moves(), game.layout, game.foundations, game.hidden)
+    canvas = Canvas(width + 2, height + 2)
+    draw_table(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), Marks(hand.letters))
+    return canvas, hand
+
+
+def cut(canvas: Canvas, spot: Spot) -> str:
+    """What stands in a rectangle, its lines one below the other."""
+    lines = [f"{line:<{canvas.width}}" for line in canvas.text()]
+    return "\n".join(line[spot.column : spot.column + spot.width] for line in lines[spot.row : spot.row + spot.height])
+
+
+@every_game
+@every_size
+def test_all_that_is_drawn_stays_in_its_part_of_the_screen(slug: str, width: int, height: int) -> None:
+    for steps in (0, 25, 60, 110):
+        canvas, _ = drawn(slug, width, height, steps)
+        lines = [f"{line:<{canvas.width}}" for line in canvas.text()]
+        assert not (lines[0] + lines[-1]).strip()
+        assert not "".join(line[0] + line[-1] for line in lines).strip()
+        assert all(spot.row + spot.height <= height + 1 for spot in canvas.spots.values())
+
+
+@every_game
+@every_size
+def test_each_place_shows_its_top_card_and_its_letter(slug: str, width: int, height: int) -> None:
+    for steps in (0, 25, 60, 110):
+        canvas, hand = drawn(slug, width, height, steps)
+        game = after(slug, steps)
+        assert set(canvas.spots) == set(hand.places)
+        for place, spot in canvas.spots.items():
+            text = cut(canvas, spot)
+            pile = game.table[place]
+            if pile and place not in game.hidden:
+                assert card_text(pile[-1]) in text
+            assert place in text or place in hand.letters
+            if letter := hand.letters.get(place):
+                assert letter in text.split()[0] or f"{letter} │" in text
+
+
+@every_game
+@every_size
+def test_no_two_places_lie_on_one_another(slug: str, width: int, height: int) -> None:
+    canvas, _ = drawn(slug, width, height, 40)
+    taken: set[tuple[int, int]] = set()
+    for spot in canvas.spots.values():
+        own = {(spot.row + row, spot.column + column) for row in range(spot.height) for column in range(spot.width)}
+        assert not own & taken
+        taken |= own
+
+
+@every_game
+@every_size
+def test_nothing_wanders_while_cards_move(slug: str, width: int, height: int) -> None:
+    fixed = {
+        place: (spot.row, spot.column)
+        for place, spot in drawn(slug, width, height, 0)[0].spots.items()
+        if len(place) == 2
+    }
+    for steps in (25, 60, 110):
+        spots = drawn(slug, width, height, steps)[0].spots
+        assert {place: (spots[place].row, spots[place].column) for place in fixed} == fixed
+
+
+def test_the_cards_of_a_fan_that_find_no_room_are_counted() -> None:
+    table = {"l1": ["AS"] * 40, "r1": ["KH"]}
+    canvas = Canvas(30, 3)
+    draw_table(canvas, Spot(0, 0, 30, 3), ". l1 .\n. r1 .", {"l1"}, table)
+    text = " ".join(canvas.text())
+    counted = next(int(word[1:]) for word in text.split() if word.startswith("+"))
+    assert counted + text.count("A♠") == 40
+
+
+def test_in_ascii_everything_is() -> None:
+    for slug in GAMES:
+        canvas, _ = drawn(slug, 78, 21)
+        before = [len(line) for line in canvas.text()]
+        canvas.in_ascii()
+        assert "".join(canvas.text()).isascii()
+        assert [len(line) for line in canvas.text()] == before

@@ -1,0 +1,152 @@
+"""The screen: every game as it is drawn, in pictures kept beside this file.
+
+After a wanted change ``python tests/cli/test_cli_text_table.py`` draws them anew, for review.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.race import Standing
+from samedeal.wire.messages import Board
+from samedeal_cli.render.text_table import board_lines, cells, standings_lines
+
+SCREENS = Path(__file__).parents[1] / "screens"
+STEPS = (0, 12, 45)
+ANSI = re.compile(r"\x1b\[\d+m")
+
+
+def shown(game: Game) -> Board:
+    """A position as its owner is sent it."""
+    return Board(table=game.view(), notes=game.notes, outcome=game.outcome, home=game.home, attempt=1, ply=0)
+
+
+def after(slug: str, steps: int, seed: str = "42") -> Game:
+    """A position some moves into a deal; which moves follows from how many there are to choose from."""
+    game = GAMES[slug].from_seed(seed)
+    for step in range(steps):
+        if game.over:
+            break
+        moves = game.moves()
+        game = game.after(moves[step * 7 % len(moves)])
+    return game
+
+
+def picture(slug: str) -> str:
+    """A game at some moments, in two widths, in Unicode and in ASCII."""
+    blocks = []
+    for steps in STEPS:
+        game = after(slug, steps)
+        for width, plain in ((80, False), (58, True)):
+            lines = board_lines(game.layout, game.fanned, shown(game), width=width, ascii=plain)
+            blocks.append("\n".join([f"=== after {steps} moves, {width} wide", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+def test_every_game_is_drawn_as_it_was(slug: str) -> None:
+    assert picture(slug) == (SCREENS / f"{slug}.txt").read_text()
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+@pytest.mark.parametrize("width", [58, 80, 100])
+def test_no_line_is_too_wide_and_no_table_too_high(slug: str, width: int) -> None:
+    for steps in range(0, 120, 10):
+        game = after(slug, steps)
+        lines = board_lines(game.layout, game.fanned, shown(game), width=width)
+        assert max(map(cells, lines)) <= width
+        assert len(lines) <= 20
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+def test_every_top_card_is_seen_beside_its_place(slug: str) -> None:
+    for steps in STEPS:
+        game = after(slug, steps)
+        text = " ".join(board_lines(game.layout, game.fanned, shown(game), ascii=True))
+        for place, pile in game.table.piles.items():
+            if pile and place not in game.hidden:
+                card = pile[-1].replace("T", "10")
+                assert re.search(rf"\b{card}\b", text), (place, card)
+            assert re.search(rf"\b{place}\b", text)
+
+
+def test_without_unicode_every_character_is_ascii() -> None:
+    for slug in GAMES:
+        game = after(slug, 30)
+        assert "".join(board_lines(game.layout, game.fanned, shown(game), ascii=True)).isascii()
+    assert (
+        "".join(standings_lines(_standings(), ascii=True)).translate({ord(letter): "x" for letter in "ü一"}).isascii()
+    )
+
+
+def test_colour_is_never_the_only_sign_and_changes_no_width() -> None:
+    game = after("corner-stones", 12)
+    plain = board_lines(game.layout, game.fanned, shown(game))
+    colored = board_lines(game.layout, game.fanned, shown(game), color=True)
+    assert [ANSI.sub("", line) for line in colored] == plain
+    assert "\x1b[91m8♥\x1b[39m" in "".join(colored)
+    assert "\x1b[94m" in "".join(colored)
+    assert "\x1b[32m" in "".join(colored)
+
+
+def test_what_does_not_fit_on_a_fan_is_counted() -> None:
+    board = Board(table={"c1": ("AS",) * 30, "l1": ()}, outcome="playing", home=0, attempt=1, ply=0)
+    top, below, _ = board_lines("c1 .\n. l1", {"c1", "l1"}, board, width=30)
+    assert top.startswith("c1 +")
+    assert int(top.split()[1]) + top.count("A♠") == 30
+    assert below.strip() == "l1 --"
+
+
+def test_standings_say_place_name_bot_bar_count_outcome_attempt_and_time() -> None:
+    assert standings_lines(_standings(), seat=2) == [
+        "  1 cy (bot) ████████████████████  96/96  won         attempt 3   4:12.3",
+        "> 2 ünnü     ██████████░░░░░░░░░░  48/96  playing                 0:59.9",
+        "  3 一一     ░░░░░░░░░░░░░░░░░░░░   0/96  scratched",
+    ]
+
+
+def test_racers_of_the_same_name_are_told_apart_however_long_it_is() -> None:
+    one, two, three = (structs.replace(standing, name="a" * 24, bot=True) for standing in _standings())
+    for width in (58, 80):
+        lines = standings_lines((one, two, three), width=width)
+        assert all(f" #{seat} (bot) " in line for seat, line in enumerate(lines, 1))
+        assert max(map(cells, lines)) <= 80
+
+
+def test_standings_fit_the_width() -> None:
+    for width in (58, 80):
+        assert max(map(cells, standings_lines(_standings(), width=width))) <= width
+
+
+def _standings() -> tuple[Standing, ...]:
+    def standing(place: int, name: str, home: int, outcome: str, attempts: int, ms: int, bot: bool = False) -> Standing:
+        return Standing(
+            place=place,
+            seat=place,
+            name=name,
+            bot=bot,
+            outcome=outcome,
+            done=outcome != "playing",
+            home=home,
+            goal=96,
+            progress=home / 96,
+            attempts=attempts,
+            ms=ms,
+        )
+
+    return (
+        standing(1, "cy", 96, "won", 3, 252_345, bot=True),
+        standing(2, "ünnü", 48, "playing", 1, 59_999),
+        standing(3, "一一", 0, "scratched", 0, 0),
+    )
+
+
+if __name__ == "__main__":
+    for slug in GAMES:
+        (SCREENS / f"{slug}.txt").write_text(picture(slug))
+        sys.stdout.write(f"{slug}\n")

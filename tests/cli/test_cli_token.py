@@ -1,0 +1,99 @@
+"""SAMEDEAL_TOKEN: it is sent to the server that it is for, and to no other that a link names."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.wire import messages as m
+from samedeal_cli.net.addresses import same_server
+from support.scripted_server import RACE, Peer, server
+
+COMMANDS = [["join", "--line"], ["watch", "--line"], ["bot"]]
+ELSEWHERE = "http://127.0.0.1:1"
+
+
+async def refuse(peer: Peer) -> None:
+    hello = await peer.hear()
+    await peer.say(m.Problem.of(Refused("not-found", "Nothing is here."), hello.id))
+
+
+async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str) -> tuple[m.Hello, str]:
+    """The Hello that a command sends to the server at `url`, and what it prints to standard error."""
+    home = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    async with server(refuse) as (address, heard):
+        filled = {name: value.replace(url, address) for name, value in environment.items()}
+        if file := filled.pop("config", ""):
+            (tmp_path / "config/samedeal").mkdir(parents=True)
+            (tmp_path / "config/samedeal/config.toml").write_text(f'server = "{file}"\n')
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "samedeal_cli.main"),
+            *(argument.replace(url, address) for argument in args),
+            env=kept | home | {"SAMEDEAL_TOKEN": "sd_x"} | filled,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, err = await process.communicate()
+        assert process.returncode == 4, err
+        (hello,) = (message for message in heard if isinstance(message, m.Hello))
+        return hello, err.decode().replace(address, url)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("environment", [{}, {"SAMEDEAL_SERVER": ELSEWHERE}, {"config": ELSEWHERE}], ids=str)
+async def test_a_link_to_another_server_does_not_get_the_token(
+    command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    hello, err = await greeting(tmp_path, [*command, f"URL/r/{RACE}"], "URL", **environment)
+    assert hello.token is None
+    assert hello.name
+    home = ELSEWHERE if environment else "http://127.0.0.1:8640"
+    note = f"SAMEDEAL_TOKEN is for {home} and is not sent to URL; add --server URL if it is for that one"
+    assert note in err
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("race", [f"URL/r/{RACE}", RACE])
+@pytest.mark.parametrize(
+    ("args", "environment"),
+    [
+        (["--server", "URL"], {}),
+        (["--server", "URL"], {"SAMEDEAL_SERVER": ELSEWHERE}),
+        ([], {"SAMEDEAL_SERVER": "URL"}),
+        ([], {"config": "URL"}),
+    ],
+    ids=str,
+)
+async def test_the_server_that_is_named_gets_the_token(
+    command: list[str], race: str, args: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    hello, err = await greeting(tmp_path, [*command, race, *args], "URL", **environment)
+    assert (hello.token, hello.name) == ("sd_x", None)
+    assert "SAMEDEAL_TOKEN" not in err
+
+
+async def test_a_name_is_used_instead_of_the_token_without_a_word(tmp_path: Path) -> None:
+    hello, err = await greeting(tmp_path, ["join", "--line", f"URL/r/{RACE}", "--as", "bo"], "URL")
+    assert (hello.token, hello.name) == (None, "bo")
+    assert "SAMEDEAL_TOKEN" not in err
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://cards.example", "https://Cards.Example:443", True),
+        ("https://cards.example", "http://cards.example", False),
+        ("https://cards.example", "https://cards.example:8443", False),
+        ("https://cards.example", "https://cards.example@evil.example", False),
+        ("https://cards.example/a", "https://cards.example/b", False),
+        ("http://127.0.0.1:8640", "http://localhost:8640", True),
+        ("http://127.0.0.1:8640", "http://127.0.0.1:8641", False),
+    ],
+)
+def test_the_same_server_has_the_same_scheme_host_port_and_path(one: str, other: str, same: bool) -> None:
+    assert same_server(one, other) is same

@@ -1,0 +1,135 @@
+"""Histories in which anything may go wrong, by seeds: what was acknowledged is not lost, and planted faults are found.
+
+SIMULATION_SEEDS is how many there are. ``make simulate ARGS="--seed N --histories 1 --trace"`` tells one of them again.
+"""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal_server.races.room import Room
+from samedeal_server.store.race_log import RaceLog
+from samedeal_server.ws.session import Session
+from support.simulation import MISFORTUNES, ON_ONE_PROCESS, simulated
+from support.store_model import Script, append
+
+SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 1000)
+SIMULATION = ("-m", "support.simulation")
+SHARES = 4
+"""In so many tests, so that two processors have something to do."""
+PLANTED_SEEDS = 400
+"""Within so many histories a planted fault has to be found."""
+
+pytestmark = pytest.mark.timeout(600 + SEEDS)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_whatever_happens_no_acknowledged_move_is_lost(share: int) -> None:
+    befell = set[str]()
+    moves = 0
+    for seed in range(share, SEEDS, SHARES):
+        outcome = simulated(str(seed))
+        befell.update(outcome.befell)
+        moves += outcome.moves
+        assert not outcome.violations, f"seed {seed}: {outcome.violations}"
+    assert moves > SEEDS // SHARES
+    if SEEDS >= 1000:
+        assert befell == {which.__name__ for which in (*MISFORTUNES, *ON_ONE_PROCESS)}
+
+
+@pytest.mark.parametrize("seed", [3, 18, 52])
+def test_the_same_seed_is_the_same_history(seed: int) -> None:
+    command = [sys.executable, *SIMULATION, "--seed", str(seed), "--histories", "1", "--trace"]
+    told = [
+        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": salt}, capture_output=True, text=True)
+        for salt in ("1", "2")
+    ]
+    assert told[0].stdout == told[1].stdout
+    assert told[0].stdout.count("\n") > 100
+    assert simulated(str(seed)).trace == simulated(str(seed)).trace != simulated(str(seed + 1)).trace
+
+
+def test_a_failure_names_the_command_that_repeats_it() -> None:
+    weakened = (
+        "import sys, simulation\n"
+        "from samedeal_server.ws.session import Session\n"
+        "Session._mine = lambda self, race: True\n"
+        "sys.exit(simulation.main())"
+    )
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-c", weakened, "--seed", "0", "--histories", str(PLANTED_SEEDS)]
+    told = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert told.returncode == 1, told.stdout + told.stderr
+    again = re.search(r'make simulate ARGS="(--seed \d+ --histories 1) --trace"', told.stdout)
+    assert again
+    repeated = subprocess.run(
+        [sys.executable, "-c", weakened, *again[1].split()], env=env, capture_output=True, text=True
+    )
+    assert repeated.returncode == 1
+    assert again[0] in repeated.stdout
+
+
+# Faults that are planted. Each takes out one thing that a promise rests on.
+
+
+def _unfenced(patch: pytest.MonkeyPatch) -> None:
+    """A connection that has lost its seat goes on as if it had it."""
+    patch.setattr(Session, "_mine", lambda self, race: True)
+
+
+def _unrepaired(patch: pytest.MonkeyPatch) -> None:
+    """What the store has lost is not written again."""
+
+    async def nothing(self: Room, n: int, digest: str) -> None:
+        return None
+
+    patch.setattr(Room, "_write_again", nothing)
+
+
+def _early(patch: pytest.MonkeyPatch) -> None:
+    """A move is acknowledged before it is in the log."""
+    written: Callable[..., Any] = RaceLog.append
+    under_way = set[Any]()
+
+    async def append(self: RaceLog, race: str, before: str, entries: Any) -> None:
+        writing = asyncio.get_running_loop().create_task(written(self, race, before, entries))
+        if type(entries[0].event).__name__ == "Moved":
+            under_way.add(writing)
+        else:
+            await writing
+
+    patch.setattr(RaceLog, "append", append)
+
+
+def _trusting(patch: pytest.MonkeyPatch) -> None:
+    """After a failure the memory is trusted, and the log is not read."""
+    patch.setattr(Room, "_doubtful", property(lambda self: False, lambda self, value: None), raising=False)
+
+
+PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None] | None, Script | None]] = {
+    "the log takes entries after any predecessor": (None, partial(append, checked=False)),
+    "an append that comes again is not known again": (None, partial(append, idle=False)),
+    "a connection that lost its seat is not fenced off": (_unfenced, None),
+    "a lost tail is not written again": (_unrepaired, None),
+    "moves are acknowledged before they are written": (_early, None),
+    "the memory is trusted after a failure": (_trusting, None),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant, script = PLANTED[fault]
+    if plant:
+        plant(monkeypatch)
+    scripts = {"append.lua": script} if script else None
+    found = next((seed for seed in range(PLANTED_SEEDS) if simulated(str(seed), scripts).violations), None)
+    assert found is not None
+    print(f"{fault}: found with seed {found}")

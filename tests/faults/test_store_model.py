@@ -1,0 +1,156 @@
+"""The model of the store is like the real one, for the commands and scripts of the server."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any
+
+import pytest
+from redis.exceptions import NoScriptError, ResponseError
+
+from samedeal_server.store.connection import Store, Word
+from support.store_model import Model, digest, source
+
+SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "claim.lua", "create.lua", "delete_empty.lua")}
+"""What the scripts are called by, by their files."""
+SECONDS = 600
+KNOWN: list[list[Word]] = [
+    ["EVAL", source("append.lua"), 2, "log9", "head9", "d0", 1, 1, "entry", "d1"],
+    ["EVAL", source("create.lua"), 1, "head9", "H", "d0"],
+    ["EVAL", source("claim.lua"), 1, "due", 2, 1, "race9", SECONDS],
+    ["EVAL", source("delete_empty.lua"), 2, "head8", "log8"],
+]
+"""Commands by which a store learns the scripts."""
+
+
+def run_of(chance: Random) -> list[Word]:
+    """A run of entries as somebody might want to append it: of a few histories that part now and then."""
+    history, first, count = chance.choice(("a", "a", "a", "b")), chance.randint(1, 6), chance.randint(1, 4)
+    words: list[Word] = [f"d{first - 1}{history if first > 3 else ''}", count]
+    for n in range(first, first + count):
+        words += [n, f"entry {n} of {history}", f"d{n}{history if n > 3 else ''}"]
+    return words
+
+
+def appended(chance: Random) -> list[Word]:
+    races = chance.sample((1, 2, 3), chance.randint(1, 2))
+    keys = [key for race in races for key in (f"log{race}", f"head{race}")]
+    return ["EVALSHA", SCRIPTS["append.lua"], len(keys), *keys, *(word for _ in races for word in run_of(chance))]
+
+
+def created(chance: Random) -> list[Word]:
+    return ["EVALSHA", SCRIPTS["create.lua"], 1, f"head{chance.randint(1, 3)}", chance.choice(("H", "H", "I")), "d0"]
+
+
+def claimed(chance: Random) -> list[Word]:
+    race, expire_s = f"race{chance.randint(1, 5)}", chance.choice((0, SECONDS))
+    return ["EVALSHA", SCRIPTS["claim.lua"], 1, "due", chance.choice((0, 3)), 10**12, race, expire_s]
+
+
+def deleted(chance: Random) -> list[Word]:
+    race = chance.randint(1, 3)
+    return ["EVALSHA", SCRIPTS["delete_empty.lua"], 2, f"head{race}", f"log{race}"]
+
+
+def read(chance: Random) -> list[Word]:
+    logs = chance.sample(("log1", "log2", "log3"), chance.randint(1, 3))
+    return ["XREAD", "BLOCK", 1, "STREAMS", *logs, *(f"{chance.randint(0, 6)}-0" for _ in logs)]
+
+
+COMMANDS: tuple[Callable[[Random], list[Word]], ...] = (
+    appended,
+    appended,
+    appended,
+    appended,
+    created,
+    claimed,
+    deleted,
+    read,
+    lambda chance: ["ZADD", "due", *(word for n in range(1, 3) for word in (chance.randint(1, 3), f"race{n}"))],
+    lambda chance: ["ZMSCORE", "due", f"race{chance.randint(1, 5)}", "race1"],
+    lambda chance: ["ZCARD", "due"],
+    lambda chance: ["HDEL", "guest", chance.choice(("player", "name"))],
+    lambda chance: ["HGETALL", "guest"],
+    lambda chance: ["XRANGE", f"log{chance.randint(1, 3)}", f"{chance.randint(0, 8)}-0", "+"],
+    lambda chance: ["HGET", f"head{chance.randint(1, 3)}", "header"],
+    lambda chance: ["HMGET", f"head{chance.randint(1, 3)}", "n", "h"],
+    lambda chance: ["EXPIRE", chance.choice(("log1", "guest", "raced", "text")), SECONDS],
+    lambda chance: ["PERSIST", chance.choice(("log1", "guest", "raced", "text"))],
+    lambda chance: ["HSET", "guest", "player", chance.randint(1, 3), "name", "n"],
+    lambda chance: ["HMGET", "guest", "player", "name"],
+    lambda chance: ["HSETNX", "keys", f"key{chance.randint(1, 3)}", chance.randint(1, 3)],
+    lambda chance: ["HGET", "keys", f"key{chance.randint(1, 3)}"],
+    lambda chance: ["SET", f"text{chance.choice(('', 1, 2))}", chance.randint(1, 3), "NX"],
+    lambda chance: ["SET", "text", chance.randint(1, 3), "NX", "EX", SECONDS],
+    lambda chance: ["GET", f"text{chance.choice(('', 1, 2))}"],
+    lambda chance: ["EXISTS", f"text{chance.choice(('', 1, 2))}"],
+    lambda chance: ["SADD", "raced", f"race{chance.randint(1, 3)}"],
+    lambda chance: ["SREM", "raced", f"race{chance.randint(1, 3)}"],
+    lambda chance: ["ZADD", "due", chance.randint(1, 3) * 10**12, f"race{chance.randint(1, 5)}"],
+    lambda chance: ["ZREM", "due", f"race{chance.randint(1, 5)}"],
+    lambda chance: ["ZRANGEBYSCORE", "due", "-inf", chance.randint(1, 3) * 10**12, "LIMIT", 0, chance.randint(1, 4)],
+)
+
+
+async def answer(ask: Callable[[], Any]) -> object:
+    """What a store says to a command, its errors by their kind."""
+    try:
+        found = ask()
+        return await found if asyncio.iscoroutine(found) else found
+    except ResponseError as error:
+        return type(error).__name__
+
+
+def plain(found: object) -> object:
+    """An answer without the types that the model and the library do not share."""
+    if isinstance(found, list | tuple):
+        return [plain(item) for item in found]
+    return found
+
+
+async def compared(store: Store, model: Model, commands: list[list[Word]]) -> None:
+    for number, command in enumerate(commands):
+        theirs = await answer(partial(store._redis.execute_command, *command))
+        ours = await answer(partial(model.execute, *command))
+        assert plain(ours) == plain(theirs), (number, commands[max(0, number - 5) : number + 1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_the_model_answers_as_the_real_store_does(seed: int, redis_url: str) -> None:
+    store, model, chance = Store(redis_url), Model(lambda: time.time_ns() // 1_000_000), Random(seed)
+    try:
+        await compared(store, model, KNOWN)
+        for _ in range(8):  # many short histories: the beginnings are where most cases are
+            await compared(store, model, [chance.choice(COMMANDS)(chance) for _ in range(60)])
+            await store.ask("FLUSHALL")
+            model.values.clear()
+            model.expires.clear()
+    finally:
+        await store.close()
+
+
+async def test_a_script_that_is_not_known_is_refused_by_both(redis_url: str) -> None:
+    store, model = Store(redis_url), Model(lambda: 0)
+    try:
+        await compared(store, model, [["EVALSHA", SCRIPTS["create.lua"], 1, "head1", "H", "d0"]])
+        with pytest.raises(NoScriptError):
+            model.execute("EVALSHA", SCRIPTS["create.lua"], 1, "head1", "H", "d0")
+    finally:
+        await store.close()
+
+
+async def test_both_have_the_same_in_them_afterwards(redis_url: str) -> None:
+    store, model, chance = Store(redis_url), Model(lambda: time.time_ns() // 1_000_000), Random("contents")
+    try:
+        await compared(store, model, KNOWN)
+        await compared(store, model, [chance.choice(COMMANDS)(chance) for _ in range(400)])
+        keys = await store.ask("KEYS", "*")
+        assert sorted(keys) == sorted(model.values)
+        for key in sorted(model.values):
+            assert (await store.ask("TTL", key) > 0) == (key in model.expires), key
+        for race in (1, 2, 3):
+            await compared(store, model, [["XRANGE", f"log{race}", "0-0", "+"], ["HMGET", f"head{race}", "n", "h"]])
+    finally:
+        await store.close()

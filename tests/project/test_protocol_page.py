@@ -1,0 +1,46 @@
+"""docs/protocol.md against the code: every message, field and code is there, and the examples are what they say."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from msgspec.structs import fields
+
+from samedeal.errors import CODES
+from samedeal.race.race import Stage, Standing
+from samedeal.wire import codec
+from samedeal.wire.messages import Board, FromServer, ToServer
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+SAID = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
+
+
+@pytest.mark.parametrize("kind", [*get_args(ToServer), *get_args(FromServer), Board, Standing])
+def test_every_field_is_described(kind: type) -> None:
+    if kind.__name__ not in ("Board", "Standing"):
+        assert f"| `{kind.__name__.lower()}` |" in PAGE
+    missing = [field.name for field in fields(kind) if f"`{field.name}`" not in PAGE]
+    assert missing == []
+
+
+def test_every_code_is_listed_as_it_is_and_no_other() -> None:
+    listed = [line for line in PAGE.splitlines() if line.startswith("| `") and line.split("|")[2].strip().isdigit()]
+    assert listed == [f"| `{code}` | {status} | {title} |" for code, (status, title) in sorted(CODES.items())]
+
+
+def test_every_subprotocol_and_stage_is_named() -> None:
+    for name in (*codec.SUBPROTOCOLS, *get_args(Stage)):
+        assert f"`{name}`" in PAGE
+
+
+@pytest.mark.parametrize("line", SAID, ids=lambda line: line[:24])
+def test_the_examples_are_messages(line: str) -> None:
+    text = line[2:].encode()
+    if line[0] == ">":
+        codec.decode_to_server(text, "json")
+    else:
+        assert codec.encode(codec.decode_from_server(text, "json"), "json") == text
+
+
+def test_there_are_examples_of_both_sides() -> None:
+    assert {line[0] for line in SAID} == {"<", ">"}

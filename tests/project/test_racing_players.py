@@ -1,0 +1,33 @@
+"""Players of test races: they race until the test stops them, on a machine of any speed."""
+
+import asyncio
+from random import Random
+
+from samedeal.race.events import Moved
+from samedeal.race.race import MOST_MOVES
+from support.campaign import AHEAD, Persistent, acknowledged, faults, more, racing, started, true
+from support.servers import Server
+
+
+async def test_a_race_lasts_as_long_as_its_test_however_fast_the_players_are(redis_url: str) -> None:
+    """Players who have made all moves they may make wait, notice a lost connection, and move again when asked to."""
+    async with asyncio.timeout(60):
+        with Server(redis_url) as server:
+            race = server.create("corners", start_delay_ms=0, max_racers=2)
+            players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+            async with racing(players):
+                await true(lambda: all(player.made == AHEAD for player in players))
+                server.kill()
+                await started(server, server.port)
+                await true(lambda: all(player.losses for player in players))
+                assert [player.view.stage for player in players if player.view] == ["running"] * 2
+                assert [player.made for player in players] == [AHEAD] * 2
+                await acknowledged(players, 2 * AHEAD + 1)
+                await more(players)
+            replay = await server.replay(race)
+    assert faults(replay, [player.history for player in players]) == []
+    moves = [
+        sum(entry.event.seat == seat for entry in replay.entries if isinstance(entry.event, Moved)) for seat in (1, 2)
+    ]
+    assert sorted(moves) == sorted(player.made for player in players)
+    assert all(AHEAD < made < MOST_MOVES / 2 for made in moves)

@@ -1,0 +1,86 @@
+"""The replay of a bot's play: it verifies, it has the moves that the bot makes, and it is the same each time."""
+
+import re
+
+import pytest
+
+from samedeal.computer.bots import MOST_MOVES, play
+from samedeal.game import Variant
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.signature import public_key
+from samedeal.proof.verification import verify
+from samedeal.race.events import Moved, Resigned
+from samedeal.replays.bot_replay import TICK_MS, replay_of
+from samedeal.replays.replay import Replay, read
+from samedeal.wire import codec
+from support.finished_races import SIGNING_KEY
+
+FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
+SEED = "béla 7 / ?#%"
+
+
+def moves(replay: Replay) -> tuple[str, ...]:
+    return tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
+
+
+@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize(("seed", "k"), [("1", 0), (SEED, 7), ("0f" * 32 + ".12", 59)])
+def test_a_play_of_the_bot_is_a_race_that_verifies(slug: str, seed: str, k: int) -> None:
+    replay, run = replay_of(GAMES[slug], seed, k, SIGNING_KEY), play(GAMES[slug], seed, k)
+    assert all(fact.holds for fact in verify(replay, [public_key(SIGNING_KEY)]))
+    assert moves(replay) == run.moves
+    (standing,) = replay.standings
+    assert (standing.name, standing.bot, standing.outcome == "won") == (f"{slug}-bot/1", True, run.won)
+    assert standing.home >= run.home
+    assert (replay.header.seed, replay.header.options.max_racers) == (seed, 1)
+    assert re.fullmatch(r"par-[0-9a-f]{32}", replay.header.race)
+    assert codec.encode(replay_of(GAMES[slug], seed, k, SIGNING_KEY), "json") == codec.encode(replay, "json")
+    assert [read(codec.encode(replay, form)) for form in FORMS] == [replay, replay]
+
+
+def test_every_play_of_every_deal_has_an_id_and_a_secret_of_its_own() -> None:
+    cases: list[tuple[str, str, int, Variant | None]] = [
+        ("corners", "1", 0, None),
+        ("corners", "1", 1, None),
+        ("corners", "2", 0, None),
+        ("corners", "1", 0, {"refill": "waste"}),
+        ("the-edge", "1", 0, None),
+        ("kings-in-the-corners", "1", 0, None),
+    ]
+    replays = [replay_of(GAMES[slug], seed, k, SIGNING_KEY, variant) for slug, seed, k, variant in cases]
+    assert len({replay.header.race for replay in replays}) == len({replay.secret for replay in replays}) == len(cases)
+
+
+def test_what_the_usual_variant_leaves_unsaid_makes_no_other_replay() -> None:
+    usual = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY)
+    assert replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "stock"}) == usual
+    other = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "waste"})
+    assert other.header.variant == {"refill": "waste"}
+    assert all(fact.holds for fact in verify(other))
+    assert moves(other) == play(GAMES["corners"], "1", 0, {"refill": "waste"}).moves
+    capped = [replay_of(GAMES["gallery"], "1", 0, SIGNING_KEY, variant) for variant in ({"cap": True}, {"cap": False})]
+    assert capped[0] == capped[1]
+    assert capped[0].header.variant == {"cap": False}
+
+
+def test_its_clock_ticks_once_for_each_move_from_0() -> None:
+    replay = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY)
+    played = [entry.at for entry in replay.entries if isinstance(entry.event, Moved)]
+    assert replay.header.opened_at == replay.entries[0].at == 0
+    assert played == [TICK_MS * number for number in range(1, len(played) + 1)]
+    assert replay.entries[-1].at == played[-1]
+
+
+def test_a_bot_that_would_go_on_for_ever_resigns_at_its_last_move() -> None:
+    replay = replay_of(GAMES["corner-stones"], "1", 0, SIGNING_KEY)
+    assert len(moves(replay)) == MOST_MOVES
+    assert isinstance(replay.entries[-2].event, Resigned)
+    assert replay.standings[0].outcome == "resigned"
+    assert all(fact.holds for fact in verify(replay))
+
+
+def test_a_deal_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="without"):
+        replay_of(GAMES["corners"], "1|2", 0, SIGNING_KEY)
+    with pytest.raises(ValueError, match="no variant"):
+        replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "never"})

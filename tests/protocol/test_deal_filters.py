@@ -1,0 +1,122 @@
+"""Friendly deals: that the filter is what docs/bots.md says, and that a claimed deal is checked."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from samedeal.computer import deal_filters
+from samedeal.computer.bots import Run, play, plays
+from samedeal.computer.deal_filters import FILTERS, check, first, passes
+from samedeal.game import Game, Variant
+from samedeal.games.catalogue import GAMES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text(encoding="utf-8")
+ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
+FIRSTS = [row for row in ROWS if len(row) == 4]
+GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
+FRIENDLY = "friendly/1"
+
+
+def wins(game: type[Game], seed: str) -> int:
+    return sum(run.won for run in plays(game, seed, range(60)))
+
+
+def test_the_page_has_deals_of_every_game_that_is_filtered() -> None:
+    assert {row[0] for row in FIRSTS} == {"the-edge", "kings-in-the-corners", "corners"}
+    assert all(f"`{name}`" in PAGE for name in FILTERS)
+
+
+@pytest.mark.parametrize("row", FIRSTS, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_the_first_deals_are_those_of_the_page(row: list[str]) -> None:
+    slug, root, k, won = row
+    assert first(GAMES[slug], root, {}, FRIENDLY) == int(k)
+    assert wins(GAMES[slug], f"{root}.{k}") == int(won)
+
+
+@pytest.mark.parametrize("game", GRIDS)
+def test_to_stop_early_changes_no_answer(game: type[Game]) -> None:
+    found = {first(game, "a", {}, FRIENDLY), first(game, "samedeal", {}, FRIENDLY)}
+    for k in {*range(20), *found}:
+        for root in ("a", "samedeal"):
+            assert passes(game, f"{root}.{k}", {}, FRIENDLY) == (18 <= wins(game, f"{root}.{k}") <= 48)
+
+
+@pytest.mark.parametrize(
+    ("results", "expected", "made"),
+    [
+        ("-" * 60, False, 43),
+        ("-" * 42 + "+" * 18, True, 60),
+        ("-" * 42 + "+" * 17 + "-", False, 60),
+        ("+" * 18 + "-" * 42, True, 30),
+        ("+" * 48 + "-" * 12, True, 60),
+        ("-" * 12 + "+" * 48, True, 30),
+        ("+" * 60, False, 49),
+        ("-" * 11 + "+" * 49, False, 60),
+    ],
+)
+def test_the_bounds_pass_and_no_play_is_made_in_vain(
+    monkeypatch: pytest.MonkeyPatch, results: str, expected: bool, made: int
+) -> None:
+    seen: list[int] = []
+
+    def played(game: type[Game], seed: str, numbers: Iterable[int], variant: Variant) -> Iterator[Run]:
+        for k in numbers:
+            seen.append(k)
+            yield Run("bot", k, (), 0, results[k] == "+")
+
+    monkeypatch.setattr(deal_filters, "plays", played)
+    assert passes(GRIDS[0], "1", {}, FRIENDLY) == expected
+    assert seen == list(range(made))
+
+
+def test_in_corners_the_first_play_counts_and_the_variant_matters() -> None:
+    corners = GAMES["corners"]
+    for variant in ({}, {"refill": "waste"}):
+        for k in range(30):
+            assert passes(corners, f"1.{k}", variant, FRIENDLY) == play(corners, f"1.{k}", 0, variant).won
+    assert first(corners, "1", {"refill": "waste"}, FRIENDLY) == 2
+
+
+@pytest.mark.parametrize("slug", ["corner-stones", "gallery"])
+def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
+    assert passes(GAMES[slug], "x", {}, FRIENDLY)
+    assert first(GAMES[slug], "x", {}, FRIENDLY) == 0
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+def test_any_deal_is_any_deal(game: type[Game]) -> None:
+    assert first(game, "1", {}, "any") == 0
+    assert check(game, "1", {}, "any", 0)
+    assert not check(game, "1", {}, "any", 1)
+
+
+@pytest.mark.parametrize(("slug", "k"), [("corners", 25), ("kings-in-the-corners", 9)])
+def test_a_claim_is_refused_that_is_too_small_or_too_large(slug: str, k: int) -> None:
+    claimed = [k - 1, k + 1, 0, -1, deal_filters.TRIES, 10**9]
+    assert check(GAMES[slug], "1", {}, FRIENDLY, k)
+    assert not [other for other in claimed if check(GAMES[slug], "1", {}, FRIENDLY, other)]
+
+
+def test_a_later_deal_that_passes_too_is_refused() -> None:
+    corners = GAMES["corners"]
+    later = next(k for k in range(26, 200) if passes(corners, f"1.{k}", {}, FRIENDLY))
+    assert not check(corners, "1", {}, FRIENDLY, later)
+
+
+def test_a_root_without_a_deal_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deal_filters, "TRIES", 25)
+    with pytest.raises(LookupError, match="none of the first 25 deals of the root '1' passes friendly/1"):
+        first(GAMES["corners"], "1", {}, FRIENDLY)
+    assert not check(GAMES["corners"], "1", {}, FRIENDLY, 25)
+
+
+@pytest.mark.parametrize("name", ["", "friendly", "friendly/2"])
+def test_there_are_no_other_filters(name: str) -> None:
+    with pytest.raises(ValueError, match="is no filter: there are any and friendly/1"):
+        first(GAMES["gallery"], "1", {}, name)
+
+
+def test_a_root_is_a_text_without_a_bar() -> None:
+    with pytest.raises(ValueError, match=r"a text without \|"):
+        first(GAMES["corners"], "a|b", {}, FRIENDLY)

@@ -1,0 +1,86 @@
+"""The deal, to the byte: every value here must come out the same in any other language."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from samedeal.cards import pack
+from samedeal.deck import Words
+from samedeal.games.catalogue import GAMES
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
+
+
+def test_the_first_word_of_a_label() -> None:
+    first = VECTORS["first_word"]
+    assert Words(first["label"]).below(2**32) == first["word"]
+
+
+@pytest.mark.parametrize("label", VECTORS["deals"])
+def test_a_recorded_deal(label: str) -> None:
+    slug, seed = label.split("|")
+    game, words, shuffles = GAMES[slug], Words(label), 1
+    while not game.playable(cards := words.shuffled(game.pack())):
+        shuffles += 1
+    assert " ".join(cards) == VECTORS["deals"][label]
+    assert shuffles == VECTORS["shuffles"].get(label, 1)
+    assert game.from_seed(seed) == game.dealt(cards)
+
+
+def test_a_shuffle_that_cannot_be_dealt_is_followed_by_another_from_the_same_stream() -> None:
+    words, gallery = Words("gallery|66"), GAMES["gallery"]
+    first, second = words.shuffled(gallery.pack()), words.shuffled(gallery.pack())
+    assert not gallery.playable(first)
+    assert gallery.playable(second)
+    assert " ".join(second) == VECTORS["deals"]["gallery|66"]
+
+
+def test_a_word_beyond_the_last_whole_multiple_is_passed_over() -> None:
+    label, n = "biased", 2**31 + 1
+    word = Words(label).below
+    plain = [word(2**32) for _ in range(64)]
+    picked = Words(label)
+    expected = [value for value in plain if value < n]
+    assert any(value >= n for value in plain)
+    assert [picked.below(n) for _ in expected] == expected
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(label=st.text(), n=st.integers(1, 2**32))
+def test_numbers_are_below_their_bound(label: str, n: int) -> None:
+    words = Words(label)
+    assert all(0 <= words.below(n) < n for _ in range(8))
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(label=st.text())
+def test_a_shuffle_keeps_the_cards_and_repeats_itself(label: str) -> None:
+    shuffled = Words(label).shuffled(pack())
+    assert sorted(shuffled) == sorted(pack())
+    assert shuffled == Words(label).shuffled(pack())
+
+
+def test_each_place_is_about_equally_likely_for_a_card() -> None:
+    words, places = Words("fair"), [0] * 52
+    for _ in range(2600):
+        places[words.shuffled(pack()).index("AS")] += 1
+    chi_squared = sum((count - 50) ** 2 / 50 for count in places)
+    assert chi_squared < 87  # 51 degrees of freedom: a fair shuffle exceeds this once in a thousand labels
+
+
+def test_a_bar_cannot_stand_in_a_seed() -> None:
+    with pytest.raises(ValueError, match="a text without"):
+        GAMES["corners"].from_seed("1|2")
+
+
+def test_the_check_values_of_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
+    assert f"The first word of `{VECTORS['first_word']['label']}` is {VECTORS['first_word']['word']}." in text
+    listed = dict(re.findall(r"^\| `([a-z-]+:\d+)` \| ((?:\w\w ){9}\w\w)", text, re.MULTILINE))
+    assert listed.keys() == {f"{slug}:1" for slug in GAMES} | {"gallery:66"}
+    for code, cards in listed.items():
+        assert VECTORS["deals"][code.replace(":", "|")].startswith(cards)

@@ -1,0 +1,102 @@
+"""What is due in a race follows from the race and the time alone."""
+
+import pytest
+
+from samedeal.race.due import EMPTY_MS, NONCE_AFTER_OUTAGE_MS, NONCE_MS, due, due_at
+from samedeal.race.events import Closed, Counting, Dealt, Left, Readied, Resigned
+from samedeal.race.race import OPEN_MS, Race
+from support.races_by_hand import counting, joined, opened, running
+
+AWAY_MS = 30_000
+
+
+def seen(race: Race, at: int) -> dict[int, int]:
+    return dict.fromkeys((seat.number for seat in race.roster), at)
+
+
+def test_nothing_is_due_before_its_time() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    race = log.race
+    at = due_at(race, seen={}, away_ms=AWAY_MS)
+    assert at == race.at + AWAY_MS
+    assert due(race, at - 1, seen={}, away_ms=AWAY_MS) is None
+    assert due(race, at, seen={}, away_ms=AWAY_MS) == Left(seat=1)
+
+
+def test_absent_seats_are_released_one_after_another_and_present_ones_are_kept() -> None:
+    log = opened()
+    for seat in (1, 2, 3):
+        log.say(joined(log, seat))
+    now = log.race.at + 10 * AWAY_MS
+    present = {2: now - 1}
+    assert due_at(log.race, seen=present, away_ms=AWAY_MS) < now
+    while event := due(log.race, now, seen=present, away_ms=AWAY_MS):
+        log.race, _ = log.race.extended(now, event)
+    assert [seat.number for seat in log.race.roster] == [2]
+    assert due_at(log.race, seen=present, away_ms=AWAY_MS) == now - 1 + AWAY_MS
+
+
+def test_a_seat_that_was_taken_again_is_held_from_then_on() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    log.say(Left(seat=1), AWAY_MS)
+    log.say(joined(log, 1), 5)
+    assert due_at(log.race, seen={1: 0}, away_ms=AWAY_MS) == log.race.at + AWAY_MS
+
+
+def test_the_countdown_starts_as_soon_as_everybody_is_ready_but_not_with_an_absent_player() -> None:
+    log = opened()
+    for seat in (1, 2):
+        log.say(joined(log, seat))
+        log.say(Readied(seat=seat))
+    now = log.race.at
+    assert due(log.race, now, seen=seen(log.race, now), away_ms=AWAY_MS) == Counting()
+    assert due(log.race, now + AWAY_MS, seen={1: now + AWAY_MS}, away_ms=AWAY_MS) == Left(seat=2)
+
+
+def test_no_seat_is_released_once_the_countdown_has_started() -> None:
+    for log in (counting(), running()):
+        later = log.race.at + 2 * AWAY_MS
+        assert not isinstance(due(log.race, later, seen={}, away_ms=AWAY_MS), Left)
+
+
+def test_the_deal_waits_for_its_number_and_for_nonces_that_can_still_arrive() -> None:
+    race = counting(start_delay_ms=0).race
+    started = race.counting_at or 0
+    assert due_at(race, seen={}, away_ms=AWAY_MS) == started + NONCE_MS
+    assert due_at(race, seen={}, away_ms=AWAY_MS, reachable_from=started) == started + NONCE_AFTER_OUTAGE_MS
+    assert due(race, started + NONCE_MS - 1, seen={}, away_ms=AWAY_MS, deal_number=0) is None
+    assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS) is None
+    assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS, deal_number=3) == Dealt(k=3)
+
+
+def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:
+    log = running()
+    assert due(log.race, log.race.at, seen={}, away_ms=AWAY_MS) is None
+    ends_at = due_at(log.race, seen={}, away_ms=AWAY_MS)
+    assert ends_at == log.race.ends_at
+    assert isinstance(due(log.race, ends_at, seen={}, away_ms=AWAY_MS), Closed)
+    for seat in (1, 2):
+        log.say(Resigned(seat=seat))
+    closed = due(log.race, log.race.at, seen={}, away_ms=AWAY_MS)
+    assert isinstance(closed, Closed)
+    log.say(closed)
+    assert due(log.race, ends_at, seen={}, away_ms=AWAY_MS) is None
+
+
+@pytest.mark.parametrize("daily", [False, True])
+def test_a_race_that_never_started_is_called_off(daily: bool) -> None:
+    log = opened(daily=daily)
+    log.say(joined(log, 1))
+    at = log.race.called_off_at
+    assert daily or at == log.race.header.opened_at + OPEN_MS
+    present = {1: at}
+    assert due_at(log.race, seen=present, away_ms=AWAY_MS) == at
+    assert isinstance(due(log.race, at, seen=present, away_ms=AWAY_MS), Closed)
+
+
+def test_an_empty_race_is_due_after_ten_minutes() -> None:
+    race = opened().race
+    assert due_at(race, seen={}, away_ms=AWAY_MS) == race.header.opened_at + EMPTY_MS
+    assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # not an event of its log

@@ -1,0 +1,77 @@
+"""Invisible names: no character that cannot be seen makes a name look like another, and existing logs keep theirs."""
+
+import unicodedata
+from itertools import chain
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.names import normalised
+from samedeal.proof.verification import verify
+from samedeal.race.events import Joined
+from support.finished_races import finished
+
+IGNORABLE = [
+    *(range(0xAD, 0xAE), range(0x34F, 0x350), range(0x61C, 0x61D), range(0x115F, 0x1161), range(0x17B4, 0x17B6)),
+    *(range(0x180B, 0x1810), range(0x200B, 0x2010), range(0x202A, 0x202F), range(0x2060, 0x2070)),
+    *(range(0x3164, 0x3165), range(0xFE00, 0xFE10), range(0xFEFF, 0xFF00), range(0xFFA0, 0xFFA1)),
+    *(range(0xFFF0, 0xFFF9), range(0x1BCA0, 0x1BCA4), range(0x1D173, 0x1D17B), range(0xE0000, 0xE1000)),
+]
+"""Default_Ignorable_Code_Point, as in DerivedCoreProperties.txt of Unicode 16."""
+BLANK = "\u2800\ufffc\U0001d159\U00016fe4\U00013441\U00013442\U0001bc9d"
+STACKERS = "\u1039\u17d2\u1a60\u2d7f"
+
+
+def called(name: str) -> str | None:
+    """What somebody who asks for a name is called, or None if it is refused."""
+    try:
+        return normalised(name)
+    except Refused:
+        return None
+
+
+def test_no_ignorable_character_makes_another_name() -> None:
+    for number in chain.from_iterable(IGNORABLE):
+        for name in (f"Ada{chr(number)}", f"A{chr(number)}da", f"{chr(number)}Ada"):
+            assert called(name) in (None, "Ada"), f"U+{number:04X}"
+        assert called(chr(number)) is None, f"U+{number:04X}"
+
+
+@pytest.mark.parametrize("character", [*BLANK, *STACKERS])
+def test_no_blank_character_is_in_a_name(character: str) -> None:
+    for name in (character, f"Ada{character}", f"A{character}da", f"Ada {character}"):
+        assert called(name) is None
+
+
+@pytest.mark.parametrize("selector", ["\ufe0e", "\ufe0f"])
+def test_an_emoji_is_the_same_with_and_without_a_presentation_selector(selector: str) -> None:
+    assert called(f"❤{selector}") == "❤"
+    assert called(f" {selector}Ada {selector} ") == "Ada"
+    assert called(f"1{selector}\u20e3") == "1\u20e3"
+    assert called(selector) is None
+
+
+def test_a_replay_with_a_name_that_is_refused_today_can_still_be_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.finished_races.NAMES", ("Ada\U0001d159", "Ada\u17d2", "\ufe0f"))
+    replay = finished("corners")
+    joined = [entry.event.name for entry in replay.entries if isinstance(entry.event, Joined)]
+    assert joined[0] == "Ada\U0001d159"
+    assert all(fact.holds for fact in verify(replay))
+
+
+def test_a_mark_of_one_script_is_not_on_a_letter_of_another() -> None:
+    for mark in ("\u093c", "\u0e34", "\u05bc", "\u064e", "\u1a60", "\u1bab", "\u0d4d"):
+        assert called(f"Ada{mark}") is None, unicodedata.name(mark)
+    assert called("Ada\u0323") == "Ad\u1ea1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("हिन्दी", "प्रिया", "ไทย", "กิ่งแก้ว", "עִבְרִית", "مُحَمَّد", "தமிழ்", "తెలుగు", "ಕನ್ನಡ", "മലയാളം"),
+        *("বাংলা", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "සිංහල", "မြန်မာ", "မန္တလေး", "ខ្មែរ", "ສະບາຍດີ", "བོད་ཡིག", "አማርኛ", "ދިވެހި"),
+        *("ひらがな", "か\u3099", "Nguyễn", "Ş\u0323ule", "🇳🇴", "👍🏽", "1\u20e3"),
+    ],
+)
+def test_people_write_their_names_in_their_own_scripts(name: str) -> None:
+    assert called(name) == unicodedata.normalize("NFC", name)

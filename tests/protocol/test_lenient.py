@@ -1,0 +1,149 @@
+"""What a newer server may send is read by a client of this version; what is written down for good stays strict."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from samedeal.errors import Refused
+from samedeal.race.events import Header, Options
+from samedeal.race.race import Standing
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal.wire.lenient import lenient
+from support.finished_races import finished
+from support.logged_server import written
+
+every_form = pytest.mark.parametrize("form", ["json", "msgpack"])
+REPLAY = finished("corners", moves=12)
+BOARD = m.Board(table={"stock": ("??",)}, outcome="playing", home=0, attempt=1, ply=0)
+VIEW = m.View(
+    race=REPLAY.header.race,
+    n=1,
+    h="0" * 64,
+    stage="running",
+    header=REPLAY.header,
+    board=BOARD,
+    standings=REPLAY.standings,
+    boards={2: BOARD},
+)
+KNOWN = (
+    VIEW,
+    m.Welcome(re=1, player="p1", name="ada", token="t", server="test"),
+    m.Progress(race="calm-otter-42", n=1, standings=REPLAY.standings),
+    m.Problem.of(Refused("race-full"), 7),
+    m.Pong(re=2),
+)
+
+
+def with_unknown_fields(content: Any) -> Any:
+    """The same with one more field in each object; those of tables, whose names are data, aside."""
+    if isinstance(content, list | tuple):
+        return [with_unknown_fields(inner) for inner in content]
+    if not isinstance(content, dict):
+        return content
+    found = {
+        name: inner if name in ("table", "notes", "variant") else with_unknown_fields(inner)
+        for name, inner in content.items()
+    }
+    return found if all(isinstance(name, int) or name.isdigit() for name in found) else found | {"newer": {"deep": [1]}}
+
+
+def content_of(message: object, form: codec.Form) -> Any:
+    return to_builtins(message, str_keys=form == "json")
+
+
+def edited(form: codec.Form, edit: Callable[[dict[str, Any]], object]) -> bytes:
+    """A view with a header after some edit, as bytes."""
+    content = content_of(VIEW, form)
+    edit(content)
+    return written(content, form)
+
+
+@every_form
+@pytest.mark.parametrize("message", KNOWN, ids=lambda message: type(message).__name__)
+def test_a_client_ignores_unknown_fields_everywhere(message: m.FromServer, form: codec.Form) -> None:
+    data = written(with_unknown_fields(content_of(message, form)), form)
+    assert b"newer" in data
+    found = codec.decode_from_server(data, form)
+    assert found == message
+    assert type(found) is type(message)
+
+
+@every_form
+@pytest.mark.parametrize(
+    ("option", "value"), [("filter", "certified/1"), ("spectators", "friends")], ids=lambda word: word
+)
+def test_a_client_reads_unknown_choices_of_an_option(option: str, value: str, form: codec.Form) -> None:
+    found = codec.decode_from_server(edited(form, lambda view: view["header"]["options"].update({option: value})), form)
+    assert isinstance(found, m.View)
+    assert isinstance(found.header, Header)
+    assert isinstance(found.header.options, Options)
+    assert getattr(found.header.options, option) == value
+    assert found.header.sealed
+    assert (found.board, found.standings, found.n) == (VIEW.board, VIEW.standings, VIEW.n)
+    assert codec.decode_from_server(codec.encode(found, form), form) == found
+
+
+@every_form
+def test_a_client_reads_unknown_stages_and_outcomes(form: codec.Form) -> None:
+    def edit(view: dict[str, Any]) -> None:
+        view["stage"] = view["board"]["outcome"] = view["standings"][0]["outcome"] = "paused"
+
+    found = codec.decode_from_server(edited(form, edit), form)
+    assert isinstance(found, m.View)
+    assert found.board
+    assert {str(found.stage), found.board.outcome, found.standings[0].outcome} == {"paused"}
+
+
+@every_form
+def test_a_message_of_an_unknown_type_can_be_told_from_a_wrong_one(form: codec.Form) -> None:
+    with pytest.raises(codec.UnknownMessage, match="'chat'"):
+        codec.decode_from_server(written({"t": "chat", "text": "hello"}, form), form)
+    wrong: list[object] = [{"t": "view"}, {"t": 1}, {"re": 1}, [], "chat"]
+    for content in wrong:
+        with pytest.raises(Refused) as refused:
+            codec.decode_from_server(written(content, form), form)
+        assert refused.type is Refused
+
+
+@every_form
+def test_known_fields_are_checked_all_the_same(form: codec.Form) -> None:
+    edits: list[Callable[[dict[str, Any]], object]] = [
+        lambda view: view.update(h="short", newer=1),
+        lambda view: view["header"].update(commitment=7, newer=1),
+        lambda view: view["header"]["options"].update(filter=1, newer=1),
+        lambda view: view["header"].pop("rules"),
+    ]
+    for edit in edits:
+        with pytest.raises(Refused, match=r"\$\.h"):
+            codec.decode_from_server(edited(form, edit), form)
+
+
+@every_form
+def test_a_header_is_to_be_had_whole(form: codec.Form) -> None:
+    data = written(with_unknown_fields(content_of(VIEW, form)), form)
+    assert codec.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
+    with pytest.raises(Refused):
+        codec.header_sent(codec.encode(m.Pong(), form), form)
+
+
+@every_form
+def test_what_is_kept_or_asked_is_read_strictly(form: codec.Form) -> None:
+    for kind, record in ((Header, REPLAY.header), (Options, REPLAY.header.options)):
+        content = to_builtins(record)
+        assert codec.decode(written(content, form), form, kind) == record
+        with pytest.raises(Refused, match="newer"):
+            codec.decode(written(content | {"newer": 1}, form), form, kind)
+    with pytest.raises(Refused, match="filter"):
+        codec.decode(written(to_builtins(REPLAY.header.options) | {"filter": "certified/1"}, form), form, Options)
+    with pytest.raises(Refused, match="newer"):
+        codec.decode_to_server(written({"t": "ping", "id": 1, "newer": 1}, form), form)
+
+
+def test_a_type_that_is_lenient_already_is_its_own_lenient_type() -> None:
+    assert lenient(Standing) is Standing
+    assert lenient(m.Pong) is m.Pong
+    assert lenient(m.View) is lenient(m.View) is not m.View
+    assert issubclass(lenient(m.View), m.View)

@@ -1,0 +1,88 @@
+"""Par: the computer's results on a deal, and where a player stands among them."""
+
+import msgspec
+import pytest
+
+from samedeal.computer.bots import BOTS, Run, play
+from samedeal.computer.par import PLAYS, Par, compared, par, placed, squares
+from samedeal.games.catalogue import GAMES
+
+
+def made(slug: str, *homes: int) -> Par:
+    return Par(slug, f"{slug}:x", {}, BOTS[slug].name, homes)
+
+
+def test_every_game_has_its_number_of_plays() -> None:
+    assert dict.fromkeys(GAMES, 60) | {"corner-stones": 20, "gallery": 200} == PLAYS
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_each_result_is_that_of_a_play_which_can_be_had_again(slug: str) -> None:
+    told: list[Run] = []
+    found = par(GAMES[slug], "a.0", None, 4, told.append)
+    assert (found.game, found.deal, found.bot, found.plays) == (slug, f"{slug}:a.0", f"{slug}-bot/1", 4)
+    assert told == [play(GAMES[slug], "a.0", k) for k in range(4)]
+    assert found.homes == tuple(GAMES[slug].goal if run.won else run.home for run in told)
+    assert par(GAMES[slug], "a.0", {}, 4) == found
+
+
+def test_the_par_of_a_deal_of_gallery_is_that_of_the_page() -> None:
+    found = par(GAMES["gallery"], "1")
+    assert found.plays == 200
+    assert (found.minimum, found.median, found.mean, found.maximum, found.solved) == (26, 33, 33.705, 49, 0)
+    assert placed(found, 66, won=False).worse == 0.84
+
+
+def test_a_won_play_counts_as_the_goal() -> None:
+    found = par(GAMES["the-edge"], "a.0")
+    assert (found.plays, found.solved, found.maximum) == (60, 24, 52)
+    assert found.homes.count(52) == 24
+
+
+def test_the_variant_is_played_and_kept() -> None:
+    found = par(GAMES["corners"], "1.2", {"refill": "waste"}, 3)
+    assert (found.variant, found.homes[0]) == ({"refill": "waste"}, 48)
+    assert par(GAMES["corners"], "1.2", None, 3).homes[0] < 48
+
+
+def test_the_figures_are_what_players_quote() -> None:
+    even, odd = made("corners", 10, 48, 20, 30), made("corners", 10, 48, 20)
+    assert (even.minimum, even.median, even.mean, even.maximum, even.solved) == (10, 25, 27, 48, 1)
+    assert (odd.median, odd.mean) == (20, 26)
+    scores = made("gallery", 96, 60, 70)
+    assert scores.results == (0, 36, 26)
+    assert (scores.minimum, scores.median, scores.maximum, scores.solved) == (0, 26, 36, 1)
+
+
+def test_a_player_is_placed_among_the_plays() -> None:
+    found = made("gallery", 60, 96, 70, 70)
+    assert placed(found, 70, won=False) == (0.25, 0.5, 0.25)
+    assert placed(found, 71, won=False) == (0.75, 0, 0.25)
+    assert placed(found, 0, won=False) == (0, 0, 1)
+    assert placed(found, 96, won=True) == (0.75, 0.25, 0)
+    edge = made("the-edge", 52, 40)
+    assert placed(edge, 45, won=True) == (0.5, 0.5, 0)
+    assert placed(edge, 45, won=False) == (0.5, 0, 0.5)
+
+
+def test_squares_go_from_the_computers_best_play_to_its_worst() -> None:
+    found = made("gallery", 60, 96, 70, 80)
+    assert squares(found, 70, won=False) == ("solved", "better", "equal", "worse")
+    assert squares(found, 96, won=True) == ("solved", "worse", "worse", "worse")
+
+
+def test_a_racer_is_held_against_par() -> None:
+    gallery = compared(made("gallery", 60, 96, 70, 80), 2, "ada", 70, won=False)
+    assert (gallery.seat, gallery.name, gallery.home, gallery.won, gallery.result) == (2, "ada", 70, False, 26)
+    assert (gallery.worse, gallery.equal, gallery.better) == (0.25, 0.25, 0.5)
+    assert gallery.squares == ("solved", "better", "equal", "worse")
+    edge = compared(made("the-edge", 52, 40), 1, "bo", 45, won=True)
+    assert (edge.home, edge.result, edge.equal) == (45, 52, 0.5)
+    assert [made(slug, 10).counted for slug in ("gallery", "corners")] == ["left", "home"]
+
+
+def test_par_can_be_sent_and_takes_a_play() -> None:
+    found = made("gallery", 60, 96)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Par) == found
+    with pytest.raises(ValueError, match="one play at least"):
+        par(GAMES["gallery"], "1", None, 0)

@@ -1,0 +1,79 @@
+"""Refusals: that they explain the rule and never give a legal move away, in every game and from many positions."""
+
+import re
+from itertools import product
+from random import Random
+
+import pytest
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from support.positions import places, refusal
+
+WORDS = ("draw", "deal", "redeal", "w")
+NONSENSE = ("", "x", "hint", "z9", "a1+", "L4U4", "?")
+
+every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+
+
+def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
+    """Positions on the way of a few random plays: early ones, and late ones."""
+    found = []
+    for seed in map(str, range(seeds)):
+        luck, at = Random(seed), game.from_seed(seed)
+        for ply in range(most):
+            if at.over:
+                break
+            if ply % 12 == 0:
+                found.append(at)
+            at = at.after(luck.choice(at.moves()))
+    return found
+
+
+def written(game: type[Game]) -> set[str]:
+    """Whatever might be typed as a move, by the places of the game."""
+    named = [place for place in places(game) if re.fullmatch(r"[a-z]\d", place)]
+    pairs = list(product(named, repeat=2))
+    return {*named, *WORDS, *(f"{a}-" for a in named), *(a + b for a, b in pairs), *(f"{a}+{b}" for a, b in pairs)}
+
+
+def told(text: str) -> set[str]:
+    """The words of a refusal that could be moves, or places that moves are made of."""
+    return set(re.findall(r"(?<![\w+])(?:[a-z]\d[+-]?)+|\b(?:draw|deal|redeal|w)\b", text))
+
+
+def test_words_of_a_refusal_that_could_be_moves_are_found() -> None:
+    text = "QD may not lie on b2 but c3, l4u4 would do, a1+b2 too, and c2- or draw; it is drawn."
+    assert told(text) == {"b2", "c3", "l4u4", "a1+b2", "c2-", "draw"}
+
+
+@every_game
+def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: type[Game]) -> None:
+    looked_at = 0
+    for position in positions(game):
+        legal = set(position.moves())
+        for move in sorted(written(game) - legal):
+            text = refusal(position, move)
+            if " is no move of " in text:
+                continue
+            looked_at += 1
+            typed = {move, *re.findall(r"[a-z]\d", move), *re.findall(r"^[a-z]+$", move)}
+            assert told(text) <= typed, (move, text)
+            assert not told(text) & legal - typed, (move, text)
+    assert looked_at > 100
+
+
+@every_game
+def test_how_moves_are_written_is_told_in_the_same_words_wherever_one_stands(game: type[Game]) -> None:
+    for move in NONSENSE:
+        texts = {refusal(position, move) for position in positions(game)}
+        assert len(texts) == 1
+        assert " is no move of " in texts.pop()
+
+
+@every_game
+def test_a_place_that_was_typed_is_not_praised(game: type[Game]) -> None:
+    """A refused move may name its own place even where a move from there is legal; it does not say that one is."""
+    for position in positions(game):
+        for move in sorted(written(game) - set(position.moves())):
+            assert not re.search(r"\b(try|instead|could|should|would|legal|possible|rather)\b", refusal(position, move))

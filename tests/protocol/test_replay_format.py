@@ -1,0 +1,204 @@
+"""The worked example of docs/replay-format.md, reckoned with nothing but SHA-256, HMAC, Ed25519 and JSON as it says.
+
+``python tests/protocol/test_replay_format.py`` writes the example anew.
+"""
+
+import hmac
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import receipts
+from samedeal.proof.commitments import nonce_commitment
+from samedeal.proof.verification import FACTS, RECEIPTS, verify
+from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Moved, Nonce, Options, Readied, Resigned
+from samedeal.replays.replay import MOST_BYTES, MOST_ENTRIES, MOST_LINE_BYTES, ReplayLines, read
+from samedeal.wire import codec
+from support.finished_races import SECRET, SIGNING_KEY, nonce, opened
+
+PAGE = Path(__file__).parents[2] / "docs" / "replay-format.md"
+GREATEST_TIME = 253_402_300_799_999
+BEGIN, END = "<!-- example -->\n", "<!-- end of example -->\n"
+
+
+def example() -> bytes:
+    """A short race: two racers, three moves."""
+    log = opened("corners", race="calm-otter-42")
+    for seat, name in ((1, "ada"), (2, "bo")):
+        promise = nonce_commitment(log.race.id, nonce(seat))
+        log.say(Joined(seat=seat, player=f"p{seat}", name=name, bot=seat == 2, commitment=promise), 1_000)
+    for seat in (1, 2):
+        log.say(Readied(seat=seat), 500)
+    log.say(Counting())
+    for seat in (1, 2):
+        log.say(Nonce(seat=seat, nonce=nonce(seat).hex()), 20)
+    log.say(Dealt(), 5_000)
+    for seat, move in ((1, "draw"), (2, "draw"), (1, "undo")):
+        run = log.race.seat(seat).run
+        assert run
+        log.say(Moved(seat=seat, move=move if move in run.game.moves() else run.game.moves()[0]), 700)
+    for seat in (1, 2):
+        log.say(Resigned(seat=seat), 900)
+    log.say(Closed(secret=SECRET.hex()))
+    return codec.encode(log.replay(), "json")
+
+
+def canonical(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def hashed(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def section(data: bytes) -> str:
+    """The example as it stands in the page."""
+    replay = json.loads(data)
+    header, entries = replay["header"], replay["entries"]
+    race, secret = header["race"], entries[-1][2]["secret"]
+    nonces = [event["nonce"] for _, _, event, _ in entries if event["t"] == "nonce"]
+    commit, root_text = f"samedeal/1/commit|{race}|{secret}", f"samedeal/1/root|{secret}|{','.join(nonces)}"
+    lines = ["The replay, in canonical JSON:", "", "```json", data.decode(), "```", ""]
+
+    def step(title: str, *texts: str) -> None:
+        lines.extend([title, "", "```text", *texts, "```", ""])
+
+    step("The commitment is the SHA-256 of this text, and stands in the header:", commit, f"= {hashed(commit)}")
+    for seat, opened_nonce in enumerate(nonces, start=1):
+        text = f"samedeal/1/nonce|{race}|{opened_nonce}"
+        step(f"The commitment of seat {seat}, which stands in its `joined`:", text, f"= {hashed(text)}")
+    step("The root, and the seed that is dealt:", root_text, f"= {hashed(root_text)}", f"seed {hashed(root_text)}.0")
+    label = f"{header['game']}|{hashed(root_text)}.0"
+    block = sha256(f"{label}|0".encode()).digest()
+    words = [int.from_bytes(block[at : at + 4], "big") for at in range(0, 32, 4)]
+    step(
+        "Block 0 of the words of that deal, the SHA-256 of this text, and its eight words:",
+        f"{label}|0",
+        *map(str, words),
+    )
+    deck = GAMES[header["game"]].from_seed(label.partition("|")[2]).table
+    laid = " ".join(deck[place][0] for place in ("f1", "f2", "f3", "f4", "r1", "r2", "r3", "r4", "r5"))
+    step("The cards on f1 to f4 and r1 to r5 in the deal:", laid)
+    key = bytes.fromhex(secret)
+    digest = hmac.digest(key, b"samedeal/1/log|" + canonical(header), "sha256").hex()
+    step(
+        "The digest before the first entry, HMAC-SHA256 with the 32 secret bytes as the key, of this text:",
+        "samedeal/1/log|" + canonical(header).decode(),
+        f"= {digest}",
+    )
+    for n, at, event, _ in entries[:2]:
+        covered = digest.encode() + b"|" + canonical([n, at, event])
+        digest = hmac.digest(key, covered, "sha256").hex()
+        step(f"The digest of entry {n}, of this text with the same key:", covered.decode(), f"= {digest}")
+    step("What the signature signs:", signed_text(replay))
+    day = "2023-11-14"
+    daily = f"samedeal/1/daily|{header['game']}|{day}|{secret}"
+    step(
+        f"The race was opened on {day}. Were it a daily race with the same secret, its commitment would be",
+        daily,
+        f"= {hashed(daily)}",
+    )
+    daily_root = f"samedeal/1/root|{secret}|"
+    step("and its root", daily_root, f"= {hashed(daily_root)}")
+    shown = in_lines(replay).decode().splitlines()
+    step("The replay in lines begins with", *shown[:2])
+    step("and ends with", *shown[-2:])
+    early, countdown, late = (["digest", n, entries[n - 1][3]] for n in (2, 5, 8))
+    kept = [["header", header], early, countdown, ["nonce", 1, nonces[0]], late]
+    step("Receipts that the racer of seat 1 may have:", *(canonical(line).decode() for line in kept))
+    return "\n".join(lines)
+
+
+def signed_text(replay: Any) -> str:
+    return f"samedeal/1/replay|{replay['header']['race']}|{replay['digest']}"
+
+
+def in_lines(replay: Any) -> bytes:
+    """The replay line by line."""
+    head = {field: replay[field] for field in ("format", "header")}
+    foot = {field: replay[field] for field in ("digest", "signature", "standings")}
+    return b"".join(canonical(line) + b"\n" for line in (head, *replay["entries"], foot))
+
+
+def test_the_page_shows_what_follows_from_its_own_rules() -> None:
+    _, _, rest = PAGE.read_text().partition(BEGIN)
+    shown, _, _ = rest.partition(END)
+    assert shown == "\n" + section(example())
+
+
+def test_the_example_holds() -> None:
+    assert all(fact.holds for fact in verify(read(example())))
+
+
+def test_the_whole_chain_follows_from_the_page() -> None:
+    replay = json.loads(example())
+    assert canonical(replay) == example()
+    key = bytes.fromhex(replay["entries"][-1][2]["secret"])
+    digest = hmac.digest(key, b"samedeal/1/log|" + canonical(replay["header"]), "sha256").hex()
+    for n, at, event, stated in replay["entries"]:
+        digest = hmac.digest(key, digest.encode() + b"|" + canonical([n, at, event]), "sha256").hex()
+        assert digest == stated
+    assert digest == replay["digest"]
+
+
+def test_the_signature_follows_from_the_page() -> None:
+    replay = json.loads(example())
+    key, value = (bytes.fromhex(replay["signature"][field]) for field in ("key", "value"))
+    Ed25519PublicKey.from_public_bytes(key).verify(value, signed_text(replay).encode())
+    private = Ed25519PrivateKey.from_private_bytes(SIGNING_KEY)
+    assert private.public_key().public_bytes_raw() == key
+    assert private.sign(signed_text(replay).encode()) == value
+
+
+def test_the_lines_follow_from_the_page() -> None:
+    replay = read(example())
+    assert b"".join(replay.lines()) == in_lines(json.loads(example()))
+    lines = ReplayLines(BytesIO(in_lines(json.loads(example()))))
+    assert (lines.header, tuple(lines.entries), lines.digest) == (replay.header, replay.entries, replay.digest)
+    assert verify(lines) == verify(replay)
+
+
+def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
+    shown = (
+        PAGE.read_text().partition("Receipts that the racer of seat 1 may have:\n\n```text\n")[2].partition("```")[0]
+    )
+    (kept,) = receipts.read(line.encode() for line in shown.splitlines())
+    assert (len(kept.nonces), len(kept.digests), kept.sent_after) == (1, 3, 5)
+    facts = verify(read(example()), receipts=kept)
+    assert [fact.name for fact in facts] == [*FACTS, *RECEIPTS]
+    assert all(fact.holds for fact in facts)
+    lines: tuple[receipts.Kept, ...] = (
+        receipts.HeaderKept(kept.header),
+        *kept.digests[:2],
+        *kept.nonces,
+        *kept.digests[2:],
+    )
+    assert b"".join(map(receipts.line, lines)).decode() == shown
+
+
+def test_the_page_gives_every_limit_of_a_file() -> None:
+    text = PAGE.read_text()
+    assert f"{MOST_BYTES // 2**20} MiB" in text
+    assert f"{GREATEST_TIME}, the end of the year 9999" in text
+    assert datetime.fromtimestamp(GREATEST_TIME // 1000, UTC).isoformat() == "9999-12-31T23:59:59+00:00"
+    for limit in (MOST_LINE_BYTES, receipts.MOST_LINE_BYTES, MOST_ENTRIES, receipts.MOST_LINES):
+        assert f"{limit:,}" in text
+
+
+def test_the_page_names_every_fact_and_every_field() -> None:
+    text = PAGE.read_text()
+    replay = json.loads(example())
+    fields = {*replay, *replay["standings"][0], *replay["signature"], *FACTS, *RECEIPTS}
+    fields |= {*Header.__struct_fields__, *Options.__struct_fields__}
+    assert [field for field in sorted(fields) if f"`{field}`" not in text] == []
+
+
+if __name__ == "__main__":
+    head, _, tail = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n{section(example())}{END}{tail.partition(END)[2]}")

@@ -1,0 +1,108 @@
+"""Formats of replays: all that there are today state samedeal.replay/1, and readers name a newer one that they meet."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.race.events import RACE_FORMAT
+from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
+from support.saved_store import FORMS, replay_file
+from support.servers import Server
+
+NODE = shutil.which("node")
+VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
+RACES = sorted({file.stem for file in replay_file(1, "any", "json").parent.iterdir()})
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as running:
+        yield running
+
+
+def stating(form: str, stated: str) -> bytes:
+    """A saved replay that states another format of the same length."""
+    data = replay_file(1, "sealed", form).read_bytes()
+    assert data.count(b"samedeal.replay/1") == 1
+    return data.replace(b"samedeal.replay/1", stated.encode())
+
+
+def test_every_format_of_races_has_one_of_replays() -> None:
+    assert list(FORMATS) == list(range(1, RACE_FORMAT + 1))
+
+
+@pytest.mark.parametrize("race", RACES)
+def test_replays_of_today_state_the_first_format(race: str) -> None:
+    replay = read(replay_file(1, race, "json").read_bytes())
+    assert replay.header.format == 1
+    assert replay.format == FORMATS[replay.header.format] == "samedeal.replay/1"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("stated", ["samedeal.replay/2", "samedeal.replay/x"])
+def test_a_newer_format_is_refused_by_its_name(form: str, stated: str, server: Server) -> None:
+    data = stating(form, stated)
+    with pytest.raises(Refused) as refused:
+        read(data)
+    text = f"in the format {stated}; this version of samedeal reads samedeal.replay/1"
+    assert refused.value.code == "unsupported-version"
+    assert text in refused.value.text
+    assert not in_lines(data)
+    if form == "ndjson":
+        with pytest.raises(Refused, match=re.escape(stated)) as refused:
+            ReplayLines(BytesIO(data))
+        assert refused.value.code == "unsupported-version"
+    status, body = server.get("/api/v1/verify", data)
+    problem = json.loads(body)
+    assert (status, problem["code"]) == (426, "unsupported-version")
+    assert text in problem["detail"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_newer_format_is_named_whatever_else_is_new(form: str) -> None:
+    if form == "msgpack":
+        data = stating(form, "samedeal.replay/2").replace(b"\xa4game", b"\xa4gang")
+    else:
+        data = stating(form, "samedeal.replay/2").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
+    with pytest.raises(Refused, match=r"samedeal\.replay/2") as refused:
+        read(data)
+    assert refused.value.code == "unsupported-version"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("stated", ["chess_org.replay1", "Samedeal.replay/1", "samedeal.replay_1"])
+def test_what_states_no_format_of_ours_is_no_replay(form: str, stated: str) -> None:
+    with pytest.raises(Refused) as refused:
+        read(stating(form, stated))
+    assert refused.value.code == "bad-replay"
+
+
+def verified(data: bytes, folder: Path) -> tuple[int, str]:
+    """What the verifier in JavaScript ends with and what it says."""
+    file = folder / "replay"
+    file.write_bytes(data)
+    done = subprocess.run([str(NODE), VERIFIER, file], capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("form", ["json", "ndjson"])
+def test_the_verifier_in_javascript_names_a_newer_format(form: str, tmp_path: Path) -> None:
+    code, said = verified(stating(form, "samedeal.replay/2"), tmp_path)
+    assert code == 5
+    assert "in the format samedeal.replay/2, and this program reads samedeal.replay/1" in said
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("form", ["json", "ndjson"])
+@pytest.mark.parametrize("race", RACES)
+def test_the_verifier_in_javascript_reads_saved_replays(race: str, form: str, tmp_path: Path) -> None:
+    code, said = verified(replay_file(1, race, form).read_bytes(), tmp_path)
+    assert code == 0, said

@@ -1,0 +1,65 @@
+"""Steps: put together they are the tables that the fold has, and nothing is sent twice."""
+
+import pytest
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Closed, Moved, Resigned
+from samedeal.race.race import OPEN_MS, RESTART
+from samedeal.replays.timeline import steps
+from samedeal.wire import codec
+from support.finished_races import finished, opened
+
+every_game = pytest.mark.parametrize("slug", GAMES)
+
+
+@every_game
+def test_the_steps_lead_through_the_tables_of_the_fold(slug: str) -> None:
+    replay = finished(slug, moves=120)
+    told = steps(replay)
+    races = list(replay.races())
+    walked = 0
+    for racer in told.racers:
+        table = dict(told.table)
+        own = iter(racer.steps)
+        for entry, race in zip(replay.entries, races[1:], strict=True):
+            if isinstance(entry.event, Moved | Resigned) and entry.event.seat == racer.seat:
+                step, run = next(own), race.seat(racer.seat).run
+                assert run
+                assert all(table[place] != pile for place, pile in step.changed.items())
+                table |= step.changed
+                assert table == run.game.view()
+                assert (step.n, step.home, step.attempt) == (entry.n, run.game.home, run.attempts)
+                assert step.outcome == run.outcome
+                assert step.ms == entry.at - (race.started_at or 0)
+                walked += 1
+        assert next(own, None) is None
+    assert walked == sum(isinstance(entry.event, Moved | Resigned) for entry in replay.entries)
+
+
+@every_game
+def test_a_new_attempt_begins_with_the_deal(slug: str) -> None:
+    log = opened(slug, seed="7")
+    told = steps(finished(slug, moves=150))
+    again = [step for racer in told.racers for step in racer.steps if step.move == RESTART]
+    assert log.race.header.seed == "7"
+    for racer in told.racers:
+        table = dict(told.table)
+        for step in racer.steps:
+            table |= step.changed
+            if step.move == RESTART:
+                assert table == told.table
+                assert step.attempt > 1
+    assert again or slug not in ("the-edge", "kings-in-the-corners")
+
+
+def test_a_race_that_was_called_off_has_no_tables() -> None:
+    log = opened("corners")
+    log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
+    told = steps(log.replay())
+    assert (told.deal, told.racers, told.table) == (None, (), {})
+
+
+def test_the_racers_stand_in_the_order_of_the_standings() -> None:
+    told = steps(finished("corners"))
+    assert [racer.seat for racer in told.racers] == [one.seat for one in told.standings]
+    assert codec.decode(codec.encode(told, "json"), "json", type(told)) == told

@@ -1,0 +1,60 @@
+"""Frozen values: what follows from one is worked out once, and trails share what they have in common."""
+
+from random import Random
+
+import pytest
+
+from samedeal.values import Frozen, Trail, derived, replace
+
+
+class Square(Frozen, frozen=True):
+    side: int
+    asked: list[int]
+
+    @derived
+    def area(self) -> int:
+        self.asked.append(self.side)
+        return self.side**2
+
+
+def test_what_follows_is_worked_out_once_and_anew_for_another_value() -> None:
+    asked: list[int] = []
+    square = Square(3, asked)
+    assert (square.area, square.area, asked) == (9, 9, [3])
+    assert (replace(square, side=4).area, square.area, asked) == (16, 9, [3, 4])
+
+
+def test_a_value_does_not_change() -> None:
+    with pytest.raises(AttributeError):
+        setattr(Square(3, []), "side", 4)  # noqa: B010 written out, it is an error of types
+
+
+def test_a_trail_is_what_was_put_on_it_whatever_becomes_of_others() -> None:
+    random = Random(1)
+    trails: list[tuple[Trail[int], tuple[int, ...]]] = [(Trail(), ())]
+    for number in range(2_000):
+        trail, items = random.choice(trails[-20:])
+        if items and random.random() < 0.3:
+            trails.append((trail.without_last(), items[:-1]))
+        else:
+            trails.append((trail.and_then(number), (*items, number)))
+    for trail, items in trails:
+        assert (tuple(trail), len(trail)) == (items, len(items))
+        assert trail == items
+        assert (trail[-1:], trail[2:4]) == (list(items[-1:]), list(items[2:4]))
+
+
+def test_a_trail_has_no_items_beyond_its_ends() -> None:
+    trail = Trail([1, 2]).and_then(3).without_last()
+    for at in (2, -3):
+        with pytest.raises(IndexError):
+            trail[at]
+    with pytest.raises(IndexError):
+        Trail[int]().without_last()
+
+
+def test_going_on_from_a_trail_copies_nothing() -> None:
+    trail = Trail(range(5))
+    longer = trail.and_then(5)
+    assert longer.and_then(6)._items is longer._items is trail._items
+    assert trail.and_then(7)._items is not trail._items

@@ -1,0 +1,290 @@
+"""Sight: with one deal for all, every glimpse is a leak. What each viewer gets is searched for what nobody may know."""
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import structs, to_builtins
+
+from samedeal.cards import BACK
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Left, Moved, Readied, Resigned
+from samedeal.race.race import RESTART, UNDO, Race, Run, Seat
+from samedeal.values import Trail, replace
+from samedeal.wire import codec, views
+from samedeal.wire.messages import Progress, View
+from support.finished_races import SECRET, Logged, nonce
+from support.races_by_hand import closed, counting, joined, opened, raced, run_of, running
+
+FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
+
+every_game = pytest.mark.parametrize("slug", GAMES)
+every_sight = pytest.mark.parametrize("spectators", ["progress", "after", "open"])
+luck = st.integers(0, 2**64 - 1).map(Random)
+few = settings(derandomize=True, deadline=None, max_examples=12)
+
+
+def viewers(race: Race) -> list[int | None]:
+    return [None, *(seat.number for seat in race.roster)]
+
+
+def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
+    """All that a viewer is ever sent of a race as it stands."""
+    return views.view(race, viewer, race.at, re=1, legal=True, header=True), views.progress(race, viewer)
+
+
+def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
+    return [codec.encode(message, form) for message in seen(race, viewer) for form in FORMS]
+
+
+def stages(log: Logged) -> Iterator[Race]:
+    """The race before its first entry and after each."""
+    race = Race.opened(log.race.header, SECRET)
+    yield race
+    for entry in log.entries:
+        race = race.after(entry)
+        yield race
+
+
+def play(log: Logged, seat: int, *moves: str) -> None:
+    for move in moves:
+        log.say(Moved(seat=seat, move=move), 10)
+
+
+# What a view says.
+
+
+def test_a_view_before_the_deal_has_a_seat_but_no_board() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    view = views.view(log.race, 1, log.race.at)
+    assert (view.seat, view.board, view.boards, view.deal, view.clock_ms) == (1, None, None, None, None)
+    assert (view.race, view.n, view.h, view.stage) == (log.race.id, 1, log.race.digest, "open")
+    assert view.standings == log.race.standings()
+
+
+def test_the_header_comes_only_when_it_is_asked_for() -> None:
+    race = opened().race
+    assert views.view(race, None, race.at).header is None
+    assert views.view(race, None, race.at, header=True).header == race.header
+
+
+def test_the_clock_says_how_long_until_the_deal_and_then_until_the_end() -> None:
+    race = counting(start_delay_ms=5_000).race
+    assert views.view(race, 1, race.at + 1_200).clock_ms == 3_800
+    assert views.view(race, 1, race.at + 9_000).clock_ms == 0
+    race = running(limit_ms=60_000).race
+    assert views.view(race, 1, race.at + 1).clock_ms == 59_999
+    assert views.view(race, 1, race.at + 60_001).clock_ms == 0
+    race = closed(running()).race
+    assert views.view(race, 1, race.at).clock_ms is None
+
+
+@every_game
+def test_a_racer_sees_the_own_table_and_what_can_be_done(slug: str) -> None:
+    log = running(slug=slug)
+    run = run_of(log.race)
+    board = views.view(log.race, 1, log.race.at, legal=True).board
+    assert board
+    assert board.table == run.game.view()
+    assert (board.notes, board.home, board.outcome) == (run.game.notes, run.game.home, "playing")
+    assert (board.attempt, board.ply, board.undo, board.restart) == (1, 0, False, False)
+    assert board.moves == run.game.moves()
+    play(log, 1, run.game.moves()[0], RESTART, run.game.moves()[0])
+    board = views.view(log.race, 1, log.race.at).board
+    assert board
+    assert (board.attempt, board.ply, board.restart, board.moves) == (2, 3, True, None)
+    assert board.undo == run_of(log.race).may(UNDO)
+
+
+def test_who_has_stopped_has_no_moves_left() -> None:
+    log = running(slug="corner-stones")
+    play(log, 1, run_of(log.race).game.moves()[0])
+    log.say(Resigned(seat=1))
+    board = views.view(log.race, 1, log.race.at, legal=True).board
+    assert board
+    assert (board.moves, board.undo, board.restart, board.outcome) == ((), False, False, "resigned")
+    closed(log)
+    board = views.view(log.race, 2, log.race.at, legal=True).board
+    assert board
+    assert (board.moves, board.undo, board.restart) == ((), False, False)
+
+
+def test_who_has_no_seat_cannot_look_as_if_seated() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    log.say(Left(seat=1))
+    for number in (1, 2):
+        with pytest.raises(Refused) as refusal:
+            views.view(log.race, number, log.race.at)
+        assert refusal.value.code == "not-seated"
+        with pytest.raises(Refused):
+            views.progress(log.race, number)
+
+
+# What it never says.
+
+
+@pytest.mark.parametrize("spectators", ["progress", "after"])
+def test_tables_of_others_are_never_shown(spectators: str) -> None:
+    log = running(3, slug="the-edge", spectators=spectators)
+    play(log, 1, run_of(log.race).game.moves()[0])
+    log.say(Resigned(seat=3))
+    seen = [views.view(log.race, viewer, log.race.at) for viewer in viewers(log.race)]
+    assert [view.boards for view in seen] == [None] * 4
+    assert seen[0].board is None
+    assert seen[1].board != seen[2].board
+
+
+def test_in_an_open_race_onlookers_see_tables_and_racers_when_they_have_stopped() -> None:
+    log = running(3, slug="the-edge", spectators="open")
+    boards = {viewer: views.view(log.race, viewer, log.race.at, legal=True).boards for viewer in viewers(log.race)}
+    assert {viewer: None if found is None else set(found) for viewer, found in boards.items()} == {
+        None: {1, 2, 3},
+        1: None,
+        2: None,
+        3: None,
+    }
+    log.say(Resigned(seat=2))
+    boards = {viewer: views.view(log.race, viewer, log.race.at, legal=True).boards for viewer in viewers(log.race)}
+    assert boards[1] is boards[3] is None
+    assert boards[2]
+    assert set(boards[2]) == {1, 3}
+    assert all(board.moves is None for board in boards[2].values())
+
+
+def test_an_end_that_can_be_undone_or_restarted_opens_nobodys_table() -> None:
+    log = running(slug="the-edge", spectators="open")
+    while not run_of(log.race).game.over:
+        play(log, 1, run_of(log.race).game.moves()[-1])
+    assert views.view(log.race, 1, log.race.at).boards is None
+
+
+def test_onlookers_of_a_race_shown_after_wait_for_the_standings() -> None:
+    log = running(spectators="after")
+    assert views.view(log.race, None, log.race.at).standings == views.progress(log.race, None).standings == ()
+    assert views.view(log.race, 1, log.race.at).standings == log.race.standings()
+    assert views.progress(log.race, 1).standings == log.race.standings()
+    closed(log)
+    assert views.view(log.race, None, log.race.at).standings == log.race.standings()
+
+
+def test_an_open_deal_is_known_from_the_start_and_a_sealed_one_at_the_end() -> None:
+    log = running(seed="42")
+    assert views.view(log.race, None, log.race.at).deal == "corners:42"
+    log = running()
+    assert {views.view(log.race, viewer, log.race.at).deal for viewer in viewers(log.race)} == {None}
+    closed(log)
+    assert {views.view(log.race, viewer, log.race.at).deal for viewer in viewers(log.race)} == {log.race.deal}
+
+
+@every_sight
+@every_game
+@few
+@given(random=luck)
+def test_no_byte_that_is_sent_tells_what_is_sealed(slug: str, spectators: str, random: Random) -> None:
+    log = raced(slug, random, 80, spectators=spectators, start_delay_ms=50, limit_ms=9_000, max_racers=3)
+    for race in stages(log):
+        sealed = {SECRET.hex(), *(nonce(seat.number).hex() for seat in race.seats)}
+        if race.seed:
+            sealed |= {race.seed, race.seed.partition(".")[0]}
+        if race.closed:
+            continue
+        for viewer in viewers(race):
+            for data in seen_bytes(race, viewer):
+                assert not [text for text in sealed if text.encode() in data or bytes.fromhex(text[:64]) in data]
+            view, _ = seen(race, viewer)
+            boards = [*([view.board] if view.board else []), *(view.boards or {}).values()]
+            for board in boards:
+                for place in race.game.hidden:
+                    assert set(board.table[place]) <= {BACK}
+            own = next((seat.run for seat in race.roster if seat.number == viewer), None)
+            assert (view.board is None) == (own is None)
+            if view.board and own:
+                assert view.board.table == own.game.view()
+            if view.boards:
+                assert spectators == "open"
+                assert own is None or own.done
+
+
+@pytest.mark.parametrize("slug", [slug for slug, game in GAMES.items() if game.hidden])
+@every_sight
+@few
+@given(random=luck)
+def test_races_that_differ_in_what_lies_face_down_look_the_same(slug: str, spectators: str, random: Random) -> None:
+    log = raced(slug, random, 60, spectators=spectators, start_delay_ms=50, max_racers=3)
+    differed = False
+    for race in stages(log):
+        other = replace(race, seats=tuple(_turned_over(seat) for seat in race.seats))
+        differed |= other != race
+        for viewer in viewers(race):
+            if not race.closed:
+                assert seen_bytes(race, viewer) == seen_bytes(other, viewer)
+    assert differed == any(run.game.table["stock"] != run.game.table["stock"][::-1] for run in _runs(log))
+
+
+@every_game
+@few
+@given(random=luck)
+def test_of_a_rival_a_racer_learns_the_standing_and_no_more(slug: str, random: Random) -> None:
+    """Two races that differ in one racer's moves alone give the others the same but for standings and digest."""
+    log = running(3, slug=slug)
+    for _ in range(random.randrange(1, 8)):
+        if moves := run_of(log.race, 2).game.moves():
+            log.say(Moved(seat=2, move=random.choice(moves)))
+    race, before = log.race, running(3, slug=slug).race
+    for viewer in (None, 1, 3):
+        later, earlier = (views.view(this, viewer, race.at, legal=True) for this in (race, before))
+        assert structs.replace(later, n=0, h="", standings=()) == structs.replace(earlier, n=0, h="", standings=())
+        others = [racer for racer in later.standings if racer.seat != 2]
+        assert {(racer.seat, racer.home) for racer in others} == {
+            (racer.seat, racer.home) for racer in earlier.standings if racer.seat != 2
+        }
+
+
+def test_a_standing_has_no_field_that_shows_a_card_or_a_move() -> None:
+    (racer, _) = running().race.standings()
+    assert set(to_builtins(racer)) == {
+        *("place", "seat", "name", "bot", "outcome", "done"),
+        *("home", "goal", "progress", "attempts", "ms"),
+    }
+
+
+def test_looking_changes_nothing() -> None:
+    log = opened("gallery")
+    log.say(joined(log, 1))
+    log.say(Readied(seat=1))
+    before = log.race
+    for viewer in viewers(log.race):
+        assert seen_bytes(log.race, viewer) == seen_bytes(log.race, viewer)
+    assert log.race is before
+    assert Race.opened(before.header, SECRET).after_all(log.entries) == before
+
+
+def _runs(log: Logged) -> list[Run]:
+    return [seat.run for race in stages(log) for seat in race.seats if seat.run]
+
+
+def _turned_over(seat: Seat) -> Seat:
+    """The seat with every face-down pile in the other order, now, in the deal and in all that undo goes back to."""
+    run = seat.run
+    if run is None:
+        return seat
+    return replace(
+        seat,
+        nonce="ab" * 32,
+        run=replace(
+            run,
+            deal=_other(run.deal),
+            game=_other(run.game),
+            past=replace(run.past, positions=Trail(map(_other, run.past.positions))),
+        ),
+    )
+
+
+def _other(game: Game) -> Game:
+    return replace(game, table=game.table.put({place: game.table[place][::-1] for place in game.hidden}))

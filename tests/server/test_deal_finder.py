@@ -1,0 +1,221 @@
+"""The dealer: one search for each race's deal, given up when nobody needs it, and tried again with patience."""
+
+import asyncio
+from typing import Final, Literal
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Nonce, Options, Readied
+from samedeal.race.race import Race
+from samedeal_server.races import deal_finder
+from samedeal_server.races.deal_finder import MAX_SEARCHES_PER_ADDRESS, is_searched
+from samedeal_server.races.room import Proposal, Room
+from support.child_processes import runs
+from support.finished_races import nonce
+from support.gated_worker import Gate
+from support.gates import gate
+from support.stores import Process, process, seat_for, that, until
+
+__all__ = ["gate"]
+FRIENDLY: Final = "friendly/1"
+
+
+async def counting(parts: Process, racers: int, address: str = "", game: str = "corners") -> Room:
+    """A race in its countdown, which is over at once; a place in the queue is reserved for it."""
+    options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=racers, filter=FRIENDLY)
+    room = await parts.hall.create(GAMES[game], {}, None, options)
+    for number in range(1, racers + 1):
+        await room.submit(seat_for(number))
+    for number in range(1, racers + 1):
+        await room.submit(_ready(room, number, address))
+    return room
+
+
+def _ready(room: Room, seat: int, address: str) -> Proposal:
+    """A proposal that makes a seat ready and reserves a place in the queue if the countdown starts with it."""
+
+    def proposal(race: Race) -> list[Readied]:
+        event = Readied(seat=seat)
+        room.deal.reserve(race.extended(race.at, event)[0], address)
+        return [event]
+
+    return proposal
+
+
+async def open_nonce(room: Room, seat: int) -> None:
+    await room.submit(that(Nonce(seat=seat, nonce=nonce(seat).hex())))
+
+
+def places(parts: Process) -> int:
+    return parts.hall.dealer.jobs.turns.places
+
+
+async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
+    async with process(redis_url) as parts:
+        room = await counting(parts, 1, "10.0.0.1")
+        assert (room.race.stage, places(parts)) == ("countdown", 1)
+        await open_nonce(room, 1)
+        await until(lambda: gate.noted)
+        assert places(parts) == 1
+        gate.allow(1)
+        await until(lambda: room.race.stage == "running")
+        assert places(parts) == 0
+
+
+async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url: str, gate: Gate) -> None:
+    async with process(redis_url) as parts:
+        rooms = [await counting(parts, 1, "10.0.0.1") for _ in range(MAX_SEARCHES_PER_ADDRESS)]
+        with pytest.raises(Refused, match="waiting for their deal") as refused:
+            await counting(parts, 1, "10.0.0.1")
+        assert refused.value.code == "too-many"
+        with pytest.raises(Refused):
+            parts.hall.dealer.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
+        parts.hall.dealer.check(GAMES["corners"], "any", "10.0.0.1")
+        parts.hall.dealer.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
+        assert (await counting(parts, 1, "10.0.0.2")).race.stage == "countdown"
+        await open_nonce(rooms[0], 1)
+        gate.allow(1)
+        await until(lambda: rooms[0].race.stage == "running")
+        assert (await counting(parts, 1, "10.0.0.1")).race.stage == "countdown"
+
+
+async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url: str, gate: Gate) -> None:
+    async with process(redis_url) as parts:
+        for _ in range(MAX_SEARCHES_PER_ADDRESS):
+            await counting(parts, 1, "10.0.0.1")
+        with pytest.raises(Refused):
+            await counting(parts, 1, "10.0.0.1")
+        stages = [room.race.stage for room in parts.hall._rooms.values()]
+        assert sorted(stages) == ["countdown"] * MAX_SEARCHES_PER_ADDRESS + ["open"]
+        assert places(parts) == MAX_SEARCHES_PER_ADDRESS
+
+
+async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_full(redis_url: str, gate: Gate) -> None:
+    """It began before a restart, or in another process."""
+    async with process(redis_url) as parts:
+        room = await counting(parts, 1, "10.0.0.1")
+    async with process(redis_url) as parts:
+        full = [
+            parts.hall.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * deal_finder.MAX_SEARCHES)
+        ]
+        again = await parts.hall.room(room.race.id)
+        await open_nonce(again, 1)
+        gate.allow(1)
+        await until(lambda: again.race.stage == "running")
+        assert places(parts) == len(full)
+
+
+async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
+    monkeypatch.setattr(deal_finder, "SETTLE_S", 3_600)
+    async with process(redis_url) as parts:
+        room = await counting(parts, 7)
+        await until(lambda: parts.clock.now() > room._due_at(room.race, {}))
+        for seat in range(1, 8):
+            await open_nonce(room, seat)
+            room.remind()
+            await asyncio.sleep(0.1)
+        await until(lambda: gate.noted)
+        gate.allow(1)
+        await until(lambda: room.race.stage == "running")
+        assert len(gate.noted) == 1
+        assert all(seat.nonce for seat in room.race.seats)
+
+
+async def test_a_nonce_that_never_comes_holds_up_no_race(
+    redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
+    async with process(redis_url) as parts:
+        room = await counting(parts, 2)
+        await open_nonce(room, 1)
+        gate.allow(1)
+        await until(lambda: room.race.stage == "running")
+        assert len(gate.noted) == 1
+
+
+async def test_a_search_for_another_root_takes_the_place_of_the_one_before(
+    redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
+    monkeypatch.setattr(deal_finder, "SETTLE_S", 0)
+    async with process(redis_url) as parts:
+        room = await counting(parts, 2, "10.0.0.1")
+        await until(lambda: gate.noted)
+        ((first, _),) = gate.noted
+        await open_nonce(room, 1)
+        await open_nonce(room, 2)
+        await until(lambda: not runs(first))
+        gate.allow(100)
+        await until(lambda: room.race.stage == "running")
+        assert room.race.seed == f"{room.race.root}.0"
+        assert places(parts) == 0
+
+
+async def test_a_search_ends_with_its_room(redis_url: str, gate: Gate) -> None:
+    async with process(redis_url) as parts:
+        room, other = [await counting(parts, 1, "10.0.0.1") for _ in range(2)]
+        await open_nonce(room, 1)
+        await until(lambda: gate.noted)
+        ((first, _),) = gate.noted
+        await parts.hall._drop(room.race.id)
+        assert not runs(first)
+        await open_nonce(other, 1)
+        gate.allow(2)
+        await until(lambda: other.race.stage == "running")
+        assert places(parts) == 0
+
+
+async def test_a_search_that_fails_is_tried_again_less_and_less_often(
+    redis_url: str, gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.allow(100)
+    gate.misbehave("failing", "deal")
+    async with process(redis_url) as parts:
+        room = await counting(parts, 1)
+        await open_nonce(room, 1)
+        await until(lambda: "tried again in 2 s" in caplog.text)
+        lines = [record.getMessage() for record in caplog.records if "the search for" in record.getMessage()]
+        why = "the job 'deal' failed: ValueError: it was told to"
+        assert lines == [
+            f"the search for a deal of corners failed and is tried again in {pause} s: {why}" for pause in (1, 2)
+        ]
+        assert len(gate.noted) == 2
+        gate.misbehave("failing")
+        await until(lambda: room.race.stage == "running")
+        assert places(parts) == 0
+
+
+async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_url: str, gate: Gate) -> None:
+    options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=1, filter=FRIENDLY)
+    async with process(redis_url) as parts:
+        rooms = [await parts.hall.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
+        for room in rooms:
+            await room.submit(seat_for(1))
+            await room.submit(_ready(room, 1, "10.0.0.1"))
+        await until(lambda: gate.noted)
+        assert places(parts) == 1
+        gate.allow(1)
+        await until(lambda: all(room.race.stage == "running" for room in rooms))
+        assert len(gate.noted) == 1
+        assert places(parts) == 0
+
+
+@pytest.mark.parametrize(
+    ("game", "seed", "name", "searched"),
+    [
+        ("corners", None, FRIENDLY, True),
+        ("corners", None, "any", False),
+        ("corners", "open", "any", False),
+        ("gallery", None, FRIENDLY, False),
+    ],
+)
+async def test_only_a_sealed_deal_with_a_filter_is_searched(
+    redis_url: str, game: str, seed: str | None, name: Literal["any", "friendly/1"], searched: bool
+) -> None:
+    async with process(redis_url) as parts:
+        options = Options(limit_ms=60_000, filter=name)
+        room = await parts.hall.create(GAMES[game], {}, seed, options)
+        assert is_searched(room.race.header) == searched

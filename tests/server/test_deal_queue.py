@@ -1,0 +1,156 @@
+"""The queue of deal searches under attack: one process, turns for every address, refusals before the countdown."""
+
+import asyncio
+import http.client
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
+
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.races.deal_finder import MAX_SEARCHES_PER_ADDRESS
+from support.child_processes import computing, runs
+from support.gated_worker import Gate
+from support.gates import gate
+from support.servers import Racer, Server
+from support.stores import until
+
+__all__ = ["gate"]
+ATTACKER, OTHER = "127.0.0.2", "127.0.0.3"
+
+
+class GatedServer(Server):
+    """A server whose searches wait until the test lets them go."""
+
+    program = ("-m", "support.gated_server")
+
+
+class RacerFrom(Racer):
+    """A racer whose connection comes from an address of this machine."""
+
+    def __init__(self, name: str, address: str) -> None:
+        super().__init__(name)
+        self._address = address
+
+    async def begin_countdown(self, server: Server, race: str) -> m.FromServer:
+        """Connects, joins, and answers with what the server says to the request to be ready."""
+        (protocol,) = (Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == "msgpack")
+        url = server.url.replace("http", "ws") + "/ws"
+        self._socket = await connect(
+            url, subprotocols=[protocol], compression=None, local_addr=(self._address, 0), ping_interval=None
+        )
+        await self.ask(m.Hello, name=self.name, token=None)
+        await self.join(race)
+        return await self.ask(m.Ready)
+
+
+def opened(server: Server, address: str) -> tuple[int, dict[str, Any]]:
+    """What the server says to a request from an address for a race for one whose deal has to be searched."""
+    body = json.dumps({"game": "the-edge", "options": {"max_racers": 1, "start_delay_ms": 0}})
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60, source_address=(address, 0))
+    try:
+        connection.request("POST", "/api/v1/races", body)
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+    finally:
+        connection.close()
+
+
+@asynccontextmanager
+async def backlog(server: Server, gate: Gate, count: int) -> AsyncIterator[list[RacerFrom]]:
+    """Racers of one address who wait for the deals of their races; the first search has begun."""
+    racers = [RacerFrom(f"attacker {number}", ATTACKER) for number in range(count)]
+    async with AsyncExitStack() as open_sockets:
+        for racer in racers:
+            status, race = await asyncio.to_thread(opened, server, ATTACKER)
+            assert status == 201, race
+            assert isinstance(await racer.begin_countdown(server, race["race"]), m.View)
+            open_sockets.push_async_callback(racer.close)
+            await racer.until(lambda view: view.stage == "countdown")
+            await racer.ask(m.Nonce, nonce=racer.nonce.hex())
+        await until(lambda: gate.noted)
+        yield racers
+
+
+def begun(gate: Gate, jobs: int) -> Callable[[], bool]:
+    return lambda: len(gate.noted) >= jobs
+
+
+async def test_one_process_searches_and_a_full_queue_refuses_before_the_countdown(redis_url: str, gate: Gate) -> None:
+    with GatedServer(redis_url) as server:
+        assert server.process
+        open_before = (await asyncio.to_thread(opened, server, ATTACKER))[1]["race"]
+        async with backlog(server, gate, MAX_SEARCHES_PER_ADDRESS) as attackers:
+            status, problem = await asyncio.to_thread(opened, server, ATTACKER)
+            assert (status, problem["code"]) == (429, "too-many")
+            assert "try again" in problem["detail"]
+            late = RacerFrom("late", ATTACKER)
+            refused = await late.begin_countdown(server, open_before)
+            assert isinstance(refused, m.Problem)
+            assert refused.code == "too-many"
+            assert late.view
+            assert late.view.stage == "open"
+            for number in range(1, MAX_SEARCHES_PER_ADDRESS + 1):
+                await until(begun(gate, number))
+                assert len(gate.noted) == number
+                assert len(computing(server.process.pid, "gated_worker")) == 1
+                gate.allow(number)
+            for racer in attackers:
+                await racer.until(lambda view: view.stage == "running")
+            again = await late.ask(m.Ready)
+            assert isinstance(again, m.View), again
+            await late.close()
+
+
+async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate: Gate) -> None:
+    with GatedServer(redis_url) as server:
+        async with backlog(server, gate, MAX_SEARCHES_PER_ADDRESS) as attackers:
+            status, race = await asyncio.to_thread(opened, server, OTHER)
+            assert status == 201, race
+            other = RacerFrom("other", OTHER)
+            assert isinstance(await other.begin_countdown(server, race["race"]), m.View)
+            await other.until(lambda view: view.stage == "countdown")
+            await other.ask(m.Nonce, nonce=other.nonce.hex())
+            gate.allow(3)  # that under way, one more of the backlog, and this one
+            await other.until(lambda view: view.stage == "running")
+            await until(lambda: len(gate.noted) == 4)
+            listed = json.loads(await asyncio.to_thread(lambda: server.get("/api/v1/races?stage=running")[1]))
+            assert len(listed["races"]) <= 3
+            assert len(attackers) == MAX_SEARCHES_PER_ADDRESS
+            await other.close()
+
+
+async def test_a_server_that_is_killed_takes_its_search_along(redis_url: str, gate: Gate) -> None:
+    with GatedServer(redis_url) as server:
+        assert server.process
+        async with backlog(server, gate, 1):
+            (pid,) = computing(server.process.pid, "gated_worker")
+            server.kill()
+            await until(lambda: not runs(pid))
+
+
+@pytest.mark.parametrize("target", ["/api/v1/deals/gallery:gone/par/0.json", "/api/v1/replays/{race}/steps"])
+async def test_a_job_ends_when_the_client_who_asked_has_gone(redis_url: str, gate: Gate, target: str) -> None:
+    with GatedServer(redis_url) as server:
+        assert server.process
+        race = await asyncio.to_thread(server.create, "gallery", seed="raced", max_racers=1, start_delay_ms=0)
+        racer = await Racer("ada").connect(server)
+        await racer.join(race)
+        await racer.ask(m.Ready)
+        await racer.until(lambda view: view.stage == "running")
+        await racer.ask(m.Resign)
+        await racer.until(lambda view: view.stage == "over")
+        await racer.close()
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"GET {target.format(race=race)} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+        await until(lambda: gate.noted)
+        ((pid, _),) = gate.noted
+        writer.close()
+        await until(lambda: not runs(pid))
+        gate.allow(2)
+        assert (await asyncio.to_thread(server.get, target.format(race=race)))[0] == 200

@@ -1,0 +1,331 @@
+"""The documents of the interfaces against the server: what can be asked is in them, and what is said is as they say.
+
+FUZZ_EXAMPLES says how many requests are made up for each endpoint, and how many messages (``make fuzz``).
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import jsonschema_rs
+import msgspec
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, seed, settings
+from schemathesis.generation import GenerationMode
+from starlette.routing import Route
+
+from samedeal.errors import CODES
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import commitments
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.app import create_app
+from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
+from samedeal_server.settings import Keys, Settings
+from support.logged_server import Line, NotedServer, request, written
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
+FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
+NONCE = bytes(range(32))
+few = settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    log = tmp_path_factory.mktemp("documents") / "log"
+    with NotedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _nothing_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test, the server has seen no failure of its own."""
+    yield
+    if "server" in request.fixturenames:
+        assert request.getfixturevalue("server").failures() == []
+
+
+@pytest.fixture(scope="module")
+def http(server: NotedServer) -> dict[str, Any]:
+    document: dict[str, Any] = request(server, "GET", "/openapi.json").json
+    return document
+
+
+def references(document: Any) -> Iterator[str]:
+    """All that a document refers to."""
+    if isinstance(document, dict):
+        yield from (value for name, value in document.items() if name == "$ref")
+        document = list(document.values())
+    if isinstance(document, list):
+        for part in document:
+            yield from references(part)
+
+
+def at(document: Any, reference: str) -> Any:
+    for name in reference.removeprefix("#/").split("/"):
+        document = document[name]
+    return document
+
+
+# What is in them.
+
+
+def test_every_address_of_the_server_is_in_the_document_and_no_other(http: dict[str, Any]) -> None:
+    app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
+    routed = {
+        (re.sub(":path}", "}", route.path), method.lower())
+        for route in app.routes
+        if isinstance(route, Route)
+        for method in route.methods or ()
+        if method != "HEAD"
+    }
+    documented = {(path, method) for path, methods in http["paths"].items() for method in methods}
+    by_game = {(path.replace("{deal}", f"{slug}:{{seed}}"), method) for path, method in routed for slug in GAMES}
+    assert documented == {(path, method) for path, method in by_game if "{deal}" not in path}
+    assert len(routed) > 25
+
+
+def test_whatever_the_documents_refer_to_is_there(http: dict[str, Any]) -> None:
+    for document in (http, asyncapi()):
+        found = list(references(document))
+        assert len(found) > 40
+        for reference in found:
+            assert at(document, reference)
+
+
+def test_every_schema_is_one(http: dict[str, Any]) -> None:
+    for document in (http, asyncapi()):
+        for schema in document["components"]["schemas"].values():
+            assert jsonschema_rs.meta.is_valid(schema)
+            assert schema["description"]
+
+
+def test_every_message_is_in_the_document_with_its_answer() -> None:
+    document = asyncapi()
+    kinds = [*get_args(m.ToServer), *get_args(m.FromServer)]
+    assert list(document["components"]["messages"]) == [kind.__name__.lower() for kind in kinds]
+    asked = [each for each in document["operations"].values() if each["action"] == "receive"]
+    assert len(asked) == len(get_args(m.ToServer))
+    for operation in asked:
+        assert set(operation["x-refused-with"]) <= set(CODES)
+        assert operation["reply"]["messages"][-1]["$ref"].endswith("/problem")
+
+
+def test_the_close_codes_are_those_of_the_protocol_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+    rows = re.findall(r"^\| ([\d, ]+) \| (.*) \| (yes|no|with a name) \|$", page, re.MULTILINE)
+    assert {int(code): again for codes, _, again in rows for code in codes.split(",")} == {
+        code: again for code, (_, again) in CLOSE_CODES.items()
+    }
+
+
+def test_where_the_socket_is_follows_from_the_request(server: NotedServer) -> None:
+    document = request(server, "GET", "/asyncapi.json", Host="cards.example:8640").json
+    assert document["servers"]["here"] == {"host": "cards.example:8640", "pathname": "", "protocol": "ws"}
+
+
+# HTTP, made up from the document.
+
+
+@pytest.fixture(scope="module")
+def race(server: NotedServer) -> str:
+    """An open race."""
+    return server.create("gallery")
+
+
+def test_every_link_leads_to_parameters_of_an_operation_from_what_an_answer_has(http: dict[str, Any]) -> None:
+    operations = [operation for methods in http["paths"].values() for operation in methods.values()]
+    by_id = {operation["operationId"]: operation for operation in operations}
+    links = [
+        (answer, link)
+        for operation in operations
+        for answer in operation["responses"].values()
+        for link in answer.get("links", {}).values()
+    ]
+    for answer, link in links:
+        target = by_id[link["operationId"]]
+        assert link["parameters"].keys() <= {parameter["name"] for parameter in target["parameters"]}
+        assert ("requestBody" in link) <= ("requestBody" in target)
+        for expression in link["parameters"].values():
+            schema = answer["content"]["application/json"]["schema"]
+            for name in expression.partition("#/")[2].split("/") if "#" in expression else ():
+                schema = at(http, schema["$ref"]) if "$ref" in schema else schema
+                schema = schema["items"] if name == "0" else schema["properties"][name]
+    assert len(links) > 30
+
+
+# The socket.
+
+
+@pytest.fixture(scope="module")
+def valid() -> Callable[[object], None]:
+    """Checks that a message is one of those of the document."""
+    schemas = asyncapi()["components"]["schemas"]
+    names = {
+        schema["properties"]["t"]["enum"][0]: name for name, schema in schemas.items() if "t" in schema["properties"]
+    }
+    validators = {
+        t: jsonschema_rs.Draft202012Validator(
+            {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}}
+        )
+        for t, name in names.items()
+    }
+
+    def check(message: Any) -> None:
+        validators[message["t"]].validate(message)
+
+    return check
+
+
+class Documented(Line):
+    """A line on which every message that is sent or comes is checked against the document."""
+
+    check: Callable[[object], None]
+    refused: set[str]
+
+    async def ask(self, t: str, **fields: Any) -> m.FromServer:
+        self.check({"t": t, "id": 1, **fields})
+        answer = await super().ask(t, **fields)
+        self.accept(t, answer)
+        return answer
+
+    def accept(self, t: str, answer: m.FromServer) -> None:
+        """Whether an answer is one that the document has for that request."""
+        kind = next(kind for kind in get_args(m.ToServer) if kind.__name__.lower() == t)
+        if isinstance(answer, m.Problem):
+            assert answer.code in {*m.REFUSED_WITH[kind], *m.ANY_REFUSED_WITH}
+            self.refused.add(answer.code)
+        else:
+            assert type(answer) is m.ANSWERED_BY[kind]
+
+    async def hear(self) -> m.FromServer:
+        message = await super().hear()
+        packet = self.packets[-1]
+        plain = json.loads(packet) if self.form == "json" else msgspec.msgpack.decode(packet, strict=False)
+        self.check(msgspec.to_builtins(plain, str_keys=True))
+        return message
+
+
+async def line(server: NotedServer, form: codec.Form, valid: Callable[[object], None], name: str) -> Documented:
+    made = await Documented.open(server, form)
+    made.check, made.refused = valid, set()
+    assert isinstance(await made.ask("hello", name=name), m.Welcome)
+    return made
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_all_that_is_said_in_a_race_is_as_the_document_says(
+    server: NotedServer, form: codec.Form, valid: Callable[[object], None]
+) -> None:
+    race = server.create("corners", spectators="open", max_racers=2, start_delay_ms=500, attempts=1)
+    ada, bo, eve = [await line(server, form, valid, name) for name in ("ada", "bo", "eve")]
+    try:
+        promised = commitments.nonce_commitment(race, NONCE)
+        await eve.ask("watch", race="no-such-race")
+        await eve.ask("watch", race=race)
+        await ada.ask("move", move="draw", ply=0)
+        await ada.ask("join", race=race)  # without a commitment
+        for racer in (ada, bo):
+            assert isinstance(await racer.ask("join", race=race, commitment=promised), m.View)
+        await eve.ask("join", race=race, commitment=promised)
+        await ada.ask("leave")
+        await ada.ask("join", race=race, commitment=promised)
+        await ada.ask("nonce", nonce=NONCE.hex())
+        for racer in (ada, bo):
+            await racer.ask("ready")
+        while not isinstance(await ada.ask("nonce", nonce=NONCE.hex()), m.View):
+            continue
+        await bo.ask("nonce", nonce="00" * 32)
+        await bo.ask("nonce", nonce=NONCE.hex())
+        view = await ada.ask("join", race=race)
+        while not (isinstance(view, m.View) and view.board):
+            view = await ada.hear()
+        ply = 0
+        for _ in range(12):
+            assert view.board
+            if not view.board.moves:
+                break
+            moved = await ada.ask("move", move=view.board.moves[0], ply=ply)
+            assert isinstance(moved, m.View)
+            view, ply = moved, ply + 1
+        await ada.ask("move", move="a1a1", ply=ply)
+        await ada.ask("move", move="draw", ply=max(0, ply - 2))
+        await ada.ask("move", move="restart", ply=ply)
+        assert isinstance(await ada.ask("ping"), m.Pong)
+        assert isinstance(await ada.ask("resign"), m.View)
+        await ada.ask("move", move="draw", ply=ply)
+        assert isinstance(await bo.ask("resign"), m.View)
+        await bo.ask("move", move="draw", ply=0)
+        while not (isinstance(view := await eve.hear(), m.View) and view.stage == "over"):
+            continue
+        assert ada.refused >= {"not-seated", "nonce-mismatch", "untimely", "illegal-move", "not-allowed"}
+        assert eve.refused == {"not-found", "race-full"}
+        assert any(json_of(packet, form).get("boards") for packet in eve.packets)
+    finally:
+        for each in (ada, bo, eve):
+            await each.socket.close()
+
+
+def json_of(packet: bytes, form: codec.Form) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(packet) if form == "json" else msgspec.msgpack.decode(packet, strict=False)
+    return found
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize("form", FORMS)
+async def test_no_message_gets_an_answer_that_is_not_in_the_document(
+    server: NotedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race: str
+) -> None:
+    """Messages made up from the document's schemas, and others: each is answered, and no connection fails."""
+    for message in made_up(mode):
+        joins = mode is GenerationMode.POSITIVE and "race" in message
+        for said in (message, {**message, "race": race}) if joins else (message,):
+            try:
+                packet = written(said, form)
+            except OverflowError:  # MessagePack has no such number
+                continue
+            async with await Line.open(server, form) as each:
+                await each.send(written({"t": "hello", "id": 0, "name": "eve"}, form))
+                assert isinstance(await each.answer(0), m.Welcome)
+                await each.send(packet)
+                answer = await each.answer(codec.number(packet, form))
+                valid(msgspec.to_builtins(answer, str_keys=True))
+                if isinstance(answer, m.Problem):
+                    kind = next(
+                        (k for k in m.ANSWERED_BY if isinstance(said, dict) and k.__name__.lower() == said.get("t")),
+                        None,
+                    )
+                    assert answer.code in {*m.REFUSED_WITH.get(kind or m.Ping, ()), *m.ANY_REFUSED_WITH}
+                else:
+                    assert mode is GenerationMode.POSITIVE
+                if not (isinstance(answer, m.Problem) and answer.code in ("malformed", "bad-token")):
+                    assert isinstance(await each.ask("ping"), m.Pong)
+
+
+def made_up(mode: GenerationMode) -> list[Any]:
+    """Messages to the server that fit the document, or do not."""
+    document = asyncapi()
+    schemas, made = document["components"]["schemas"], []
+    for kind in get_args(m.ToServer):
+        body = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}}
+        known = schemathesis.openapi.from_dict(
+            {
+                "openapi": "3.1.0",
+                "info": document["info"],
+                "paths": {"/ws": {"post": {"requestBody": {**body, "required": True}, "responses": {}}}},
+                "components": {"schemas": schemas},
+            }
+        )
+
+        @seed(1)
+        @few
+        @given(known["/ws"]["POST"].as_strategy(generation_mode=mode))
+        def make(case: Any) -> None:
+            made.append(case.body)
+
+        make()
+    return made

@@ -1,0 +1,311 @@
+"""Live races in the store: lists from an index, exact limits, and races that nobody ever joined."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from redis import Redis
+
+from conftest import kept_store
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.race.due import EMPTY_MS
+from samedeal.race.events import Moved, Options, Resigned
+from samedeal.wire import messages as m
+from samedeal_server.races.live_races import RaceFilter
+from samedeal_server.races.registry import Hall
+from samedeal_server.store.archive import Archive, Search
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.guests import Guest
+from samedeal_server.ws.session import Session
+from server.test_registry import finished, listed, opened
+from support.logged_server import NotedServer, request
+from support.servers import Server, racers
+from support.stores import KEY, Process, process, run, seat_for, that, until
+
+
+@pytest.fixture
+async def parts(redis_url: str) -> AsyncIterator[Process]:
+    async with process(redis_url) as parts:
+        yield parts
+
+
+# Lists.
+
+
+async def test_a_list_has_every_race_of_its_kind_however_many_others_there_are(parts: Process) -> None:
+    gallery = await opened(parts, "gallery", seed="1")
+    for _ in range(101):
+        await opened(parts)
+    assert await listed(parts, game="gallery") == [gallery.race.id]
+    await run(gallery)
+    await until(lambda: gallery._noted_summary == ("running", 2))
+    assert await listed(parts, stage="running") == await listed(parts, stage="running", game="gallery")
+    assert await listed(parts, stage="running") == [gallery.race.id]
+    assert gallery.race.id not in await listed(parts, stage="open", limit=100)
+
+
+async def test_races_of_one_millisecond_are_listed_in_the_order_in_which_they_were_opened(
+    parts: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts.clock, "now", lambda: 1_800_000_000_000)
+    made = [(await opened(parts)).race.id for _ in range(12)]
+    assert await listed(parts) == made[::-1]
+
+
+async def test_pages_follow_one_another_without_gaps_though_races_come_and_go(parts: Process) -> None:
+    made = [(await opened(parts)).race.id for _ in range(7)]
+    found, before = list[str](), None
+    while True:
+        races, before = await parts.hall.live.listed(RaceFilter(limit=2, before=before))
+        found += [race.race for race in races]
+        if before is None:
+            break
+        await opened(parts)
+        await parts.hall.live.forget(found[-1])
+    assert found == made[::-1]
+
+
+async def test_a_list_costs_the_store_two_commands(server: NotedServer, own_store: str) -> None:
+    for _ in range(30):
+        server.create("corners", seed="1")
+    background = {"config|resetstat", "time", "xread", "zrangebyscore", "info", "client|setinfo", "hello", "select"}
+    with Redis.from_url(own_store) as redis:
+
+        def commands_of_a_list() -> dict[str, int]:
+            redis.config_resetstat()
+            assert len(request(server, "GET", "/api/v1/races?limit=20").json["races"]) == 20
+            stats = {
+                name.removeprefix("cmdstat_"): found["calls"] for name, found in redis.info("commandstats").items()
+            }
+            return {name: count for name, count in stats.items() if name not in background}
+
+        await until(lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1})  # what opened the races may still run
+
+
+async def test_a_race_is_listed_with_as_many_racers_as_it_has(parts: Process) -> None:
+    room = await opened(parts)
+    await room.submit(seat_for(1))
+    await until(lambda: room._noted_summary == ("open", 1))
+    ((race,), _) = await parts.hall.live.listed(RaceFilter())
+    assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
+
+
+async def test_what_is_damaged_or_gone_is_left_out_of_lists(parts: Process, redis_url: str) -> None:
+    races = [(await opened(parts)).race.id for _ in range(3)]
+    with Redis.from_url(redis_url) as redis:
+        redis.hset("races:summaries", races[0], b"\xff{")
+        redis.hdel("races:summaries", races[1])
+    assert await listed(parts) == [races[2]]
+    assert await listed(parts, limit=1) == [races[2]]
+
+
+@pytest.fixture(scope="module")
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store of the module's own: a server writes its races again when the shared one is emptied."""
+    yield from kept_store(tmp_path_factory.mktemp("live") / "store")
+
+
+@pytest.fixture(scope="module")
+def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    log = tmp_path_factory.mktemp("live") / "log"
+    with NotedServer(own_store, log, log_level="debug", master_key=KEY.hex()).start() as server:
+        yield server
+        assert server.failures() == []
+
+
+async def test_the_address_of_a_race_that_is_over_opens_no_room(
+    server: NotedServer, own_store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(own_store) as parts:
+        race = (await finished(parts)).race
+    async with process(own_store) as later:
+        monkeypatch.setattr(Hall, "room", None)
+        ended = await later.hall.summary(race.id)
+        assert ended.race == race.id
+    answer = request(server, "GET", f"/r/{race.id}")
+    assert answer.status == 200
+    assert f"race {race.id} is over, raced by Name 1, Name 2." in answer.body.decode()
+    assert request(server, "GET", "/r/no-such-race-1").status == 404
+
+
+async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: NotedServer) -> None:
+    race = server.create("corners", seed="1")
+    async with racers(server, "ada") as (ada,):
+        await ada.join(race)
+        view = await ada.ask(m.Leave)
+        assert isinstance(view, m.View)
+        assert view.seat is None
+        assert isinstance(await ada.join(race), m.View)
+
+
+async def test_a_message_without_a_handler_is_a_failure_and_not_another_request() -> None:
+    class Wave(m.Request, frozen=True, kw_only=True): ...
+
+    session = SimpleNamespace(_guest=Guest("p", "Ada"))
+    with pytest.raises(AssertionError, match="Expected code to be unreachable"):
+        await Session._answer(cast(Any, session), cast(Any, Wave(id=1)))
+
+
+# Limits.
+
+
+async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str) -> None:
+    async with process(redis_url, open_races=5) as one, process(redis_url, open_races=5) as other:
+        made = await asyncio.gather(
+            *(opened(parts) for parts in (one, other) for _ in range(8)), return_exceptions=True
+        )
+        refused = [each for each in made if isinstance(each, Exception)]
+        assert len(made) - len(refused) == 5 == await one.hall.live.count()
+        assert {each.code for each in refused if isinstance(each, Refused)} == {"too-many"}
+
+
+async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_are_over(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+
+        async def open_one(owner: str) -> str:
+            options = Options(limit_ms=60_000, start_delay_ms=0)
+            room = await parts.hall.create(GAMES["corners"], {}, "1", options, owners={owner: 3})
+            return room.race.id
+
+        races = [await open_one("ada") for _ in range(3)]
+        with pytest.raises(Refused) as refused:
+            await open_one("ada")
+        assert refused.value.code == "too-many"
+        await open_one("bo")
+        room = await parts.hall.room(races[1])
+        await run(room)
+        for seat in (1, 2):
+            await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
+        await until(lambda: room.kept)
+        await open_one("ada")
+        with pytest.raises(Refused):
+            await open_one("ada")
+
+
+def test_an_address_and_a_guest_have_only_so_many_open_races(redis_url: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with NotedServer(redis_url, log, open_races_per_address="4", open_races_per_guest="2").start() as server:
+        token = asyncio.run(token_of(server, "ada"))
+        opening = json.dumps({"game": "corners", "seed": "1"}).encode()
+
+        def statuses(count: int, **headers: str) -> list[int]:
+            return [request(server, "POST", "/api/v1/races", opening, **headers).status for _ in range(count)]
+
+        assert statuses(3, Authorization=f"Bearer {token}") == [201, 201, 429]
+        assert statuses(1, Authorization="Bearer sd_wrong") == [401]
+        assert statuses(3) == [201, 201, 429]
+        server.kill()
+        server.start()
+        assert statuses(1) == [429]
+
+
+async def token_of(server: Server, name: str) -> str:
+    async with racers(server, name) as (racer,):
+        return racer.token or ""
+
+
+# Races that nobody joined.
+
+
+class Later(Clock):
+    """A clock that is ten minutes ahead."""
+
+    def now(self) -> int:
+        return super().now() + EMPTY_MS
+
+
+async def test_an_empty_race_is_deleted_after_ten_minutes_and_any_other_is_not(redis_url: str) -> None:
+    async with process(redis_url) as before:
+        empty, joined = await opened(before, seed="1"), await opened(before, seed="1")
+        await joined.submit(seat_for(1))
+    with Redis.from_url(redis_url) as redis:
+        async with process(redis_url, started=True, clock=Later) as after:
+            await until(lambda: redis.zscore("races:due", empty.race.id) is None)
+            assert await listed(after) == [joined.race.id]
+            with pytest.raises(Refused) as refused:
+                await after.hall.room(empty.race.id)
+            assert refused.value.code == "not-found"
+            assert (await after.hall.room(joined.race.id)).race.n >= 1
+        assert not redis.keys(f"*{empty.race.id}*")
+        assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
+
+
+async def test_an_empty_race_is_kept_while_somebody_watches_it(redis_url: str) -> None:
+    class Watcher:
+        def heard(self, *_: object) -> None: ...
+
+    async with process(redis_url, started=True, clock=Movable) as parts:
+        watched, unwatched = await opened(parts), await opened(parts)
+        watched.listen(Watcher())
+        assert isinstance(parts.clock, Movable)
+        parts.clock.ahead_ms = EMPTY_MS
+        watched.remind()
+        with Redis.from_url(redis_url) as redis:
+            await until(lambda: redis.zscore("races:due", unwatched.race.id) is None)
+            assert redis.zscore("races:due", watched.race.id) > parts.clock.now()
+        assert (await parts.hall.room(watched.race.id)) is watched
+
+
+class Movable(Clock):
+    ahead_ms = 0
+
+    def now(self) -> int:
+        return super().now() + self.ahead_ms
+
+
+async def test_a_race_that_was_joined_just_before_it_would_be_deleted_stays(parts: Process) -> None:
+    room = await opened(parts)
+    assert await room.submit(seat_for(1))
+    assert not await parts.log.delete_empty(room.race.id)
+    assert (await parts.log.head(room.race.id))[0] == 1
+
+
+# A process that dies.
+
+
+async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process dies when it has kept the replay and before it has listed it."""
+    reached = asyncio.Event()
+
+    async def dies(*_: object) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    async with process(redis_url) as here:
+        monkeypatch.setattr(here.archive, "index", dies)
+        room = await opened(here)
+        await run(room)
+        for seat in (1, 2):
+            await room.submit(that(Resigned(seat=seat)))
+        await reached.wait()
+        with Redis.from_url(redis_url) as redis:
+            async with process(redis_url, started=True) as there:
+                await until(lambda: redis.zscore("races:due", room.race.id) is None, timeout_s=60)
+                assert await searched(there.archive, there.clock) == [room.race.id]
+                assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
+                assert await listed(there) == []
+        room._task.cancel()
+        here.hall._rooms.clear()
+
+
+async def searched(archive: Archive, clock: Clock) -> list[str]:
+    return [ended.race for ended in await archive.search(Search(), clock.now())]
+
+
+# Names.
+
+
+async def test_the_name_of_an_unlisted_race_cannot_be_guessed(parts: Process) -> None:
+    listed_names = {(await opened(parts)).race.id for _ in range(5)}
+    unlisted = {(await opened(parts, unlisted=True)).race.id for _ in range(5)}
+    assert all(re.fullmatch(r"[a-z]+-[a-z]+-\d{4}", name) for name in listed_names)
+    assert all(re.fullmatch(r"[a-z]+-[a-z]+-\d{4}-[0-9a-f]{15}", name) for name in unlisted)
+    assert len({name.rpartition("-")[2] for name in unlisted}) == 5

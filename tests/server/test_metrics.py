@@ -1,0 +1,187 @@
+"""The metrics: each counts what it says, none tells which race or who, and they are there only if they are wanted."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from redis import Redis
+
+from samedeal.errors import CODES
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.ops import metrics
+from support.campaign import Persistent
+from support.logged_server import Line, NotedServer, request
+from support.servers import Server, racers
+
+ROOT = Path(__file__).parents[2]
+Sample = tuple[str, frozenset[tuple[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    log = tmp_path_factory.mktemp("metrics") / "log"
+    with NotedServer(store_url, log, metrics="on", connections_per_address="0").start() as running:
+        yield running
+
+
+def measured(server: Server) -> dict[Sample, float]:
+    """Every sample by its name and labels, as a monitoring system reads it."""
+    status, text = server.get("/metrics")
+    assert status == 200
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+def value(server: Server, name: str, **labels: str) -> float:
+    return measured(server).get((name, frozenset(labels.items())), 0.0)
+
+
+async def becomes(what: Callable[[], object], wanted: object) -> None:
+    """Returns when something has a value; what is sampled takes a second."""
+    async with asyncio.timeout(60):
+        while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - it is asked over HTTP
+            await asyncio.sleep(0.05)
+
+
+async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: NotedServer) -> None:
+    before = measured(server)
+
+    def grown(name: str, **labels: str) -> float:
+        return value(server, name, **labels) - before.get((name, frozenset(labels.items())), 0.0)
+
+    race = server.create("corners", start_delay_ms=0, max_racers=2)
+    players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+    await asyncio.gather(*(player.begin(race) for player in players))
+    await becomes(lambda: value(server, "samedeal_seats"), 2)
+    await becomes(lambda: value(server, "samedeal_races", stage="running"), 1)
+    assert value(server, "samedeal_connections") == 2
+    for player in players:
+        await player.play(5)
+    assert isinstance(await players[0].ask(m.Move, move="z9", ply=players[0].board.ply), m.Problem)
+    assert isinstance(await players[0].ask(m.Move, move="draw", ply=99), m.Problem)
+    moves = sum(len(player.history.acknowledged) for player in players)
+    assert grown("samedeal_moves_total", game="corners", result="accepted") == moves > 5
+    assert grown("samedeal_moves_total", game="corners", result="illegal-move") == 1
+    assert grown("samedeal_moves_total", game="corners", result="stale-move") == 1
+    assert grown("samedeal_append_seconds_count") >= moves
+    for player in players:
+        player.history.resigned = True
+        await player.ask(m.Resign)
+    await server.replay(race)
+    assert grown("samedeal_replays_kept_total") == 1
+    await asyncio.gather(*(player.close() for player in players))
+    await becomes(lambda: value(server, "samedeal_connections"), 0)
+    await becomes(lambda: value(server, "samedeal_seats"), 0)
+    assert grown("samedeal_closes_total", code="1000") == 2
+
+
+async def test_ends_of_connections_are_counted_by_the_code_that_came_first(server: NotedServer) -> None:
+    def closes(code: str) -> float:
+        return value(server, "samedeal_closes_total", code=code)
+
+    before = {code: closes(code) for code in ("1000", "4001", "4003", "other")}
+    async with await Line.open(server) as line:
+        await line.send(b"this is no message")
+        assert await line.close_code() == 4001
+    async with await Line.open(server) as line:
+        await line.ask("hello", token="wrong")
+        assert await line.close_code() == 4003
+    for own in (4711, 4712, 4713):
+        line = await Line.open(server, "json", "ada")
+        await line.socket.close(own)
+    for code, more in {"4001": 1.0, "4003": 1.0, "other": 3.0}.items():
+        await becomes(partial(closes, code), before[code] + more)
+    assert closes("4711") == 0
+    assert closes("1000") == before["1000"]
+
+
+async def test_verifications_and_pars_are_counted(server: NotedServer) -> None:
+    async with racers(server, "ada") as [ada]:
+        race = server.create("corners", start_delay_ms=0, max_racers=1)
+        await ada.begin(race)
+        await ada.ask(m.Resign)
+        replay = json.loads(codec.encode(await server.replay(race), "json"))
+    before = {result: value(server, "samedeal_verifications_total", result=result) for result in VERDICTS}
+    for body in (replay, replay | {"standings": []}, {"format": "none"}):
+        request(server, "POST", "/api/v1/verify", json.dumps(body).encode())
+    after = {result: value(server, "samedeal_verifications_total", result=result) for result in VERDICTS}
+    assert {result: after[result] - before[result] for result in VERDICTS} == dict.fromkeys(VERDICTS, 1)
+    assert request(server, "GET", "/api/v1/deals/corners:of-the-metrics/par").status == 202
+    await becomes(lambda: value(server, "samedeal_pars_total", game="corners", result="found"), 1)
+
+
+VERDICTS = ("holds", "fails", "refused")
+
+
+async def test_what_the_store_does_not_answer_is_counted_and_its_coming_back_too(
+    server: NotedServer, store_url: str
+) -> None:
+    errors = value(server, "samedeal_store_errors_total")
+    connections = value(server, "samedeal_store_connections_total")
+    assert connections > 0
+    server.create("corners")  # is followed: a command always waits for an answer
+
+    def hung_up_on() -> bool:
+        """Whether the server has lost a command, now that its connections are broken again: it may have sent none."""
+        with Redis.from_url(store_url) as redis:
+            redis.client_kill_filter(_type="normal", skipme=True)
+        return value(server, "samedeal_store_errors_total") > errors
+
+    await becomes(hung_up_on, True)
+    await becomes(lambda: value(server, "samedeal_store_connections_total") > connections, True)
+
+
+async def test_the_lag_of_the_loop_is_measured_all_the_time(server: NotedServer) -> None:
+    before = value(server, "samedeal_loop_lag_seconds_count")
+    await becomes(lambda: value(server, "samedeal_loop_lag_seconds_count") >= before + 3, True)
+
+
+async def test_no_label_names_a_race_or_anybody_and_all_values_are_known_beforehand(server: NotedServer) -> None:
+    async with racers(server, "ada", "bo") as both:
+        race = server.create("gallery", start_delay_ms=0, max_racers=2)
+        for racer in both:
+            await racer.join(race)
+            await racer.ask(m.Ready)
+        await asyncio.gather(*(racer.dealt() for racer in both))
+        for racer in both:
+            await racer.ask(m.Move, move=f"{racer.name}{race}", ply=0)
+        text = server.get("/metrics")[1].decode()
+    for racer in both:
+        for told in (race, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
+            assert str(told) not in text
+    known: dict[str, set[str]] = {
+        "game": {*GAMES, "none"},
+        "result": {*CODES, "accepted", "found", "failed", *VERDICTS},
+        "stage": {*metrics.STAGES},
+        "code": {*map(str, metrics.CLOSE_CODES), "other"},
+    }
+    labels = set(re.findall(r'(\w+)="([^"]*)"', text))
+    assert {name for name, _ in labels} == {*known, "le"}
+    assert not {(name, its) for name, its in labels if name != "le" and its not in known[name]}
+
+
+def test_metrics_are_there_only_if_they_are_wanted(redis_url: str) -> None:
+    with Server(redis_url) as server:
+        assert server.get("/metrics")[0] == 404
+    with Server(redis_url, metrics="on") as server:
+        status, text = server.get("/metrics")
+    assert status == 200
+    assert b"samedeal_races" in text
+
+
+def test_the_documents_table_is_that_of_the_metrics() -> None:
+    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
+    assert len(rows) > 10
+    text = (ROOT / "docs" / "operations.md").read_text()
+    assert re.findall(r"^\| `samedeal_.*$", text, re.MULTILINE) == rows

@@ -1,0 +1,158 @@
+"""The OpenAPI document against the server, by schemathesis: with all of its checks, in all of its phases.
+
+FUZZ_EXAMPLES says how many requests are made up for each operation (``make fuzz``).
+"""
+
+import asyncio
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal.wire import messages as m
+from support.logged_server import NotedServer, request
+from support.servers import Racer
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
+CONFIG = """
+[dictionaries]
+races.values = {races}
+replays.values = {replays}
+seeds.values = ["7", "a/b"]
+
+[parameters]
+"path.race" = {{ dictionary = "races", probability = 0.8 }}
+"path.replay" = {{ dictionary = "replays", probability = 0.8 }}
+"path.seed" = {{ dictionary = "seeds", probability = 0.8 }}
+
+[warnings]
+fail-on = ["missing_deserializer"]
+
+[[operations]]  # A replay that fits its schema need not be canonical. Each verification is a process.
+include-name = "POST /api/v1/verify"
+checks.positive_data_acceptance.expected-statuses = [200, 422]
+phases.coverage.enabled = {full}
+generation.max-examples = {few}
+"""
+"""What schemathesis has to know besides the document. Most of the races that it asks for are real, and
+most of the deals that the computer has to play are the same."""
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    log = tmp_path_factory.mktemp("openapi") / "log"
+    with NotedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
+        yield running
+        assert running.failures() == []
+
+
+@pytest.fixture(scope="module")
+def http(server: NotedServer) -> dict[str, Any]:
+    document: dict[str, Any] = request(server, "GET", "/openapi.json").json
+    return document
+
+
+@pytest.fixture(scope="module")
+def races(server: NotedServer) -> list[str]:
+    """A race that is open, and one that is over."""
+
+    async def finished() -> str:
+        race = server.create("corners", seed="7", max_racers=1, start_delay_ms=0)
+        ada = await Racer("ada").connect(server)
+        await ada.begin(race)
+        await ada.ask(m.Resign)
+        await ada.close()
+        return (await server.replay(race)).header.race
+
+    return [server.create("gallery"), asyncio.run(finished())]
+
+
+class Schemathesis:
+    """Runs the command line of schemathesis, with all of its checks, against a server."""
+
+    def __init__(self, server: NotedServer, races: list[str], directory: Path) -> None:
+        self._url, self._directory = server.url, directory
+        replays = [f"{races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
+        (directory / "config.toml").write_text(
+            CONFIG.format(races=races, replays=replays, full="true" if EXAMPLES > 100 else "false", few=EXAMPLES // 5)
+        )
+
+    def run(self, document: dict[str, Any], *options: str) -> dict[str, Any]:
+        """The report of a run with a document, all of whose choices follow from the document and the options."""
+        (self._directory / "openapi.json").write_text(json.dumps(document))
+        command = [sys.executable, "-m", "schemathesis.cli", "--config-file", "config.toml", "run", "openapi.json"]
+        command += ["--url", self._url, "--checks", "all", "--generation-deterministic", "--continue-on-failure"]
+        command += ["--report", "json", "--report-json-path", "report.json", *options]
+        path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[1])])
+        environment = os.environ | {"PYTHONPATH": path, "SCHEMATHESIS_HOOKS": "support.media_types"}
+        done = subprocess.run(command, cwd=self._directory, env=environment, capture_output=True, text=True)
+        report: dict[str, Any] = json.loads((self._directory / "report.json").read_text())
+        return report | {"output": done.stdout + done.stderr}
+
+
+@pytest.fixture
+def tool(server: NotedServer, races: list[str], tmp_path: Path) -> Schemathesis:
+    return Schemathesis(server, races, tmp_path)
+
+
+@pytest.mark.timeout(600)
+def test_schemathesis_finds_no_difference_between_the_document_and_the_server(
+    tool: Schemathesis, http: dict[str, Any]
+) -> None:
+    report = tool.run(http, "--mode", "all", "--max-examples", f"{EXAMPLES}")
+    assert report["exit_code"] == 0, report["output"]
+    assert report["operations"]["tested"] == sum(len(methods) for methods in http["paths"].values())
+    assert {name: phase["status"] for name, phase in report["phases"].items()} == {
+        "examples": "skip",  # the document has none
+        "coverage": "success",
+        "fuzzing": "success",
+        "stateful": "success",
+    }
+    accepted = {name for name, phases in report["valid_rates"].items() if any(p["accepted"] for p in phases.values())}
+    operations = {f"{method.upper()} {path}" for path, methods in http["paths"].items() for method in methods}
+    assert {name for name in operations if "/deals/" not in name} <= accepted  # too many deals may wait for their par
+
+
+@pytest.mark.timeout(600)
+def test_schemathesis_finds_what_is_wrong_in_a_document(tool: Schemathesis, http: dict[str, Any]) -> None:
+    """Each check fails for a document that is wrong in its respect: the other tests cannot pass by checking nothing."""
+    right = copy.deepcopy(http["paths"])
+    races, games = right["/api/v1/races"]["post"], right["/api/v1/games/{game}"]["get"]
+    races["requestBody"]["content"]["application/json"]["schema"] = {"type": "object"}
+    del games["responses"]["404"]
+    wrong = {"/api/v1/races": {"post": races}, "/api/v1/games/{game}": {"get": games}}
+    healthz = {"200": {"description": "", "content": {"text/html": {}}}}
+    readyz = {"200": {"description": "", "content": {"text/plain": {}}}}
+    daily = {"200": {"description": "", "headers": {"X-Day": {"required": True, "schema": {}}}}}
+    header = {"name": "X-Key", "in": "header", "required": True, "schema": {"type": "string"}}
+    limit = {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 50}}
+    wrong |= {
+        "/healthz": {"get": {"responses": healthz}},
+        "/readyz": {"get": {"parameters": [header], "responses": readyz}},
+        "/api/v1/daily": {"get": {"responses": daily}},
+        "/api/v1/replays": {"get": {"parameters": [limit], "responses": right["/api/v1/replays"]["get"]["responses"]}},
+    }
+    for suffix, media in (("msgpack", "application/vnd.msgpack"), ("ndjson", "application/x-ndjson")):
+        replay = {"200": {"description": "", "content": {media: {"schema": {"type": "string"}}}}}
+        race = {"name": "race", "in": "path", "required": True, "schema": {"type": "string"}}
+        wrong[f"/api/v1/replays/{{race}}.{suffix}"] = {"get": {"parameters": [race], "responses": replay}}
+    report = tool.run(http | {"paths": wrong}, "--phases", "coverage,fuzzing", "--max-examples", "10", "--no-shrink")
+    found = {(failure["type"], operation) for failure in report["failures"] for operation in failure["operations"]}
+    assert found >= {
+        ("RejectedPositiveData", "POST /api/v1/races"),
+        ("UnsupportedMethodResponse", "GET /api/v1/races"),
+        ("AllowHeaderMismatch", "OPTIONS /api/v1/races"),
+        ("UndefinedStatusCode", "GET /api/v1/games/{game}"),
+        ("UndefinedContentType", "GET /healthz"),
+        ("MissingHeaderNotRejected", "GET /readyz"),
+        ("MissingHeaders", "GET /api/v1/daily"),
+        ("AcceptedNegativeData", "GET /api/v1/replays"),
+        ("JsonSchemaError", "GET /api/v1/replays/{race}.msgpack"),
+        ("JsonSchemaError", "GET /api/v1/replays/{race}.ndjson"),
+    }, report["output"]

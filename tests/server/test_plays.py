@@ -1,0 +1,67 @@
+"""The computer's plays as replays: made one at a time beside the server, once, and not without end for one address."""
+
+import asyncio
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from samedeal_server.jobs.renderings import MAX_RENDERINGS_PER_ADDRESS
+from server.test_http import problem
+from support.child_processes import computing, runs
+from support.gated_worker import Gate
+from support.gates import gate
+from support.logged_server import Answer, NotedServer, request
+from support.stores import until
+
+__all__ = ["gate"]
+
+
+class GatedServer(NotedServer):
+    """A server whose jobs wait until the test lets them go."""
+
+    program = ("-m", "support.gated_server")
+
+
+def address(k: int) -> str:
+    return f"/api/v1/deals/the-edge:1/par/{k}.json"
+
+
+def asked(server: NotedServer, k: int) -> "asyncio.Task[Answer]":
+    return asyncio.create_task(asyncio.to_thread(request, server, "GET", address(k)))
+
+
+async def test_plays_are_made_one_at_a_time_in_a_process(redis_url: str, tmp_path: Path) -> None:
+    with NotedServer(redis_url, tmp_path / "log").start() as server:
+        assert server.process
+        answers = await asyncio.gather(*(asked(server, k) for k in range(10)))
+        assert {answer.status for answer in answers} == {200}
+        assert len({answer.body for answer in answers}) == 10
+        assert len(computing(server.process.pid)) == 1
+        assert server.failures() == []
+
+
+async def test_a_play_is_made_once(redis_url: str, tmp_path: Path) -> None:
+    with NotedServer(redis_url, tmp_path / "log").start() as server:
+        assert server.process
+        made = await asked(server, 7)
+        (pid,) = computing(server.process.pid)
+        os.kill(pid, signal.SIGKILL)
+        await until(lambda: not runs(pid))
+        assert (await asked(server, 7)).body == made.body
+        assert computing(server.process.pid) == []
+        assert (await asked(server, 8)).status == 200
+
+
+async def test_an_address_cannot_have_plays_without_end(redis_url: str, tmp_path: Path, gate: Gate) -> None:
+    with GatedServer(redis_url, tmp_path / "log").start() as server:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MAX_RENDERINGS_PER_ADDRESS + 3))
+        waiting = [asked(server, k) for k in range(MAX_RENDERINGS_PER_ADDRESS + 3)]
+        await until(lambda: sum(task.done() for task in waiting) == 3, 60)
+        await until(lambda: gate.noted)
+        assert len(gate.noted) == 1
+        gate.allow(1_000)
+        answers = await asyncio.gather(*waiting)
+        refused = [answer for answer in answers if answer.status != 200]
+        assert len(refused) == 3
+        assert all(problem(answer, "too-many", "try again") for answer in refused)

@@ -1,0 +1,156 @@
+"""Seats of players who stay away before the countdown are released, whatever happened to the process they were on."""
+
+import asyncio
+import signal
+
+import pytest
+from redis import Redis
+from websockets.exceptions import ConnectionClosed
+
+from samedeal.race.events import Joined, Left
+from samedeal.wire import messages as m
+from samedeal_server.races import presence
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.presence import Presence
+from samedeal_server.store.clock import Clock
+from server.test_registry import opened
+from support.servers import Racer, Server
+from support.stores import KEY, Process, process, seat_for, that, until
+
+
+async def seated(server: Server, race: str, *names: str) -> list[Racer]:
+    racers = [await Racer(name).connect(server) for name in names]
+    for racer in racers:
+        assert isinstance(await racer.join(race), m.View)
+    return racers
+
+
+def names(racer: Racer) -> list[str]:
+    assert racer.view
+    return [standing.name for standing in racer.view.standings]
+
+
+@pytest.mark.parametrize("last", ["join", "watch", "join again"])
+async def test_a_seat_is_released_whatever_its_player_did_before_disconnecting(last: str, redis_url: str) -> None:
+    with Server(redis_url, away_seconds="0.3") as server:
+        race = server.create("corners", seed="1")
+        ada, bo = await seated(server, race, "ada", "bo")
+        if last == "watch":
+            assert isinstance(await ada.ask(m.Watch, race=race), m.View)
+        elif last == "join again":
+            assert isinstance(await ada.join(race), m.View)
+        ada.drop()
+        async with asyncio.timeout(60):
+            await bo.until(lambda view: names(bo) == ["bo"])
+        await bo.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url: str) -> None:
+    with Server(redis_url, away_seconds="0.3") as server:
+        race = server.create("corners", seed="1")
+        _, bo = await seated(server, race, "ada", "bo")
+        server.kill(how)
+        server.start()
+        await bo.connect(server)
+        assert isinstance(await bo.join(race), m.View)
+        async with asyncio.timeout(60):
+            await bo.until(lambda view: names(bo) == ["bo"])
+        await bo.close()
+
+
+async def test_a_seat_is_released_after_a_crash_though_nobody_comes_back(redis_url: str) -> None:
+    with Server(redis_url, away_seconds="0.3", master_key=KEY.hex()) as server:
+        race = server.create("corners", seed="1", max_racers=2)
+        await seated(server, race, "ada", "bo")
+        server.kill()
+    async with process(redis_url, started=True, away_s=0.3) as parts:
+        with Redis.from_url(redis_url) as redis:
+            await until(lambda: redis.xlen(f"race:{{{race}}}:log") == 4, timeout_s=60)
+        assert [type(entry.event) for entry in await parts.log.read(race)] == [Joined, Joined, Left, Left]
+
+
+async def test_a_seat_connected_to_another_process_is_kept(redis_url: str) -> None:
+    with Server(redis_url, away_seconds="0.3") as one, Server(redis_url, away_seconds="0.3") as other:
+        race = one.create("corners", seed="1", max_racers=3, start_delay_ms=0)
+        (ada,) = await seated(one, race, "ada")
+        bo, cy = await seated(other, race, "bo", "cy")
+        cy.drop()
+        async with asyncio.timeout(60):
+            await ada.until(lambda view: names(ada) == ["ada", "bo"])
+        for racer in (ada, bo):
+            assert isinstance(await racer.ask(m.Ready), m.View)
+        async with asyncio.timeout(60):
+            await ada.until(lambda view: view.stage == "running")
+        await ada.close()
+        await bo.close()
+
+
+async def test_a_player_whose_seat_another_process_released_is_disconnected_and_can_join_again(redis_url: str) -> None:
+    with Server(redis_url, master_key=KEY.hex()) as server:
+        race = server.create("corners", seed="1")
+        (ada,) = await seated(server, race, "ada")
+        async with process(redis_url) as parts:
+            await (await parts.hall.room(race)).submit(that(Left(seat=1)))
+        with pytest.raises(ConnectionClosed) as closed:
+            await ada.until(lambda view: view.seat is None)
+        assert closed.value.rcvd
+        assert closed.value.rcvd.code == 1013
+        await ada.connect(server)
+        assert isinstance(await ada.join(race), m.View)
+        assert names(ada) == ["ada"]
+        await ada.close()
+
+
+# One process, step by step.
+
+
+class Steady(Clock):
+    """A clock that a test moves."""
+
+    moved_ms = 0
+
+    def now(self) -> int:
+        return super().now() + self.moved_ms
+
+
+@pytest.mark.parametrize("moved_ms", [60_000, -60_000])
+async def test_a_clock_that_jumps_releases_nobody(moved_ms: int, redis_url: str) -> None:
+    async with process(redis_url, clock=Steady) as parts:
+        room = await opened(parts)
+        await room.submit(seat_for(1))
+        assert isinstance(parts.clock, Steady)
+        parts.clock.moved_ms = moved_ms
+        await room.submit(seat_for(2))
+        assert [seat.number for seat in room.race.roster] == [1, 2]
+
+
+async def test_what_other_processes_note_counts_as_presence(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "STALL_MS", 0)
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        race = await room.submit(seat_for(1))
+        here, there = presences(parts, 2)
+        there.connect(1, race.seats[0].taken)
+        now = parts.clock.now
+        assert here.seen(race, 0) == {1: 0}  # it has just started to watch
+        await until(lambda: here.seen(race, 0)[1] < 0)
+        assert there.seen(race, 0) == {1: 0}
+        await there.note(race)
+        await here.note(race)
+        first = here.seen(race, 0)[1]
+        await until(lambda: here.seen(race, 0)[1] < first)
+        changed = now()
+        await until(lambda: now() > changed)
+        before = here.seen(race, 0)[1]
+        await here.note(race)  # the note has not changed
+        assert here.seen(race, 0)[1] <= before
+        await there.note(race)
+        await here.note(race)
+        assert here.attended(race)
+        there.disconnect(1, race.seats[0].taken)
+        await until(lambda: there.seen(race, 0)[1] < 0)
+
+
+def presences(parts: Process, count: int) -> list[Presence]:
+    return [Presence(LiveRaces(parts.store), parts.clock, 30_000) for _ in range(count)]

@@ -1,0 +1,73 @@
+"""The bodies that open a race: the server accepts those that the OpenAPI document allows, and no others."""
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from samedeal_server.http.race_bodies import VISIBLE
+from support.logged_server import NotedServer, request
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    with NotedServer(store_url, tmp_path_factory.mktemp("openings") / "log").start() as running:
+        yield running
+
+
+def test_a_visible_seed_has_no_invisible_character() -> None:
+    for character in map(chr, range(sys.maxunicode + 1)):
+        category = unicodedata.category(character)
+        if category == "Cs":  # no text in JSON has one
+            continue
+        invisible = category in ("Cc", "Cf", "Co", "Zl", "Zp", "Zs") and character != " "
+        if category != "Cn":  # a later version of Unicode may assign it
+            assert (re.fullmatch(VISIBLE, character) is None) == (invisible or character == "|"), f"{character!a}"
+
+
+OPENING_BODIES = [
+    ({"game": "gallery"}, "SealedCapOpening"),
+    ({"game": "the-edge", "seed": None, "options": {"filter": "friendly/1", "limit_ms": 1_000}}, "SealedOpening"),
+    ({"game": "corners", "variant": {"refill": "waste"}}, "SealedRefillOpening"),
+    ({"game": "corners", "seed": "7", "options": {"filter": "any"}}, "OpenRefillOpening"),
+    ({"game": "gallery", "seed": "7", "variant": {"cap": False}}, "OpenCapOpening"),
+    ({"game": "gallery", "daily": True, "options": {"max_racers": 2}}, "DailyOpening"),
+    ({"game": "corners", "variant": {"cap": True}}, None),
+    ({"game": "gallery", "variant": {"cap": "false"}}, None),
+    ({"game": "corners", "options": {"colour": "red"}}, None),
+    ({"game": "corners", "seed": "7", "options": {"filter": "friendly/1"}}, None),
+    ({"game": "corners", "seed": "7\u200b"}, None),
+    ({"game": "corners", "seed": "7", "daily": True}, None),
+    ({"game": "corners", "daily": True, "options": {"undo": False}}, None),
+    ({"game": "corners", "daily": True, "variant": {"refill": "stock"}}, None),
+]
+
+
+@pytest.mark.parametrize(("body", "kind"), OPENING_BODIES)
+def test_the_server_accepts_the_bodies_that_have_a_type(
+    server: NotedServer, body: dict[str, Any], kind: str | None
+) -> None:
+    document = request(server, "GET", "/openapi.json").json
+    content = document["paths"]["/api/v1/races"]["post"]["requestBody"]["content"]
+    fitting = {
+        reference["$ref"].rpartition("/")[2]
+        for reference in content["application/json"]["schema"]["anyOf"]
+        if jsonschema_rs.Draft202012Validator({**reference, "components": document["components"]}).is_valid(body)
+    }
+    answer = request(server, "POST", "/api/v1/races", msgspec.json.encode(body))
+    assert fitting == ({kind} if kind else set())
+    assert answer.status == (201 if kind else 400)
+
+
+def test_a_whole_number_may_have_a_decimal_point(server: NotedServer) -> None:
+    for limit_ms, status in (("5000.0", 201), ("5e3", 201), ("5000.5", 400), ("1e300", 400)):
+        body = f'{{"game": "corners", "options": {{"limit_ms": {limit_ms}}}}}'.encode()
+        answer = request(server, "POST", "/api/v1/races", body)
+        assert answer.status == status
+        if status == 201:
+            assert answer.json["header"]["options"]["limit_ms"] == 5_000

@@ -1,0 +1,106 @@
+"""Formats of races: a client that cannot read a race is told which format it needs, and no other race is affected.
+
+Every race needs format 1 today. The server of these tests is made to need format 2 for unlisted races.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from samedeal.race.events import RACE_FORMAT, Header
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.__main__ import main
+from support.logged_server import Line, NotedServer
+
+COMMITMENT = "0f" * 32
+
+
+class NewerServer(NotedServer):
+    """A server with races that need a format of which this version knows nothing."""
+
+    program = (__file__,)
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewerServer]:
+    log = tmp_path_factory.mktemp("formats") / "log"
+    with NewerServer(store_url, log, connections_per_address="0").start() as running:
+        yield running
+        assert running.failures() == []
+
+
+@pytest.fixture(params=["json", "msgpack"])
+def form(request: pytest.FixtureRequest) -> codec.Form:
+    form: codec.Form = request.param
+    return form
+
+
+async def test_a_race_that_needs_a_newer_format_refuses_a_client_and_says_which(
+    server: NewerServer, form: codec.Form
+) -> None:
+    usual, newer = server.create("corners"), server.create("corners", unlisted=True)
+    async with await Line.open(server, form, "ada") as line:
+        asking: list[tuple[str, dict[str, Any]]] = [("join", {"commitment": COMMITMENT}), ("watch", {})]
+        for t, fields in asking:
+            answer = await line.ask(t, race=newer, **fields)
+            assert isinstance(answer, m.Problem)
+            assert (answer.code, answer.status) == ("unsupported-version", 426)
+            assert "needs race format 2" in answer.detail
+            assert "reads format 1" in answer.detail
+        answer = await line.ask("join", race=usual, commitment=COMMITMENT)
+        assert isinstance(answer, m.View)
+        assert answer.seat == 1
+        answer = await line.ask("join", race=newer, commitment=COMMITMENT)
+        assert isinstance(answer, m.Problem)
+        answer = await line.ask("ready")
+        assert isinstance(answer, m.View)
+        assert answer.race == usual
+
+
+@pytest.mark.parametrize("format_", [2, 3])
+async def test_a_client_that_says_it_reads_the_format_is_let_in(
+    server: NewerServer, form: codec.Form, format_: int
+) -> None:
+    race = server.create("corners", unlisted=True)
+    async with await Line.open(server, form) as line:
+        assert isinstance(await line.ask("hello", name="ada", format=format_), m.Welcome)
+        assert isinstance(await line.ask("join", race=race, commitment=COMMITMENT), m.View)
+
+
+async def test_a_client_may_name_features_and_unknown_ones_are_ignored(server: NewerServer, form: codec.Form) -> None:
+    async with await Line.open(server, form) as line:
+        for features in ("chat", [1], ["x" * 65], ["chat"] * 33):
+            answer = await line.ask("hello", name="ada", features=features)
+            assert isinstance(answer, m.Problem)
+            assert answer.code == "bad-message"
+        for format_ in (0, -1, "1", 1.5):
+            answer = await line.ask("hello", name="ada", format=format_)
+            assert isinstance(answer, m.Problem)
+            assert answer.code == "bad-message"
+        answer = await line.ask("hello", name="ada", features=["chat", "never-heard-of/7"])
+        assert isinstance(answer, m.Welcome)
+
+
+async def test_a_hello_that_is_refused_can_be_repeated_without_what_the_server_does_not_know(
+    server: NewerServer, form: codec.Form
+) -> None:
+    async with await Line.open(server, form) as line:
+        answer = await line.ask("hello", name="ada", someday=2)
+        assert isinstance(answer, m.Problem)
+        assert answer.code == "bad-message"
+        assert isinstance(await line.ask("hello", name="ada"), m.Welcome)
+
+
+def test_hello_is_written_without_what_has_its_default(form: codec.Form) -> None:
+    hello = m.Hello(id=1, name="ada")
+    assert codec.encode(hello, form) == codec.encode({"t": "hello", "id": 1, "name": "ada"}, form)
+    assert hello.format == RACE_FORMAT
+    assert codec.decode_to_server(codec.encode(hello, form), form) == hello
+
+
+if __name__ == "__main__":
+    with patch.object(Header, "format", property(lambda header: 2 if header.options.unlisted else 1)):
+        main()

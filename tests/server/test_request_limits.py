@@ -1,0 +1,205 @@
+"""Request limits: every address that the server answers at has a cost, and refuses a client that asks too often."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from samedeal.errors import Refused
+from samedeal.wire import messages as m
+from samedeal_server.access.admission import Admission
+from samedeal_server.access.rate_limits import PACED_PER_S, Allowance, Allowances
+from samedeal_server.app import create_app
+from samedeal_server.settings import Keys, Settings
+from support.logged_server import Answer, Line, NotedServer, request
+
+BURST = 100
+COSTS = {
+    "GET /.well-known/samedeal": 1,
+    "GET /": 1,
+    "GET /api/v1/daily": 5,
+    "GET /api/v1/daily/{date}/{game}": 5,
+    "GET /api/v1/deals/{deal:path}/par": 5,
+    "GET /api/v1/deals/{deal:path}/par/{play}": 10,
+    "GET /api/v1/games": 1,
+    "GET /api/v1/games/{game}": 1,
+    "GET /api/v1/races": 5,
+    "POST /api/v1/races": 5,
+    "GET /api/v1/races/{race}": 1,
+    "GET /api/v1/races/{race}/par": 3,
+    "GET /api/v1/races/{race}/par.svg": 10,
+    "GET /api/v1/replays": 3,
+    "GET /api/v1/replays/{race}/steps": 10,
+    "GET /api/v1/replays/{replay}": 5,
+    "POST /api/v1/verify": 10,
+    "GET /asyncapi.json": 10,
+    "GET /docs": 10,
+    "GET /healthz": 1,
+    "GET /metrics": 2,
+    "GET /openapi.json": 10,
+    "GET /page": 1,
+    "GET /problems/{problem}": 1,
+    "GET /r/{race}": 1,
+    "GET /readyz": 1,
+    "GET /replay/{race}": 1,
+    "GET /rules/{game}": 1,
+    "GET /w/{race}": 1,
+}
+"""The request tokens that each endpoint takes. A new endpoint needs a line here."""
+ODD = {"GET /page/style.css": 1, "GET /page/none": 1, "GET /nowhere": 1, "PUT /nowhere": 1, "DELETE /healthz": 1}
+"""Static files, paths without an endpoint, and methods that an endpoint does not have."""
+SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+    """A server whose buckets do not fill up again during a test; each test is a proxy for clients of its own."""
+    log = tmp_path_factory.mktemp("limits") / "log"
+    limits = {"requests_per_second": "0.001", "request_burst": f"{BURST}", "trusted_proxies": "127.0.0.1"}
+    with NotedServer(store_url, log, emptied=True, metrics="on", **limits).start() as running:
+        yield running
+        assert running.failures() == []
+
+
+def declared() -> set[str]:
+    """Every method and path of the application. Starlette answers HEAD wherever it answers GET."""
+    found = set[str]()
+    for route in create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32))).routes:
+        assert isinstance(route, Route | Mount), f"{route} is of a kind that these tests do not know"
+        methods = {"GET"} if isinstance(route, Mount) else (route.methods or set()) - {"HEAD"}
+        found |= {f"{method} {route.path}" for method in methods}
+    return found
+
+
+def until_refused(server: NotedServer, operation: str, client: str) -> tuple[int, Answer]:
+    """How many requests of a client are answered before one is refused, and the refusal."""
+    method, path = operation.split()
+    path = re.sub(r"{.*?}", "none", path)
+    headers = {"X_Forwarded_For": client} | ({"Content_Length": f"{10**9}"} if method == "POST" else {})
+    for count in range(BURST + 1):
+        answer = request(server, method, path, None, **headers)
+        if answer.status == 429:
+            return count, answer
+    raise AssertionError(f"{operation} has no limit")
+
+
+def test_every_endpoint_has_a_stated_cost() -> None:
+    assert declared() == set(COSTS)
+
+
+def test_every_endpoint_refuses_a_client_that_asks_too_often(server: NotedServer) -> None:
+    expected = {**COSTS, **ODD}
+    with ThreadPoolExecutor(len(expected)) as pool:
+        clients = [f"192.0.2.{number}" for number in range(len(expected))]
+        found = dict(zip(expected, pool.map(until_refused, [server] * len(clients), expected, clients), strict=True))
+    assert {operation: count for operation, (count, _) in found.items()} == {
+        operation: BURST // cost for operation, cost in expected.items()
+    }
+    for operation, (_, answer) in found.items():
+        assert answer.headers["content-type"] == "application/problem+json", operation
+        assert answer.json["code"] == "too-many", operation
+        assert int(answer.headers["retry-after"]) > 0, operation
+        assert (answer.headers.get("access-control-allow-origin") == "*") is operation.startswith("GET"), operation
+
+
+@pytest.mark.parametrize("path", SOCKETS)
+async def test_every_handshake_is_limited(server: NotedServer, path: str) -> None:
+    client = f"198.51.100.{list(SOCKETS).index(path)}"
+
+    async def status() -> int:
+        try:
+            async with connect(server.url.replace("http", "ws") + path, additional_headers={"X-Forwarded-For": client}):
+                return 101
+        except InvalidStatus as refused:
+            return refused.response.status_code
+
+    found = [await status() for _ in range(BURST // SOCKETS[path])]
+    assert set(found) == {101 if path == "/ws" else 403}
+    assert await status() == 429
+
+
+def test_all_requests_of_a_client_take_from_one_bucket_and_others_have_their_own(server: NotedServer) -> None:
+    for _ in range(BURST // 10):
+        assert request(server, "GET", "/api/v1/replays/none/steps", X_Forwarded_For="203.0.113.1").status == 404
+    assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.1").status == 429
+    assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.2").status == 200
+
+
+def test_a_player_can_load_the_page_several_times_within_the_defaults(store_url: str, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "clients" / "web"
+    files = [file.relative_to(page).as_posix() for file in page.rglob("*") if file.is_file()]
+    limit = f"{Settings().requests_per_second}"
+    with NotedServer(store_url, tmp_path / "log", requests_per_second=limit).start() as server:
+        loaded = [request(server, "GET", f"/page/{file}").status for _ in range(8) for file in files]
+    assert set(loaded) == {200}
+
+
+def test_no_limit_is_a_setting_too(store_url: str, tmp_path: Path) -> None:
+    with NotedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
+        assert {request(server, "GET", "/healthz").status for _ in range(2 * BURST)} == {200}
+
+
+def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
+    allowance = Allowance("requests", 60 * 2, lambda: 0.0, burst=10)
+    allowance.take("a", 10)
+    for count, wait_s in ((1, 1), (5, 3), (10, 5)):
+        with pytest.raises(Refused, match=f"again in {wait_s} s") as refused:
+            allowance.take("a", count)
+        assert refused.value.retry_after_s == wait_s
+
+
+def test_beyond_the_prompt_ones_the_tokens_of_a_burst_are_spread_over_time() -> None:
+    now = [0.0]
+    allowance = Allowance("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
+    assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
+    assert allowance.take("b", 60) == 0
+    now[0] = 2.0  # 100 tokens later
+    assert allowance.take("a", 40) == 0
+    assert allowance.take("a", 10) == 10 / PACED_PER_S
+    assert Allowance("races", 60, lambda: 0.0).take("a", 60) == 0
+
+
+async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rotation() -> None:
+    started = list[str]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        started.append(scope["client"][0])
+
+    async def unused(*_: object) -> Any:
+        raise AssertionError("the application answers")
+
+    settings = Settings()
+    admission = Admission(Allowances(settings), settings)
+
+    async def arrive(host: str) -> None:
+        scope: Scope = {"type": "http", "method": "GET", "client": (host, 1), "headers": [], "scheme": "http"}
+        await admission(app, scope, unused, unused)
+
+    await asyncio.gather(*map(arrive, ["192.0.2.1"] * 4 + ["192.0.2.2"] * 2 + ["192.0.2.3"]))
+    assert [host[-1] for host in started] == ["1", "1", "2", "3", "1", "2", "1"]
+
+
+async def test_valid_tokens_work_where_wrong_ones_are_used_up(store_url: str, tmp_path: Path) -> None:
+    with NotedServer(store_url, tmp_path / "log", wrong_tokens_per_minute="3").start() as server:
+
+        async def answer(**hello: str) -> m.FromServer:
+            async with await Line.open(server) as line:
+                return await line.ask("hello", **hello)
+
+        welcome = await answer(name="ada")
+        assert isinstance(welcome, m.Welcome)
+        assert welcome.token
+        wrong = await asyncio.gather(*(answer(token=f"sd_{number}") for number in range(10)))
+        codes = [problem.code for problem in wrong if isinstance(problem, m.Problem)]
+        assert sorted(codes) == ["bad-token"] * 3 + ["too-many"] * 7
+        again = await answer(token=welcome.token)
+        assert isinstance(again, m.Welcome)
+        assert again.player == welcome.player

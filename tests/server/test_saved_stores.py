@@ -1,0 +1,182 @@
+"""A store that an earlier commit wrote: today's server reads all of it, and the races in it go on.
+
+The server's clock is set to the moment when the store was saved, or to a later one.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal.proof.signature import public_key
+from samedeal.proof.verification import verify
+from samedeal.race.events import LONGEST_MS, Dealt
+from samedeal.replays.replay import Replay, ReplayLines, read
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.logged_server import request
+from support.saved_store import DATE, FORMS, Saved, replay_file, saved
+from support.servers import SIGNING_KEY, Racer
+from support.stores import until
+from support.timed_server import HOUR_MS, TimedServer
+
+FINISHED = ("cancelled", "open-deal", "won", "sealed", "unlisted", "plain")
+DAILY = ("daily", "plain-daily")
+KEY = public_key(bytes.fromhex(SIGNING_KEY))
+
+
+@pytest.fixture(params=[1])
+def number(request: pytest.FixtureRequest) -> int:
+    """The format of the saved store."""
+    number: int = request.param
+    return number
+
+
+@pytest.fixture
+def store(number: int) -> Saved:
+    return saved(number)
+
+
+@pytest.fixture
+def server(store: Saved, redis_url: str, tmp_path: Path) -> Iterator[TimedServer]:
+    """Today's server over the saved store, at the time when it was saved."""
+    store.load(redis_url)
+    server = TimedServer(redis_url, tmp_path, emptied=False, connections_per_address="0", away_seconds="3600")
+    server.set_clock(store.at)
+    with server.start():
+        yield server
+        assert server.failures() == []
+
+
+def get(server: TimedServer, path: str) -> bytes:
+    answer = request(server, "GET", f"/api/v1/{path}")
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+def assert_contains(found: Any, expected: Any) -> None:
+    """Every field of what is expected is there with its value; there may be others."""
+    if isinstance(expected, dict):
+        for name, value in expected.items():
+            assert name in found
+            assert_contains(found[name], value)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_contains(one, other)
+    else:
+        assert found == expected
+
+
+async def returned(server: TimedServer, store: Saved, guest: str) -> Racer:
+    """A guest of the saved store, connected with the saved token."""
+    racer = Racer(guest)
+    racer.token = store.tokens[guest]
+    await racer.connect(server)
+    assert racer.player == store.players[guest]
+    return racer
+
+
+def assert_continues(replay: Replay, store: Saved, race: str) -> None:
+    """The replay holds, and what was in the saved log comes first in it, byte for byte."""
+    assert all(fact.holds for fact in verify(replay, [KEY]))
+    saved_log = [words for name, key, words in store.commands if (name, key) == ("XADD", f"race:{{{race}}}:log")]
+    entries = [codec.encode([entry.n, entry.at, entry.event], "json") for entry in replay.entries]
+    assert saved_log
+    assert entries[: len(saved_log)] == [words[2] for words in saved_log]
+
+
+def test_lists_and_results_are_as_before(server: TimedServer, store: Saved) -> None:
+    for path, expected in store.answers.items():
+        if not path.startswith("races/"):
+            assert_contains(json.loads(get(server, path)), expected)
+
+
+def test_the_key_of_signatures_is_known_since_its_first_use(server: TimedServer, store: Saved) -> None:
+    ((_, _, (key, since)),) = (command for command in store.commands if command[1] == "replays:keys")
+    assert key.decode() == KEY
+    (known,) = request(server, "GET", "/.well-known/samedeal").json["keys"]
+    assert_contains(known, {"key": KEY, "since": int(since)})
+
+
+def test_replays_are_as_before_byte_for_byte(server: TimedServer, store: Saved, number: int) -> None:
+    for name in FINISHED:
+        for form in FORMS:
+            assert get(server, f"replays/{store.races[name]}.{form}") == replay_file(number, name, form).read_bytes()
+
+
+def test_replays_of_daily_races_stay_sealed_until_their_time(server: TimedServer, store: Saved, number: int) -> None:
+    paths = [(name, form, f"replays/{store.races[name]}.{form}") for name in DAILY for form in FORMS]
+    for _, _, path in paths:
+        answer = request(server, "GET", f"/api/v1/{path}")
+        assert (answer.status, answer.json["code"]) == (403, "replay-sealed")
+    server.set_clock(store.answers[f"daily/{DATE}/corner-stones"]["reveals_at"])
+    for name, form, path in paths:
+        assert get(server, path) == replay_file(number, name, form).read_bytes()
+    assert json.loads(get(server, f"daily/{DATE}/corner-stones"))["stage"] == "revealed"
+
+
+async def test_a_running_race_goes_on_where_it_was(server: TimedServer, store: Saved) -> None:
+    race = store.races["running"]
+    found = json.loads(get(server, f"races/{race}"))
+    before = store.answers[f"races/{race}"]
+    for fields in (found, before):
+        del fields["clock_ms"]
+    assert_contains(found, before)
+    assert found["h"] == store.digests["running"]
+    for guest in ("ada", "bo"):
+        racer = await returned(server, store, guest)
+        await racer.join(race)
+        assert racer.board.ply == 3
+        assert isinstance(await racer.move((racer.board.moves or [])[0]), m.View)
+        assert racer.board.ply == 4
+        assert isinstance(await racer.ask(m.Resign), m.View)
+        await racer.close()
+    assert_continues(await server.replay(race, timeout_s=60), store, race)
+
+
+async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> None:
+    race = store.races["open"]
+    bo, cy = await returned(server, store, "bo"), await Racer("cy").connect(server)
+    for racer, seat in ((bo, 1), (cy, 2)):
+        await racer.join(race)
+        assert racer.view
+        assert racer.view.seat == seat
+        await racer.ask(m.Ready)
+    server.set_clock(store.at + HOUR_MS)
+    for racer in (bo, cy):
+        await racer.until(lambda view: view.stage == "running")
+        assert isinstance(await racer.ask(m.Resign), m.View)
+        await racer.close()
+    assert_continues(await server.replay(race, timeout_s=60), store, race)
+
+
+async def test_races_that_nobody_returns_to_are_closed_in_time(server: TimedServer, store: Saved) -> None:
+    server.set_clock(store.at + LONGEST_MS)
+    running = await server.replay(store.races["running"], timeout_s=60)
+    assert_continues(running, store, store.races["running"])
+    assert [standing.outcome for standing in running.standings] == ["timeout", "timeout"]
+    assert [seat.ms for seat in running.standings] == [
+        seat["ms"] for seat in store.answers[f"races/{store.races['running']}"]["standings"]
+    ]
+    server.set_clock(store.at + 24 * HOUR_MS)
+    called_off = await server.replay(store.races["open"], timeout_s=60)
+    assert_continues(called_off, store, store.races["open"])
+    assert not any(isinstance(entry.event, Dealt) for entry in called_off.entries)
+    await until(lambda: json.loads(get(server, "races"))["races"] == [], 60)
+
+
+def test_saved_replays_are_read_verified_and_written_again_to_the_byte(number: int) -> None:
+    for name in (*FINISHED, *DAILY):
+        replay = read(replay_file(number, name, "json").read_bytes())
+        assert all(fact.holds for fact in verify(replay, [KEY]))
+        assert read(replay_file(number, name, "msgpack").read_bytes()) == replay
+        assert codec.encode(replay, "json") == replay_file(number, name, "json").read_bytes()
+        assert codec.encode(replay, "msgpack") == replay_file(number, name, "msgpack").read_bytes()
+        assert b"".join(replay.lines()) == replay_file(number, name, "ndjson").read_bytes()
+        with replay_file(number, name, "ndjson").open("rb") as file:
+            lines = ReplayLines(file)
+            assert (lines.header, tuple(lines.entries)) == (replay.header, replay.entries)
+            assert all(fact.holds for fact in verify(lines, [KEY]))

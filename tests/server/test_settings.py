@@ -1,0 +1,311 @@
+"""The settings: read from the environment, refused by name, told without secrets."""
+
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from samedeal_server.access.proxies import TrustedProxies
+from samedeal_server.settings import Keys, Settings, SettingsError, described, keys_of
+
+KEY = "0f" * 32
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+
+
+def test_an_empty_environment_gives_the_defaults() -> None:
+    settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client"})
+    assert settings == Settings()
+    assert (settings.host, settings.port, settings.redis_url, settings.rate) == ("127.0.0.1", 8640, None, 20)
+    assert settings.data_dir.name == "samedeal"
+
+
+def test_every_setting_can_be_set() -> None:
+    env = {
+        "SAMEDEAL_HOST": "0.0.0.0",
+        "SAMEDEAL_PORT": "80",
+        "SAMEDEAL_WORKERS": "4",
+        "SAMEDEAL_REDIS_URL": "redis://store:6379",
+        "SAMEDEAL_STORE_DURABILITY": "everysec",
+        "SAMEDEAL_STORE_WAIT_SECONDS": "5",
+        "SAMEDEAL_DATA_DIR": "/var/lib/samedeal",
+        "SAMEDEAL_PUBLIC_URL": "https://race.example",
+        "SAMEDEAL_MASTER_KEY": KEY,
+        "SAMEDEAL_ACCEPT_MASTER_KEY": "0123456789abcdef",
+        "SAMEDEAL_SIGNING_KEY": KEY[::-1],
+        "SAMEDEAL_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
+        "SAMEDEAL_REPLAY_DAYS": "30",
+        "SAMEDEAL_GUEST_DAYS": "0",
+        "SAMEDEAL_MESSAGE_BYTES": "8192",
+        "SAMEDEAL_RATE": "2.5",
+        "SAMEDEAL_BURST": "5",
+        "SAMEDEAL_CONNECTIONS": "500",
+        "SAMEDEAL_CONNECTIONS_PER_ADDRESS": "0",
+        "SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "20",
+        "SAMEDEAL_REQUESTS_PER_SECOND": "13.5",
+        "SAMEDEAL_REQUEST_BURST": "140",
+        "SAMEDEAL_GUESTS_PER_MINUTE": "10",
+        "SAMEDEAL_RACES_PER_MINUTE": "11",
+        "SAMEDEAL_WRONG_TOKENS_PER_MINUTE": "12",
+        "SAMEDEAL_OPEN_RACES": "40",
+        "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "41",
+        "SAMEDEAL_OPEN_RACES_PER_GUEST": "42",
+        "SAMEDEAL_FRAGMENTS_PER_MESSAGE": "9",
+        "SAMEDEAL_CONTROL_FRAMES": "8",
+        "SAMEDEAL_HEADER_BYTES": "4096",
+        "SAMEDEAL_HEADERS": "30",
+        "SAMEDEAL_HELLO_TIMEOUT_MS": "1000",
+        "SAMEDEAL_PING_SECONDS": "0.5",
+        "SAMEDEAL_AWAY_SECONDS": "1.5",
+        "SAMEDEAL_DRAIN_SECONDS": "2.5",
+        "SAMEDEAL_QUEUE_MESSAGES": "16",
+        "SAMEDEAL_QUEUE_BYTES": "65536",
+        "SAMEDEAL_UNREAD_SECONDS": "2.5",
+        "SAMEDEAL_LOG_LEVEL": "debug",
+        "SAMEDEAL_LOG_FORMAT": "json",
+        "SAMEDEAL_METRICS": "on",
+    }
+    assert Settings.from_env(env) == Settings(
+        host="0.0.0.0",
+        port=80,
+        workers=4,
+        redis_url="redis://store:6379",
+        store_durability="everysec",
+        store_wait_seconds=5,
+        data_dir=Path("/var/lib/samedeal"),
+        public_url="https://race.example",
+        master_key=KEY,
+        accept_master_key="0123456789abcdef",
+        signing_key=KEY[::-1],
+        trusted_proxies=TrustedProxies("127.0.0.1/32,10.0.0.0/8"),
+        replay_days=30,
+        guest_days=0,
+        message_bytes=8192,
+        rate=2.5,
+        burst=5,
+        connections=500,
+        connections_per_address=0,
+        http_connections_per_address=20,
+        requests_per_second=13.5,
+        request_burst=140,
+        guests_per_minute=10,
+        races_per_minute=11,
+        wrong_tokens_per_minute=12,
+        open_races=40,
+        open_races_per_address=41,
+        open_races_per_guest=42,
+        fragments_per_message=9,
+        control_frames=8,
+        header_bytes=4096,
+        headers=30,
+        hello_timeout_ms=1000,
+        ping_seconds=0.5,
+        away_seconds=1.5,
+        drain_seconds=2.5,
+        queue_messages=16,
+        queue_bytes=65536,
+        unread_seconds=2.5,
+        log_level="debug",
+        log_format="json",
+        metrics="on",
+    )
+    assert env.keys() == Settings().shown().keys()
+
+
+def test_plain_names_are_taken_and_the_prefix_wins() -> None:
+    env = {"REDIS_URL": "rediss://store", "PORT": "80"}
+    assert Settings.from_env(env) == Settings(redis_url="rediss://store", port=80)
+    assert Settings.from_env(env | {"SAMEDEAL_PORT": "81"}).port == 81
+
+
+def test_an_empty_value_is_none() -> None:
+    assert Settings.from_env({"SAMEDEAL_PUBLIC_URL": "", "REDIS_URL": "", "SAMEDEAL_REDIS_URL": ""}) == Settings()
+
+
+def test_a_home_directory_is_found() -> None:
+    assert Settings.from_env({"SAMEDEAL_DATA_DIR": "~/races"}).data_dir == Path.home() / "races"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("redis://h", "rediss://u:p@h:1/2", "unix:///run/s.sock?db=2"),
+        *("redis+cluster://h", "rediss+cluster://u:p@h:1,[::1]:2/?ssl_ca_certs=/ca.pem"),
+    ],
+)
+def test_a_store_is_named_by_url(url: str) -> None:
+    assert Settings.from_env({"REDIS_URL": url}).redis_url == url
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("PORT", "http", "PORT is http; expected is a number from 0 (any free port) to 65535."),
+        ("SAMEDEAL_PORT", "65536", "SAMEDEAL_PORT is 65536; expected"),
+        ("SAMEDEAL_RATE", "nan", "SAMEDEAL_RATE is nan; expected is a number above 0."),
+        ("SAMEDEAL_RATE", "inf", "SAMEDEAL_RATE is inf; expected"),
+        ("SAMEDEAL_BURST", "0", "SAMEDEAL_BURST is 0; expected is a number from 1."),
+        ("SAMEDEAL_LOG_LEVEL", "loud", "SAMEDEAL_LOG_LEVEL is loud; expected is debug, info, warning or error."),
+        ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected is https:// or"),
+        ("SAMEDEAL_PUBLIC_URL", "https://race.example/lobby", "SAMEDEAL_PUBLIC_URL is https://race.example/lobby;"),
+        ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected is redis://…"),
+        ("REDIS_URL", "unix://relative", "REDIS_URL is unix://relative; expected"),
+        ("REDIS_URL", "redis+cluster://h/2", "REDIS_URL is redis+cluster://h/2; expected"),
+        ("REDIS_URL", "redis+cluster:///h", "REDIS_URL is redis+cluster:///h; expected"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(variable: str, value: str, expected: str) -> None:
+    with pytest.raises(SettingsError, match="^" + re.escape(expected)):
+        Settings.from_env({variable: value})
+
+
+def test_every_fault_is_told_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_env({"PORT": "x", "SAMEDEAL_BURST": "y", "SAMEDEAL_BRUST": "5"})
+    assert len(str(caught.value).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_MASTER_KEY")]
+)
+def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: str, right: str) -> None:
+    with pytest.raises(SettingsError, match=f"{wrong} is no setting; the nearest is {right}"):
+        Settings.from_env({wrong: "1"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SAMEDEAL_MASTER_KEY", "hush"),
+        ("SAMEDEAL_SIGNING_KEY", "hush"),
+        ("SAMEDEAL_MASTER_KEY", KEY + "hush"),
+        ("REDIS_URL", "http://ada:hush@store"),
+        ("REDIS_URL", "ada:hush@store"),
+        ("REDIS_URL", "http://ada:h@hush@store"),
+        ("REDIS_URL", "http://:hush?hush@store"),
+        ("REDIS_URL", "http://store?password=hush"),
+        ("REDIS_URL", "http://store?password=a@hush"),
+        ("SAMEDEAL_PUBLIC_URL", "https://ada:hush@race.example"),
+    ],
+)
+def test_a_refusal_shows_no_secret(variable: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=variable) as caught:
+        Settings.from_env({variable: value})
+    assert "hush" not in str(caught.value)
+
+
+def test_settings_are_shown_without_secrets() -> None:
+    settings = Settings(master_key=KEY, signing_key=KEY, redis_url="rediss://ada:hush@store:1")
+    assert settings.shown()["SAMEDEAL_MASTER_KEY"] == settings.shown()["SAMEDEAL_SIGNING_KEY"] == "(not shown)"
+    assert settings.shown()["SAMEDEAL_REDIS_URL"] == "rediss://…@store:1"
+    assert settings.shown()["SAMEDEAL_PORT"] == "8640"
+    for text in (repr(settings), str(settings), f"{settings}"):
+        assert KEY not in text
+        assert "hush" not in text
+
+
+def test_the_documents_table_is_that_of_the_settings() -> None:
+    rows = [
+        f"| `{name}` | {default and f'`{default}`'} | {meaning} | {expected} |"
+        for name, default, meaning, expected in described()
+    ]
+    assert len(rows) == len(msgspec.structs.fields(Settings))
+    rows = [
+        row.replace("`the user's data directory`", "the user's data directory").replace("|  |", "| |") for row in rows
+    ]
+    [table] = re.findall(
+        r"(?<=\|---\|---\|---\|---\|\n)(?:\| `(?:SAMEDEAL_|REDIS_URL|PORT).*\n)+", OPERATIONS.read_text()
+    )
+    assert table.splitlines() == rows
+
+
+def test_the_example_environment_names_every_setting_with_its_default() -> None:
+    text = (OPERATIONS.parent.parent / ".env.example").read_text()
+    named = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
+    assert named.keys() == {name for name, *_ in described()}
+    for name, default, *_ in described():
+        if default and name != "SAMEDEAL_DATA_DIR":
+            assert named[name] == default
+
+
+@pytest.mark.parametrize("name", Keys._fields)
+def test_a_key_is_made_once_and_kept_private(name: str, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    keys = keys_of(settings)
+    key: bytes = getattr(keys, name)
+    file = tmp_path / "data" / f"{name}.key"
+    assert len(key) == 32
+    assert file.read_text() == key.hex() + "\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert {path.name for path in file.parent.iterdir()} == {"master.key", "signing.key"}
+    assert keys_of(settings) == keys
+    assert getattr(keys_of(Settings(data_dir=tmp_path / "other")), name) != key
+    assert keys.master != keys.signing
+
+
+def test_an_empty_directory_is_closed_to_others_before_a_key_is_in_it(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    keys_of(Settings(data_dir=tmp_path))
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
+def test_a_directory_that_holds_other_things_is_left_open(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "letters").touch()
+    keys_of(Settings(data_dir=tmp_path))
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_keys_in_the_settings_need_no_file(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path / "data", master_key=KEY, signing_key=KEY[::-1])
+    assert keys_of(given) == Keys(bytes.fromhex(KEY), bytes.fromhex(KEY[::-1]))
+    assert not (tmp_path / "data").exists()
+
+
+def test_processes_that_start_at_once_agree_on_the_keys(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from samedeal_server.settings import Settings, keys_of;"
+        "print(flush=True); sys.stdin.read();"
+        "print(*(key.hex() for key in keys_of(Settings(data_dir=Path(sys.argv[1])))))"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+    for process in processes:
+        assert process.stdout
+        process.stdout.readline()
+    keys = {process.communicate(timeout=10)[0] for process in processes}
+    assert keys == {" ".join((tmp_path / f"{name}.key").read_text().strip() for name in Keys._fields) + "\n"}
+
+
+@pytest.mark.parametrize("text", ["", "short", KEY[:-1], KEY + "0", KEY[:-1] + "g", "é" * 64])
+def test_a_file_without_a_key_is_refused_and_left_as_it_is(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "master.key"
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o600)
+    with pytest.raises(SettingsError, match=r"master\.key holds no key: expected are 64 hex") as caught:
+        keys_of(Settings(data_dir=tmp_path))
+    assert not text or text not in str(caught.value)
+    assert file.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_key_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> None:
+    file = tmp_path / "master.key"
+    file.write_text(KEY)
+    file.chmod(mode)
+    with pytest.raises(SettingsError, match=r"master\.key can be read by others: close it \(chmod 600\)"):
+        keys_of(Settings(data_dir=tmp_path))
+
+
+def test_a_directory_that_cannot_hold_a_key_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match=r"master\.key cannot be used"):
+        keys_of(Settings(data_dir=tmp_path / "file"))

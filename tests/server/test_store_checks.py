@@ -1,0 +1,165 @@
+"""What a server checks before it serves: durability of the store, the master key, and that the store answers at all."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from conftest import kept_store
+from samedeal_server.store.checks import durability, fingerprint
+from support.clusters import free_ports
+from support.faulty_store import Valkey
+from support.logged_server import NotedServer
+from support.servers import MASTER_KEY, Server
+
+OTHER_KEY = "a5" * 32
+ALWAYS = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
+
+
+@pytest.fixture(scope="module")
+def own_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store that only these tests use."""
+    yield from kept_store(tmp_path_factory.mktemp("checks"))
+
+
+@pytest.fixture
+def store(own_url: str) -> Iterator[Any]:
+    """A connection to it; it is empty, and at the end as the embedded store is."""
+    with Redis.from_url(own_url, decode_responses=True) as redis:
+        redis.flushall()
+        yield redis
+        for name, value in ALWAYS.items():
+            redis.config_set(name, value)
+
+
+def refused(store_url: str, **settings: str) -> str:
+    """What a server that does not start writes to stderr: one line."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "samedeal_server", "--port", "0"],
+        env=Server(store_url, None, log_level="error", **settings)._env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (1, "")
+    assert err.count("\n") == 1
+    return str(err)
+
+
+@pytest.mark.parametrize(
+    ("changed", "made"),
+    [
+        ({}, "always"),
+        ({"appendfsync": "everysec"}, "everysec"),
+        ({"appendfsync": "no"}, "none"),
+        ({"appendonly": "no"}, "none"),
+        ({"no-appendfsync-on-rewrite": "yes"}, "none"),
+        ({"appendfsync": "of a later version"}, "none"),
+    ],
+)
+def test_the_durability_follows_from_all_options(changed: dict[str, str], made: str) -> None:
+    assert durability(ALWAYS | changed) == made
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "accepted"),
+    [
+        ("appendfsync", "everysec", "everysec"),
+        ("appendonly", "no", "none"),
+        ("no-appendfsync-on-rewrite", "yes", "none"),
+    ],
+)
+def test_a_store_that_may_lose_moves_is_refused_unless_that_is_accepted(
+    name: str, value: str, accepted: str, own_url: str, store: Any
+) -> None:
+    store.config_set(name, value)
+    line = refused(own_url)
+    assert line.startswith("samedeal: The store may lose acknowledged moves (")
+    assert f"{name} {value}" in line
+    assert line.endswith(f"accept it with SAMEDEAL_STORE_DURABILITY={accepted}.\n")
+    with Server(own_url, store_durability=accepted) as server:
+        assert server.get("/readyz")[0] == 200
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_store_that_hides_its_options_is_refused_unless_that_is_accepted(
+    workers: str, own_url: str, store: Any
+) -> None:
+    store.acl_setuser("managed", enabled=True, passwords=["+hush"], commands=["+@all", "-config"], keys=["*"])
+    store.acl_setuser("managed", enabled=True, channels=["*"])
+    url = f"{own_url}?username=managed&password=hush"
+    assert "does not allow CONFIG GET" in refused(url, workers=workers)
+    assert "hush" not in refused(url, workers=workers, store_durability="everysec")
+    with Server(url, workers=workers, store_durability="none") as server:
+        assert server.get("/readyz")[0] == 200
+    store.acl_deluser("managed")
+
+
+def test_a_store_keeps_the_fingerprint_of_the_master_key_and_not_the_key(own_url: str, store: Any) -> None:
+    with Server(own_url):
+        kept = store.get("samedeal:master-key")
+    assert kept == fingerprint(bytes.fromhex(MASTER_KEY))
+    assert len(kept) == 16
+    assert kept not in MASTER_KEY
+    assert store.ttl("samedeal:master-key") == -1
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(
+    workers: str, own_url: str, store: Any
+) -> None:
+    with Server(own_url, workers=workers):
+        pass
+    with Server(own_url, workers=workers):
+        pass  # the same key again
+    line = refused(own_url, workers=workers, master_key=OTHER_KEY)
+    ours = fingerprint(bytes.fromhex(OTHER_KEY))
+    assert line.startswith("samedeal: The store was used with another master key")
+    assert f"SAMEDEAL_ACCEPT_MASTER_KEY={ours}" in line
+    assert OTHER_KEY not in line
+    assert "another master key" in refused(own_url, master_key=OTHER_KEY, accept_master_key="0" * 16)
+    with Server(own_url, workers=workers, master_key=OTHER_KEY, accept_master_key=ours):
+        assert store.get("samedeal:master-key") == ours
+    assert "another master key" in refused(own_url, accept_master_key="")
+    with Server(own_url, workers=workers, master_key=OTHER_KEY):
+        pass  # the setting is needed only once
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_path: Path) -> None:
+    [port] = free_ports(1)
+    valkey = Valkey(tmp_path / "store", options=("--port", f"{port}"))
+    server = NotedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False, workers=workers)
+    (tmp_path / "log").touch()
+    starting = asyncio.create_task(asyncio.to_thread(server.start))
+    async with asyncio.timeout(60):
+        while "waiting up to 60 s for the store" not in server.log:  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.02)
+        await valkey.start()
+        try:
+            with await starting:
+                status, _ = await asyncio.to_thread(server.get, "/readyz")
+                assert status == 200
+        finally:
+            await valkey.kill()
+    assert server.log.count("the store cannot be reached: Connection refused") == 1
+    assert server.log.count("waiting up to 60 s for the store") == 1
+    assert "Traceback" not in server.log
+
+
+def test_a_server_gives_up_a_store_that_stays_away_in_one_line() -> None:
+    [port] = free_ports(1)
+    line = refused(f"redis://ada:hush@127.0.0.1:{port}", store_wait_seconds="0.1")
+    assert line == (
+        f"samedeal: Gave up waiting for the store redis://…@127.0.0.1:{port}:"
+        " the store cannot be reached: Connection refused.\n"
+    )

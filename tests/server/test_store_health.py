@@ -1,0 +1,223 @@
+"""The store's health: the log and `/readyz` name why the store does not do its work, and say nothing secret."""
+
+import asyncio
+import datetime
+import errno
+import ipaddress
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from redis import Redis
+
+from conftest import kept_store
+from samedeal.errors import Refused
+from samedeal_server.store.connection import Store
+from samedeal_server.store.health import Health
+from support.clusters import free_ports
+from support.logged_server import NotedServer
+
+PASSWORD = "correct-horse"
+ANSWERS_AGAIN = "the store answers again"
+
+
+@pytest.fixture(scope="module")
+def own_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store that only these tests use."""
+    yield from kept_store(tmp_path_factory.mktemp("health"))
+
+
+@pytest.fixture
+def store(own_url: str) -> Iterator[Any]:
+    """A connection to it that survives whatever is configured. The store is empty, and as it was at the end."""
+    with Redis.from_url(own_url, single_connection_client=True) as redis:
+        redis.flushall()
+        redis.script_flush()
+        yield redis
+        redis.execute_command("REPLICAOF", "NO", "ONE")
+        redis.config_set("maxmemory", 0)
+        redis.acl_setuser("default", enabled=True, nopass=True, commands=["+@all"], keys=["*"], channels=["*"])
+
+
+@pytest.fixture
+def server(own_url: str, store: Any, tmp_path: Path) -> Iterator[NotedServer]:
+    with NotedServer(own_url, tmp_path / "log") as server:
+        yield server
+
+
+def ready(server: NotedServer) -> tuple[int, str]:
+    """Status and text of `/readyz`."""
+    status, body = server.get("/readyz")
+    return status, body.decode() if status == 200 else str(json.loads(body)["detail"])
+
+
+def open_race(server: NotedServer) -> int:
+    """The status of a request that has to write."""
+    return server.get("/api/v1/races", {"game": "corners", "seed": "1"})[0]
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def fail(redis: Any, how: str) -> None:
+    if how == "maxmemory":
+        redis.config_set("maxmemory", 1)
+    elif how == "password":
+        redis.acl_setuser("default", enabled=True, reset_passwords=True, passwords=[f"+{PASSWORD}"])
+        redis.client_kill_filter(_type="normal", skipme=True)
+    elif how == "permission":
+        redis.acl_setuser("default", enabled=True, nopass=True, commands=["-zadd", "-evalsha", "-set"])
+    elif how == "read-only":
+        redis.execute_command("REPLICAOF", "127.0.0.1", "1")
+
+
+def mend(redis: Any) -> None:
+    redis.config_set("maxmemory", 0)
+    redis.execute_command("REPLICAOF", "NO", "ONE")
+    redis.acl_setuser("default", enabled=True, nopass=True, commands=["+@all"])
+
+
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        ("maxmemory", "the store has reached its maxmemory"),
+        ("password", "the store refuses the user name or the password"),
+        ("permission", "the store's user lacks a permission"),
+        ("read-only", "the store is a read-only replica"),
+    ],
+)
+def test_the_cause_is_logged_once_and_reported_until_it_is_over(
+    how: str, cause: str, server: NotedServer, store: Any
+) -> None:
+    assert ready(server)[0] == 200
+    assert open_race(server) == 201
+    fail(store, how)
+    for _ in range(3):
+        assert open_race(server) == 503
+    assert ready(server) == (503, f"T{cause[1:]}.")
+    assert server.log.count(cause) == 1
+    assert ANSWERS_AGAIN not in server.log
+    mend(store)
+    until(lambda: open_race(server) == 201)
+    until(lambda: ready(server)[0] == 200)
+    until(lambda: ANSWERS_AGAIN in server.log)
+    assert server.log.count(cause) == 1
+    fail(store, how)
+    assert open_race(server) == 503
+    assert server.log.count(cause) == 2
+
+
+@pytest.mark.parametrize("how", ["maxmemory", "read-only"])
+def test_a_server_that_nobody_uses_finds_out_that_the_store_accepts_writes_again(
+    how: str, server: NotedServer, store: Any
+) -> None:
+    fail(store, how)
+    assert open_race(server) == 503
+    assert ready(server)[0] == 503
+    mend(store)
+    until(lambda: ready(server)[0] == 200)
+    assert 0 < store.ttl("samedeal:probe") <= 60
+
+
+async def test_a_script_that_fails_is_named(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    one = Store(own_url)
+    try:
+        await one.ask("SET", "head", "not a hash")
+        with pytest.raises(Refused):
+            await one.script("create.lua").insist(["head"], ["{}", "digest"])
+        [message] = caplog.messages
+        assert message.startswith("a script fails in the store (WRONGTYPE")
+        with pytest.raises(Refused, match=r"^A script fails in the store\.$"):
+            await one.check()  # though it accepts writes
+        await one.ask("DEL", "head")
+        await one.script("create.lua").insist(["head"], ["{}", "digest"])
+        await one.check()
+        assert caplog.messages[1:] == [ANSWERS_AGAIN]
+    finally:
+        await one.close()
+
+
+async def test_an_untrusted_certificate_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(self_signed(tmp_path))
+    async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        one = Store(f"rediss://ada:{PASSWORD}@127.0.0.1:{port}")
+        with pytest.raises(Refused, match=r"^The store's certificate is not trusted: self[- ]signed certificate\.$"):
+            await one.check()
+        await one.close()
+    [message] = caplog.messages
+    assert "the store's certificate is not trusted: self" in message
+    assert PASSWORD not in caplog.text
+
+
+async def test_a_store_that_cannot_be_reached_is_named_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
+    [port] = free_ports(1)
+    one = Store(f"redis://ada:{PASSWORD}@127.0.0.1:{port}")
+    with pytest.raises(Refused) as refused:
+        await one.check()
+    await one.close()
+    assert refused.value.text == "The store cannot be reached: Connection refused."
+    assert PASSWORD not in caplog.text
+    assert f"{port}" not in caplog.text
+
+
+async def test_what_a_command_was_given_is_not_logged(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    one = Store(own_url)
+    with pytest.raises(Refused):
+        await one.ask("NO-SUCH-COMMAND", "a-token")
+    await one.close()
+    assert "the store answers with an error (" in caplog.text
+    assert "a-token" not in caplog.text
+
+
+async def test_each_node_of_a_cluster_fails_by_itself(caplog: pytest.LogCaptureFixture) -> None:
+    health = Health()
+    for _ in range(2):
+        for node in ("one:1", "two:2"):
+            with pytest.raises(ConnectionError):
+                await health.watched(refusing(), "GET", node)
+    cause = "the store cannot be reached: Connection refused"
+    assert caplog.messages == [f"{cause} at one:1", f"{cause} at two:2"]
+    await health.watched(asyncio.sleep(0), "GET", "two:2")
+    assert health.cause == cause
+    health.keep({"two:2"})
+    assert not health.cause
+    assert caplog.messages[2:] == [ANSWERS_AGAIN]
+
+
+async def refusing() -> None:
+    raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+
+
+def self_signed(folder: Path) -> Path:
+    """A file with a new key and a certificate for it that nobody else has signed."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(address, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    file = folder / "store.pem"
+    file.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + certificate.public_bytes(pem))
+    return file

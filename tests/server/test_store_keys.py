@@ -1,0 +1,116 @@
+"""Every key in the store is documented, and lives as long as the documentation says."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from redis import Redis
+
+import samedeal_server
+from samedeal.race.events import Moved, Resigned
+from samedeal.wire import messages as m
+from samedeal_server.store.checks import MASTER_KEY
+from samedeal_server.store.connection import PROBE
+from samedeal_server.store.race_log import LINGER_S
+from server.test_registry import opened
+from support.logged_server import NotedServer, request
+from support.servers import racers
+from support.stores import KEY, process, run, that, until
+
+DAY_S = 86_400
+FOR_EVER: Callable[[int], bool] = (-1).__eq__
+
+
+def at_most(seconds: int) -> Callable[[int], bool]:
+    return lambda ttl: 0 < ttl <= seconds
+
+
+LIFETIMES: dict[str, Callable[[int], bool]] = {
+    r"race:\{over-.*\}:(log|head)": at_most(LINGER_S),
+    r"race:\{.*\}:(log|head)": FOR_EVER,  # until the race is over
+    "races:due|races:index|races:summaries": FOR_EVER,  # each race until it is over
+    r"races:of:(address:[0-9a-f]{32}|guest:[0-9a-f]{16})": at_most(2 * DAY_S),
+    r"raced:[a-z-]+:.*": at_most(2 * DAY_S),
+    r"seen:\{.*\}": at_most(120),
+    r"replay:\{.*\}": at_most(3 * DAY_S),
+    r"replays|replays:(game|player|deal):.*": at_most(3 * DAY_S),
+    r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
+    "replays:keys": FOR_EVER,
+    f"{MASTER_KEY}|samedeal:schema": FOR_EVER,
+    r"guest:[0-9a-f]{64}": at_most(180 * DAY_S),
+    r"par:.*": at_most(30 * DAY_S),
+    PROBE: at_most(60),
+}
+"""How long each key may stay, by its name. `over-` stands before the name of a race that is over."""
+WRITERS = {"archive.py", "guests.py", "live_races.py", "log.py", "pars.py", "schema.py", "store.py", "store_checks.py"}
+"""The modules that write to the store."""
+
+
+def lifetime(key: str) -> Callable[[int], bool] | None:
+    return next((lifetime for pattern, lifetime in LIFETIMES.items() if re.fullmatch(pattern, key)), None)
+
+
+async def test_every_key_has_the_lifetime_that_is_documented(redis_url: str, tmp_path: Path) -> None:
+    with (
+        Redis.from_url(redis_url) as redis,
+        NotedServer(redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex()).start() as server,
+    ):
+        async with racers(server, "ada", "bo") as (ada, bo):
+            opening = json.dumps({"game": "corners", "seed": "held"}).encode()
+            token = {"Authorization": f"Bearer {ada.token}"}
+            waiting = request(server, "POST", "/api/v1/races", opening, **token).json["race"]
+            for racer in (ada, bo):
+                await racer.join(waiting)
+            await until(lambda: redis.exists(f"seen:{{{waiting}}}"), timeout_s=60)
+        async with process(redis_url, replay_days=3) as parts:
+            rooms = [await opened(parts), await opened(parts, seed="open")]
+            for room in rooms:
+                await run(room)
+                for seat in (1, 2):
+                    await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
+                await until(partial(getattr, room, "kept"))
+        daily = await daily_race(server)
+        answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
+        while answer.status == 202:
+            answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
+        assert answer.status == 200
+        over = {room.race.id for room in rooms} | {daily}
+        used = set[str]()
+        for key in (name.decode() for name in redis.scan_iter()):
+            marked = next((key.replace(race, f"over-{race}") for race in over if race in key), key)
+            its = lifetime(marked)
+            assert its is not None, f"{key} is not documented"
+            assert its(redis.ttl(key)), f"{key} expires in {redis.ttl(key)} s"
+            used.add(next(pattern for pattern in LIFETIMES if re.fullmatch(pattern, marked)))
+        assert used == LIFETIMES.keys() - {PROBE}  # which is only written while the store refuses writes
+
+
+async def daily_race(server: NotedServer) -> str:
+    opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
+    race: str = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
+    async with racers(server, "cy") as (cy,):
+        await cy.begin(race)
+        await cy.ask(m.Resign)
+        await cy.until(lambda view: view.stage == "over")
+    with Redis.from_url(server._env["REDIS_URL"]) as redis:
+        await until(lambda: redis.keys("daily:*") and redis.zscore("races:due", race) is None, timeout_s=60)
+    return race
+
+
+def test_every_key_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    table = page.partition("## What the store keeps")[2].partition("\n## ")[0]
+    documented = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
+    for name in documented:
+        example = name.replace("{R}", "{calm-otter-42}").replace("{COMMITMENT}", "{" + "0" * 64 + "}")
+        example = example.replace("OWNER", "guest:" + "0" * 16).replace("GAME:SEED", "corners:1").replace("…", "x")
+        assert lifetime(example.replace("DIGEST", "0" * 64)), name
+
+
+def test_only_known_modules_write_to_the_store() -> None:
+    folder = Path(samedeal_server.__file__).parent
+    command = re.compile(r"\"(SET|SETEX|HSET|HSETNX|ZADD|SADD|XADD|INCR\w*|[LR]PUSH|APPEND|MSET|PFADD)\"|\.script\(")
+    found = {file.name for file in folder.rglob("*.py") if command.search(file.read_text())}
+    assert found == WRITERS

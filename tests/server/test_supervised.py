@@ -1,0 +1,125 @@
+"""Background loops outlive their errors, and one bad race does not stop the sweep of the others."""
+
+import ast
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+import samedeal_server
+from samedeal.errors import Refused
+from samedeal_server.ops.supervised import cancelled, supervised
+from samedeal_server.store.clock import Clock
+from server.test_registry import Later, opened
+from support.stores import process, run, until
+
+ENDLESS_LOOPS = {
+    "embedded.py": {"_keep"},  # the server ends with it
+    "guard.py": {"watch"},  # supervised
+    "hall.py": {"create"},  # until a name is free
+    "jobs.py": {"_exchange"},  # until the job has its answer
+    "metrics.py": {"watch"},  # supervised
+    "room.py": {"_grant"},  # until nobody else has written first
+    "session.py": {"_receive_all"},  # until the connection ends
+    "store.py": {"_insisted"},  # until a deadline
+    "store_checks.py": {"check_store"},  # until a deadline
+    "supervised.py": {"supervised"},
+}
+"""Every coroutine with an endless loop, and why its errors stop nothing else."""
+
+
+async def test_a_loop_goes_on_after_any_error_and_logs_it(caplog: pytest.LogCaptureFixture) -> None:
+    errors = [ValueError("first"), Refused("store-unavailable", "second"), KeyError("third")]
+    done = asyncio.Event()
+
+    async def step() -> None:
+        if errors:
+            raise errors.pop(0)
+        done.set()
+
+    task = asyncio.create_task(supervised("counting sheep", step, 0.0))
+    await asyncio.wait_for(done.wait(), 60)
+    await cancelled([task])
+    said = [(record.levelno, record.getMessage()) for record in caplog.records]
+    assert [level for level, _ in said] == [logging.ERROR, logging.WARNING, logging.ERROR]
+    assert all("counting sheep" in text for _, text in said)
+
+
+async def test_a_cancellation_that_is_swallowed_is_repeated() -> None:
+    swallowed = 0
+
+    async def deaf() -> None:
+        nonlocal swallowed
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if swallowed < 3:
+                swallowed += 1
+            else:
+                raise
+
+    task = asyncio.create_task(supervised("not listening", deaf, 0.0))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(cancelled([task]), 60)
+    assert swallowed == 3
+
+
+def test_every_endless_loop_of_the_server_is_known() -> None:
+    folder = Path(samedeal_server.__file__).parent
+    found: dict[str, set[str]] = {}
+    for file in folder.rglob("*.py"):
+        for function in ast.walk(ast.parse(file.read_text())):
+            if isinstance(function, ast.AsyncFunctionDef):
+                loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
+                if any(isinstance(loop.test, ast.Constant) and loop.test.value for loop in loops):
+                    found.setdefault(str(file.relative_to(folder)), set()).add(function.name)
+    assert found == ENDLESS_LOOPS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"e": b'[%d,1,{"seat":1,"move":"\xff","t":"moved"}]', "h": b"0" * 64},
+        {"e": b"[%d", "h": b"0" * 64},
+        {"e": b'[%d,1,{"seat":1,"move":"draw","t":"moved"}]', "h": b"\xff"},
+        {"e": b'[%d,1,{"seat":1,"move":"draw","t":"moved"}]'},
+        {"h": b"0" * 64},
+    ],
+)
+async def test_a_log_that_cannot_be_read_does_not_keep_other_races_from_being_closed(
+    line: dict[str, bytes], redis_url: str
+) -> None:
+    async with process(redis_url) as before:
+        bad, good = await opened(before), await opened(before)
+        for room in (bad, good):
+            await run(room)
+        with Redis.from_url(redis_url) as redis:
+            n = bad.race.n + 1
+            fields = {key: value.replace(b"%d", b"%d" % n) for key, value in line.items()}
+            redis.xadd(f"race:{{{bad.race.id}}}:log", fields, id=f"{n}-0")
+            redis.zadd("races:due", {bad.race.id: 1, good.race.id: 2})
+    async with process(redis_url, started=True, clock=Later) as after:
+        with Redis.from_url(redis_url) as redis:
+            await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"), timeout_s=60)
+            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)
+            assert not any(task.done() for task in after.hall._tasks)
+            redis.zadd("races:due", {bad.race.id: 1})
+            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)  # the sweep still runs
+
+
+async def test_the_clock_is_measured_again_after_a_failure(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = 0
+
+    class Failing(Clock):
+        async def measure(self) -> None:
+            nonlocal measured
+            measured += 1
+            if measured == 3:
+                raise ValueError("not a time")
+            await super().measure()
+
+    monkeypatch.setattr("samedeal_server.races.registry.MEASURED_EVERY_S", 0.01)
+    async with process(redis_url, started=True, clock=Failing):
+        await until(lambda: measured > 5)

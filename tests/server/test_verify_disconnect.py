@@ -1,0 +1,89 @@
+"""Verification for a client that leaves: its process ends, and its place is free at once."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from signal import SIGCONT, SIGSTOP
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
+
+from samedeal_server.http.verification import MOST_VERIFICATIONS_OF_ONE, Demand, Verifications
+from support.finished_races import finished
+from support.hostile_client import Hostile
+from support.logged_server import NotedServer, request
+from support.stores import process, until
+
+BODY = b"".join(finished("corners").lines())
+HEAD, ENTRY, *_, FOOT = finished("corners").lines()
+LONG = HEAD + ENTRY * 100_000 + FOOT
+"""A replay that takes seconds to check."""
+UPLOAD = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(LONG) + LONG
+
+
+def verifying(server: NotedServer) -> list[int]:
+    """The processes in which the server verifies replays."""
+    assert server.process
+    table = subprocess.check_output(["ps", "-A", "-o", "pid=,ppid=,args="], text=True)
+    rows = [line.split(maxsplit=2) for line in table.splitlines()]
+    ours = [row for row in rows if row[1] == f"{server.process.pid}" and "samedeal_server.jobs.verifier" in row[-1]]
+    return [int(pid) for pid, *_ in ours]
+
+
+@pytest.fixture
+def server(store_url: str, tmp_path: Path) -> Iterator[NotedServer]:
+    with NotedServer(store_url, tmp_path / "log").start() as running:
+        yield running
+        assert running.failures() == []
+
+
+async def test_a_verification_ends_when_its_client_leaves(server: NotedServer) -> None:
+    with Hostile(server) as client:
+        client.send(UPLOAD)
+        await until(lambda: verifying(server), 60)
+        (verifier,) = verifying(server)
+        os.kill(verifier, SIGSTOP)  # it can no longer end by itself
+    try:
+        await until(lambda: verifier not in verifying(server), 60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(verifier, SIGCONT)
+    assert request(server, "POST", "/api/v1/verify", BODY).json["ok"] is True
+
+
+class Client:
+    """The other end of a request that uploads a replay, and then stays until it is told to leave."""
+
+    def __init__(self) -> None:
+        self.leaves, self._sent = asyncio.Event(), False
+
+    async def receive(self) -> Message:
+        if not self._sent:
+            self._sent = True
+            return {"type": "http.request", "body": BODY, "more_body": False}
+        await self.leaves.wait()
+        return {"type": "http.disconnect"}
+
+    @property
+    def request(self) -> Request:
+        return Request({"type": "http", "method": "POST", "client": ("192.0.2.1", 1), "headers": []}, self.receive)
+
+
+async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: str) -> None:
+    clients = [Client() for _ in range(MOST_VERIFICATIONS_OF_ONE)]
+    async with process(redis_url) as parts:
+        verifications = Verifications(parts.archive)
+        async with verifications._turn:
+            waiting = [asyncio.create_task(verifications.verify(client.request, Demand())) for client in clients]
+            await until(lambda: verifications._under_way.total() == len(clients))
+            for client in clients[1:]:
+                client.leaves.set()
+            await until(lambda: verifications._under_way.total() == 1)
+            left = await asyncio.gather(*waiting[1:], return_exceptions=True)
+            assert {type(end) for end in left} == {ClientDisconnect}
+        assert (await waiting[0]).ok
+        assert not verifications._turn.locked()

@@ -1,0 +1,1 @@
+"""What tests share: servers, stores, clients and finished races."""

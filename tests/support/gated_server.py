@@ -1,0 +1,8 @@
+"""A server whose jobs wait at a gate (``gated_worker``)."""
+
+from samedeal_server.__main__ import main
+from samedeal_server.jobs import pool
+
+if __name__ == "__main__":
+    pool.WORKER = "gated_worker"
+    main()

@@ -1,0 +1,73 @@
+"""A process that computes as the server's does, but at a gate: each job is noted, and waits until the test lets it go.
+
+The environment's GATE names a directory. The file `noted` has a line for each job that was begun, the process and the
+task; the file `allowed` says how many of them may end. A task in the file `failing` fails, and one in `spinning` or
+`greedy` never ends or takes all the memory there is.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from samedeal_server.jobs import worker
+
+
+class Gate:
+    """The test's side of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    @property
+    def noted(self) -> list[tuple[int, str]]:
+        """The process and the task of every job that was begun."""
+        file = self._directory / "noted"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [(int(line.split()[0]), line.split()[1]) for line in lines]
+
+    def allow(self, jobs: int) -> None:
+        """Lets so many jobs end, counted from the first that was begun."""
+        draft = self._directory / "draft"
+        draft.write_text(f"{jobs}")
+        draft.rename(self._directory / "allowed")
+
+    def misbehave(self, how: str, *tasks: str) -> None:
+        """Has these tasks, and no others, misbehave in a way."""
+        (self._directory / how).write_text("\n".join(tasks))
+
+    def misbehaves(self, how: str, task: str) -> bool:
+        file = self._directory / how
+        return file.exists() and task in file.read_text().splitlines()
+
+    def passed(self, task: str) -> None:
+        """Notes a job and waits for its permission."""
+        with (self._directory / "noted").open("a") as file:
+            file.write(f"{os.getpid()} {task}\n")
+        number = len(self.noted)
+        allowed = self._directory / "allowed"
+        while not (allowed.exists() and number <= int(allowed.read_text())):
+            time.sleep(0.005)
+
+
+def gated(task: str, gate: Gate) -> None:
+    """Puts a task of the worker behind the gate. A search finds number 0, whatever it is for."""
+    answer = worker.TASKS[task]
+
+    def job(question: bytes) -> bytes:
+        gate.passed(task)
+        if gate.misbehaves("failing", task):
+            raise ValueError("it was told to")
+        while gate.misbehaves("spinning", task):
+            pass
+        hoard = list[bytes]()
+        while gate.misbehaves("greedy", task):
+            hoard.append(bytes(2**24))
+        return b"0" if task == "deal" else answer(question)
+
+    worker.TASKS[task] = job
+
+
+if __name__ == "__main__":
+    for name in list(worker.TASKS):
+        gated(name, Gate(Path(os.environ["GATE"])))
+    worker.main()

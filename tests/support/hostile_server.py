@@ -1,0 +1,227 @@
+"""A server that answers everything with control characters, for tests of what a client lets through to a terminal."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from typing import Literal
+
+import msgspec
+import pytest
+import uvicorn
+from msgspec import convert, structs
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from samedeal.proof.signature import public_key
+from samedeal.race.race import Standing
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_cli.net.http_api import Daily, GameInfo, Opened, ParInfo, RaceLine, ReplayLine
+from support import finished_races, scripted_server
+
+EVIL = "evil\x1b]0;x\x07\x1b[2J\x9b31m\x85\u202e\u2066\u200b\x7f\t\r\n!"
+"""An escape sequence, C1 controls, bidirectional and invisible characters, and a forged line."""
+PILE = EVIL.translate(dict.fromkeys(map(ord, "\t\r\n\x85")))
+"""The same without white space."""
+GAME = "new-game"
+"""A game that the client does not know."""
+RACE = scripted_server.RACE
+Answers = Literal["documents", "problems", "redirects", "hangs up"]
+"""What it answers with: documents of the right kind, refusals, redirects, or a close reason in the middle of a race."""
+
+HEADER = structs.replace(
+    scripted_server.HEADER, game=GAME, rules=EVIL, variant={EVIL: EVIL}, seed="a\x9b\u202e", commitment="1" * 64
+)
+PROBLEM = {"type": EVIL, "title": EVIL, "status": 409, "code": EVIL, "detail": EVIL}
+STANDING = Standing(
+    place=1, seat=1, name=EVIL, bot=False, outcome=EVIL, done=True, home=1, goal=4, progress=0.25, attempts=1, ms=1
+)
+GAME_INFO = GameInfo(
+    slug=GAME,
+    title=EVIL,
+    rules=EVIL,
+    layout=f"l1 {PILE}\nl2",
+    goal=4,
+    limit_ms=60_000,
+    fanned=(EVIL,),
+    labels={"l1": EVIL, EVIL: EVIL},
+    hidden=(EVIL,),
+    options={EVIL: (EVIL, True)},
+)
+PAR = ParInfo(
+    game=EVIL,
+    deal=f"{GAME}:{EVIL}",
+    variant={EVIL: EVIL},
+    bot=EVIL,
+    plays=1,
+    counted=EVIL,
+    minimum=0,
+    median=0.5,
+    mean=0.5,
+    maximum=1,
+    solved=0,
+    racers=convert(
+        [
+            {"seat": 1, "name": EVIL, "home": 1, "won": False, "result": 1, "worse": 0.5, "equal": 0.25, "better": 0.25}
+            | {"squares": ["worse", "equal"]}
+        ],
+        ParInfo.__annotations__["racers"],
+    ),
+)
+DAILY = Daily(
+    game=GAME,
+    date=EVIL,
+    commitment=EVIL,
+    stage=EVIL,
+    reveals_at=0,
+    deal=EVIL,
+    secret=EVIL,
+    results=convert(
+        [
+            {"place": 1, "name": EVIL, "bot": False, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL},
+        ],
+        Daily.__annotations__["results"],
+    ),
+)
+RACE_LINE = RaceLine(race=EVIL, game=EVIL, stage=EVIL, racers=1, max_racers=8, opened_at=0)
+REPLAY_LINE = ReplayLine(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
+DOCUMENTS: dict[str, object] = {
+    "/api/v1/games": {"games": [GAME_INFO], EVIL: EVIL},
+    f"/api/v1/games/{GAME}": GAME_INFO,
+    "/api/v1/races": {"races": [RACE_LINE], EVIL: EVIL},
+    "/api/v1/replays": {"replays": [REPLAY_LINE]},
+    "/api/v1/daily": {"daily": [DAILY]},
+    f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
+    f"/api/v1/races/{RACE}/par": PAR,
+    "/.well-known/samedeal": {
+        "server": EVIL,
+        "time": 0,
+        "keys": [{"key": EVIL}, {"key": public_key(finished_races.SIGNING_KEY)}],
+    },
+}
+
+
+def replay() -> bytes:
+    """A replay that verifies, of racers with evil names, as MessagePack."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finished_races, "NAMES", (EVIL, f"{EVIL}2", f"{EVIL}3"))
+        return codec.encode(finished_races.finished("corners"), "msgpack")
+
+
+class Hostile:
+    """The server; `answers` may be changed at any time."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.answers: Answers = "documents"
+        self.replay = replay()
+        self.app = Starlette(
+            routes=[WebSocketRoute("/ws", self._socket), Route("/{path:path}", self._http, methods=["GET", "POST"])]
+        )
+
+    async def _http(self, request: Request) -> Response:
+        path = request.url.path
+        if self.answers == "problems":
+            return _json(PROBLEM, 409)
+        if self.answers == "redirects":
+            return Response(status_code=302, headers={"Location": "http://127.0.0.1:1/evil\x9b"})
+        if path.endswith(".msgpack"):
+            return Response(self.replay)
+        if request.method == "POST":
+            opened = Opened(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
+            return _json(opened, 201)
+        return _json(DOCUMENTS[path]) if path in DOCUMENTS else PlainTextResponse(EVIL)
+
+    async def _socket(self, socket: WebSocket) -> None:
+        await socket.accept(subprotocol="samedeal.v1.msgpack")
+        with suppress(WebSocketDisconnect):
+            hello = await _hear(socket)
+            if self.answers in ("problems", "redirects"):
+                return await _say(socket, convert({"t": "problem", "re": hello, **PROBLEM}, m.Problem))
+            await _say(socket, m.Welcome(re=hello, player=EVIL, name=EVIL, token=EVIL, server=EVIL))
+            entry = await _hear(socket)
+            board = m.Board(
+                table={"l1": ("AS", "6H"), "l2": (), PILE: ("??",)},
+                notes={EVIL: EVIL},
+                outcome=EVIL,
+                home=0,
+                attempt=1,
+                ply=0,
+                moves=(EVIL,),
+            )
+            view = m.View(
+                race=RACE,
+                n=1,
+                h="0" * 64,
+                stage="running",
+                seat=1,
+                board=board,
+                boards={2: board},
+                clock_ms=60_000,
+                standings=(structs.replace(STANDING, done=False, outcome="playing"), structs.replace(STANDING, seat=2)),
+                deal=f"{GAME}:{EVIL}",
+            )
+            await _say(socket, structs.replace(view, re=entry, header=HEADER))
+            await _say(socket, m.Progress(race=RACE, n=2, standings=view.standings))
+            with suppress(TimeoutError):
+                asked = await _hear(socket)
+                await _say(socket, convert({"t": "problem", "re": asked, **PROBLEM}, m.Problem))
+            if self.answers == "hangs up":
+                return await socket.close(1009, EVIL)
+            await _say(socket, structs.replace(view, n=3, stage="over", standings=(STANDING,)))
+            return await socket.close()
+        return None
+
+
+async def _hear(socket: WebSocket) -> int:
+    """The number of the next message."""
+    number = codec.number(await socket.receive_bytes(), "msgpack")
+    assert number is not None
+    return number
+
+
+async def _say(socket: WebSocket, message: m.FromServer) -> None:
+    await socket.send_bytes(codec.encode(message, "msgpack"))
+
+
+def _json(document: object, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(document), status, media_type="application/json")
+
+
+@contextmanager
+def hostile() -> Iterator[Hostile]:
+    """The server on a free port, in a thread."""
+    made = Hostile()
+    serving = uvicorn.Server(uvicorn.Config(made.app, "127.0.0.1", 0, log_config=None, ws="websockets-sansio"))
+    thread = threading.Thread(target=serving.run)
+    thread.start()
+    while not serving.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    made.url = f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
+    yield made
+    serving.should_exit = True
+    thread.join()
+
+
+@contextmanager
+def raw(answer: bytes) -> Iterator[str]:
+    """A server that answers every connection with the same bytes; its address."""
+
+    class Handler(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            with suppress(OSError):
+                self.request.sendall(answer)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()

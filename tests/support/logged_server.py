@@ -1,0 +1,164 @@
+"""A server whose log is kept, and plain ways to say anything to it: bytes over its socket, requests over HTTP."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from redis import Redis
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin, Subprotocol
+
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.servers import Server
+
+
+class NotedServer(Server):
+    """A server process; everything it logs goes to a file."""
+
+    def __init__(self, store_url: str, log: Path, *, emptied: bool = True, **settings: str) -> None:
+        """Over a store that is emptied before."""
+        super().__init__(store_url, None, **settings)
+        self._log, self._read = log, 0
+        if emptied:
+            with Redis.from_url(store_url) as redis:
+                redis.flushall()
+
+    def start(self, port: int = 0) -> Self:
+        with _stderr_to(self._log):
+            return super().start(port)
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def failures(self) -> list[str]:
+        """What it logged, since this was last asked, as gone wrong in itself: a client's mistake is none of these.
+
+        Nor is a store that has lost races: other tests empty the one that they share.
+        """
+        news, self._read = self.log[self._read :], len(self.log)
+        found = re.findall(r".*(?: ERROR | CRITICAL |\"(?:error|critical)\"|Traceback|Error: |Warning: ).*", news)
+        return [line for line in found if "the store lost what came after entry" not in line]
+
+
+class Answer(NamedTuple):
+    """What came back over HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def request(server: Server, method: str, target: str, body: bytes | None = None, **headers: str) -> Answer:
+    """The answer to a request with just this target, as it is; ``_`` in a header's name stands for ``-``."""
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        connection.putrequest(method, target, skip_host="Host" in headers, skip_accept_encoding=True)
+        if body is not None and headers.keys().isdisjoint({"Content_Length", "Transfer_Encoding"}):
+            connection.putheader("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders(body)
+        response = connection.getresponse()
+        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
+    finally:
+        connection.close()
+
+
+class Line:
+    """A connection that sends whatever it is given."""
+
+    def __init__(self, socket: ClientConnection, form: codec.Form) -> None:
+        self.socket, self.form = socket, form
+        self.packets: list[bytes] = []
+        """Everything that came, as it came."""
+        self._id = 0
+
+    @classmethod
+    async def open(
+        cls,
+        server: Server,
+        form: codec.Form = "json",
+        name: str | None = None,
+        origin: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Connects, and says hello if there is a name."""
+        protocol = next(Subprotocol(protocol) for protocol, its in codec.SUBPROTOCOLS.items() if its == form)
+        url = server.url.replace("http", "ws") + "/ws"
+        asked = Origin(origin) if origin is not None else None
+        line = cls(await connect(url, subprotocols=[protocol], origin=asked, compression=None, **options), form)
+        if name is not None:
+            assert isinstance(await line.ask("hello", name=name), m.Welcome)
+        return line
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.socket.close()
+
+    async def send(self, packet: bytes) -> None:
+        """Sends bytes in the kind of frame that belongs to the form."""
+        await self.socket.send(packet if self.form == "msgpack" else packet.decode())
+
+    async def ask(self, t: str, **fields: Any) -> m.FromServer:
+        """The answer to a request of that kind."""
+        self._id += 1
+        await self.send(self.written({"t": t, "id": self._id, **fields}))
+        return await self.answer(self._id)
+
+    async def answer(self, re: int | None) -> m.FromServer:
+        """The next message that answers the request of that number; news are passed over."""
+        while True:
+            message = await self.hear()
+            if message.re == re and not (re is None and isinstance(message, m.View | m.Progress)):
+                return message
+
+    async def hear(self) -> m.FromServer:
+        packet = await self.socket.recv()
+        self.packets.append(packet.encode() if isinstance(packet, str) else packet)
+        return codec.decode_from_server(self.packets[-1], self.form)
+
+    async def close_code(self) -> int:
+        """The code with which the server closes the connection; what comes before is passed over."""
+        with suppress(ConnectionClosed):
+            while True:
+                await self.hear()
+        code = self.socket.close_code
+        assert code is not None
+        return code
+
+    def written(self, content: object) -> bytes:
+        """Any content in this connection's form."""
+        return written(content, self.form)
+
+
+def written(content: object, form: codec.Form) -> bytes:
+    return msgspec.json.encode(content) if form == "json" else msgspec.msgpack.encode(content)
+
+
+@contextmanager
+def _stderr_to(file: Path) -> Iterator[None]:
+    """Has processes that are started in the meantime write their errors to a file."""
+    kept, target = os.dup(2), os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(target, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(target)

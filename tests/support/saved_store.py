@@ -1,0 +1,231 @@
+"""Saved stores: what a server of an earlier commit wrote, so that tests can start today's server over it.
+
+``saved/store-1.json`` holds every key of a store as the commands that write it, and what the server answered over it.
+``saved/replays-1`` holds the replays of its finished races in each form. Saved files never change: a change of the
+store's format adds a ``store-2.json``, written by the last commit before that change:
+
+    PYTHONPATH=tests python -m support.saved_store --write 2
+
+The clock of the saved store stands at ``Saved.at``; the tests set the server's clock to that time or a later one, so
+they do not depend on when they run. The keys of the service are those of ``servers.Server``.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+from redis import Redis
+
+from conftest import kept_store
+from protocol.test_playthroughs import WINS
+from samedeal.day import Day
+from samedeal.race.events import LONGEST_MS
+from samedeal.replays.replay import read
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.store import replay_codec
+from samedeal_server.store.archive import DailyRace, Ended
+from support.logged_server import request
+from support.servers import Racer, Server
+from support.stores import until
+from support.timed_server import HOUR_MS, TimedServer
+
+HERE = Path(__file__).parents[1] / "saved"
+DATE = "2026-11-20"
+FORMS = ("json", "ndjson", "msgpack")
+LISTS = ("races", "replays", "replays?game=corners", "replays?player={ada}", "replays?deal=the-edge:1")
+"""Addresses below ``/api/v1/`` of which the answers are saved."""
+
+
+class Saved(msgspec.Struct, kw_only=True):
+    """A store, the guests and races in it, and the answers of the server that wrote it."""
+
+    at: int
+    """The service's time when the store was saved, in milliseconds since 1970-01-01 UTC."""
+    commands: list[tuple[str, str, list[bytes]]]
+    """Name, key and arguments (in base64) of the commands that write the store."""
+    tokens: dict[str, str]
+    """By guest: ada, bo."""
+    players: dict[str, str]
+    """Public ids, by guest."""
+    races: dict[str, str]
+    """Race ids, by what is special about the race."""
+    digests: dict[str, str]
+    """The digest of the newest entry of the races that are not over, by what is special about the race."""
+    answers: dict[str, Any]
+    """By address below ``/api/v1/``."""
+
+    def load(self, url: str) -> None:
+        """Write the saved keys to an empty store. Lifetimes count from now."""
+        with Redis.from_url(url) as redis:
+            for name, key, arguments in self.commands:
+                redis.execute_command(name, key, *arguments)
+
+
+def saved(number: int) -> Saved:
+    """The saved store of a format."""
+    return msgspec.json.decode((HERE / f"store-{number}.json").read_bytes(), type=Saved)
+
+
+def replay_file(number: int, race: str, form: str) -> Path:
+    """The saved replay of a finished race, named by what is special about it."""
+    return HERE / f"replays-{number}" / f"{race}.{form}"
+
+
+def commands_of(redis: "Redis") -> Iterator[tuple[str, str, list[bytes]]]:
+    """The commands that write every key of a store, and the lifetimes of those that have one."""
+    store: Any = redis
+    for key in sorted(store.scan_iter()):
+        name = key.decode()
+        match store.type(key):
+            case b"string":
+                yield "SET", name, [store.get(key)]
+            case b"hash":
+                yield "HSET", name, [word for pair in sorted(store.hgetall(key).items()) for word in pair]
+            case b"set":
+                yield "SADD", name, sorted(store.smembers(key))
+            case b"zset":
+                members = store.zrange(key, 0, -1, withscores=True)
+                yield "ZADD", name, [word for member, score in members for word in (b"%d" % score, member)]
+            case b"stream":
+                for id_, fields in store.xrange(key):
+                    yield "XADD", name, [id_, *(word for pair in fields.items() for word in pair)]
+            case kind:
+                raise NotImplementedError(kind)
+        if (lifetime_ms := store.pttl(key)) > 0:
+            yield "PEXPIRE", name, [b"%d" % lifetime_ms]
+
+
+# Writing.
+
+
+async def _write(number: int, url: str, folder: Path) -> None:
+    day = Day.of(DATE)
+    noon = day.ends_at - 12 * HOUR_MS
+    server = TimedServer(url, folder, connections_per_address="0", away_seconds="3600")
+    server.set_clock(noon - 25 * HOUR_MS)
+    with server.start():
+        ada, bo = await Racer("ada").connect(server), await Racer("Zoë 🂡").connect(server)
+        races = {"cancelled": server.create("corners", seed="7")}
+        await ada.join(races["cancelled"])
+        server.set_clock(noon)
+        began_s = time.monotonic()
+        await server.replay(races["cancelled"], timeout_s=60)
+        races |= await _finished(server, ada, bo)
+        with Redis.from_url(url) as redis:
+            _unpack(redis, races["plain"])
+            _unpack(redis, races["plain-daily"], daily=True)
+        live = {"running": await _running(server, ada, bo), "open": server.create("gallery", seed="3")}
+        digests = {"running": ada.view.h if ada.view else ""}
+        view = await bo.join(live["open"])
+        assert isinstance(view, m.View)
+        digests["open"] = view.h
+        paths = [*(path.format(ada=ada.player) for path in LISTS), f"daily/{DATE}/corner-stones"]
+        paths += [f"races/{race}" for race in live.values()]
+        answers = {path: _answer(server, path) for path in paths}
+        with Redis.from_url(url) as redis:
+            commands = list(commands_of(redis))
+        found = Saved(
+            at=noon + round(1000 * (time.monotonic() - began_s)),
+            commands=commands,
+            tokens={"ada": ada.token or "", "bo": bo.token or ""},
+            players={"ada": ada.player, "bo": bo.player},
+            races=races | live,
+            digests=digests,
+            answers=answers,
+        )
+        (HERE / f"store-{number}.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+        server.set_clock(day.ends_at + LONGEST_MS)
+        for name, race in races.items():
+            for form in FORMS:
+                file = replay_file(number, name, form)
+                file.parent.mkdir(exist_ok=True)
+                file.write_bytes(request(server, "GET", f"/api/v1/replays/{race}.{form}").body)
+        await asyncio.gather(ada.close(), bo.close())
+
+
+async def _finished(server: Server, ada: Racer, bo: Racer) -> dict[str, str]:
+    """Races that are over, by what is special about them."""
+    random, races = Random(1), dict[str, str]()
+    at_once: dict[str, Any] = {"start_delay_ms": 0}
+
+    async def run(name: str, race: str, *racers: Racer, moves: list[str] | int) -> None:
+        races[name] = race
+        await asyncio.gather(*(racer.join(race) for racer in racers))
+        await asyncio.gather(*(racer.ask(m.Ready) for racer in racers))
+        await asyncio.gather(*(racer.dealt() for racer in racers))
+        for racer in racers:
+            for number in range(moves) if isinstance(moves, int) else moves:
+                move = number if isinstance(number, str) else random.choice(racer.board.moves or [])
+                assert isinstance(await racer.move(move), m.View), move
+            if racer.board.undo and isinstance(moves, int):
+                await racer.move("undo")
+            if racer.board.outcome != "won":
+                await racer.ask(m.Resign)
+        if "daily" in name:
+            await until(lambda: race in str(_answer(server, f"daily/{DATE}/corner-stones")["results"]), 60)
+        else:
+            await server.replay(race, timeout_s=60)
+
+    win = WINS["corners"]
+    moves = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
+    await run("open-deal", server.create("the-edge", seed="1", **at_once), ada, bo, moves=moves)
+    await run("won", server.create("corners", seed=win["seed"], max_racers=1, **at_once), ada, moves=win["moves"])
+    await run("sealed", server.create("kings-in-the-corners", attempts=2, **at_once), ada, bo, moves=6)
+    capless = server.create("gallery", variant={"cap": False}, unlisted=True, max_racers=1, **at_once)
+    await run("unlisted", capless, bo, moves=4)
+    await run("plain", server.create("corners", **at_once), ada, bo, moves=3)
+    for name, racer in (("daily", ada), ("plain-daily", bo)):
+        opening = {"game": "corner-stones", "daily": True, "options": {"max_racers": 1, **at_once}}
+        status, body = server.get("/api/v1/races", opening)
+        assert status == 201, body
+        await run(name, msgspec.json.decode(body)["race"], racer, moves=5)
+    return races
+
+
+async def _running(server: Server, ada: Racer, bo: Racer) -> str:
+    """A race in which both have made a few moves, with the longest time limit."""
+    race = server.create("corners", limit_ms=LONGEST_MS, start_delay_ms=0)
+    await asyncio.gather(*(racer.join(race) for racer in (ada, bo)))
+    await asyncio.gather(*(racer.ask(m.Ready) for racer in (ada, bo)))
+    await asyncio.gather(*(racer.dealt() for racer in (ada, bo)))
+    for racer in (bo, ada):
+        for _ in range(3):
+            assert isinstance(await racer.move((racer.board.moves or [])[0]), m.View)
+    return race
+
+
+def _unpack(redis: "Redis", race: str, *, daily: bool = False) -> None:
+    """Keep a finished race as servers did before there was packing: in plain JSON."""
+    store: Any = redis
+    data = store.get(f"replay:{{{race}}}")
+    replay, summary = replay_codec.replay(data), replay_codec.summary(data)
+    assert summary
+    assert read(replay_codec.text(data)) == replay
+    store.set(f"replay:{{{race}}}", replay_codec.text(data))
+    ended = Ended(
+        race, summary.header.game, summary.deal, summary.ended_at, replay.standings, summary.header.reveals_at
+    )
+    store.set(f"ended:{{{race}}}", codec.encode(ended, "json"))
+    if daily:
+        day = f"daily:{{{replay.header.commitment}}}"
+        store.hset(day, race, codec.encode(replay_codec.unpress(store.hget(day, race), DailyRace), "json"))
+
+
+def _answer(server: Server, path: str) -> Any:
+    return request(server, "GET", f"/api/v1/{path}").json
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] != "--write":
+        sys.exit(__doc__)
+    with TemporaryDirectory() as directory:
+        stores = kept_store(Path(directory))
+        asyncio.run(_write(int(sys.argv[2]), next(stores), Path(directory)))
+        next(stores, None)

@@ -1,0 +1,228 @@
+"""Real server processes for tests, and a client that knows nothing but the protocol."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from samedeal.proof import commitments
+from samedeal.replays.replay import Replay, read
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from samedeal_server.store.checks import fingerprint
+
+MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
+FINGERPRINT = fingerprint(bytes.fromhex(MASTER_KEY))
+
+
+class Server:
+    """One server process. Give several the same store and key, and they are one service."""
+
+    program: tuple[str, ...] = ("-m", "samedeal_server")
+    """What Python runs."""
+
+    def __init__(self, store_url: str | None = None, data_dir: Path | None = None, **settings: str) -> None:
+        """Over the store at a URL, or with an embedded one in a directory; settings as in SAMEDEAL_*, lower case."""
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+        self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_SIGNING_KEY": SIGNING_KEY}
+        self._env |= {"SAMEDEAL_RATE": "100000", "SAMEDEAL_REQUESTS_PER_SECOND": "0"}
+        self._env |= {"SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "0", "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "0"}
+        self._env |= {f"SAMEDEAL_{name}_PER_MINUTE": "0" for name in ("GUESTS", "RACES", "WRONG_TOKENS")}
+        # Tests with other keys may have used the same store before.
+        self._env |= {} if "master_key" in settings else {"SAMEDEAL_ACCEPT_MASTER_KEY": FINGERPRINT}
+        self._env |= {"REDIS_URL": store_url} if store_url else {}
+        self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
+        self._env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}
+        self.url = ""
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self, port: int = 0) -> Self:
+        """Returns when the server answers; its address is then in `url`."""
+        command = [sys.executable, *self.program, "--port", str(port)]
+        self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert "http://" in line, f"the server did not start: {line!r}"
+        self.url = line.split()[-1]
+        return self
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """Ends the process, by default as hard as can be."""
+        assert self.process
+        self.process.send_signal(how)
+        self.process.wait(15)
+        if self.process.stdout:
+            self.process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self if self.process else self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.process and self.process.poll() is None:
+            self.kill(signal.SIGTERM)
+
+    def get(self, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
+        """Status and body of a request: GET, or POST where there is a body (bytes as they are, others as JSON)."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=10) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def create(
+        self, game: str, *, seed: str | None = None, variant: dict[str, Any] | None = None, **options: Any
+    ) -> str:
+        """Creates a race and answers with its id. Its deal need not be friendly: that would take a while to find."""
+        if seed is None:
+            options.setdefault("filter", "any")
+        status, body = self.get(
+            "/api/v1/races", {"game": game, "seed": seed, "variant": variant or {}, "options": options}
+        )
+        assert status == 201, body
+        race: str = json.loads(body)["race"]
+        return race
+
+    async def replay(self, race: str, timeout_s: float = 30) -> Replay:
+        """The replay of a race, as soon as it can be had."""
+        async with asyncio.timeout(timeout_s):
+            while True:
+                status, body = await asyncio.to_thread(self.get, f"/api/v1/replays/{race}.json")
+                if status == 200:
+                    return read(body)
+                await asyncio.sleep(0.02)
+
+
+class Reachable(Protocol):
+    """A server, or what stands before one."""
+
+    url: str
+
+
+class Racer:
+    """One player's connection: asks, and keeps the newest view and everything it ever heard."""
+
+    ping_s, close_s = 20.0, 10.0
+    """How long a silent server is borne with, and a goodbye that is not answered."""
+
+    def __init__(self, name: str, nonce: bytes | None = None) -> None:
+        self.name = name
+        self.nonce = nonce if nonce is not None else os.urandom(32)
+        self.token: str | None = None
+        self.player = ""
+        self.view: m.View | None = None
+        self.heard: list[m.FromServer] = []
+        self._id = 0
+        self._socket: ClientConnection | None = None
+        self._form: codec.Form = "msgpack"
+
+    async def connect(self, server: Reachable, form: codec.Form = "msgpack", **headers: str) -> Self:
+        """Connects and says hello, with the token if there is one."""
+        self._form = form
+        protocol = next(Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == form)
+        url = server.url.replace("http", "ws") + "/ws"
+        self._socket = await connect(
+            url,
+            subprotocols=[protocol],
+            compression=None,
+            additional_headers=headers,
+            ping_interval=self.ping_s,
+            ping_timeout=self.ping_s,
+            close_timeout=self.close_s,
+        )
+        welcome = await self.ask(m.Hello, name=None if self.token else self.name, token=self.token)
+        assert isinstance(welcome, m.Welcome), welcome
+        self.player, self.token = welcome.player, welcome.token or self.token
+        return self
+
+    async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
+        """Sends a request and waits for its answer, a Problem included."""
+        self._id += 1
+        await self.send(codec.encode(kind(id=self._id, **fields), self._form))
+        while True:
+            message = await self.hear()
+            if message.re == self._id:
+                return message
+
+    async def send(self, data: bytes) -> None:
+        assert self._socket
+        await self._socket.send(data.decode() if self._form == "json" else data)
+
+    async def hear(self) -> m.FromServer:
+        """The next message, whatever it is. Raises ConnectionClosed when there is no more."""
+        assert self._socket
+        packet = await self._socket.recv()
+        message = codec.decode_from_server(packet.encode() if isinstance(packet, str) else packet, self._form)
+        self.heard.append(message)
+        if isinstance(message, m.View):
+            self.view = message
+        return message
+
+    async def until(self, true: Callable[[m.View], bool]) -> m.View:
+        """The first view, from the present one on, of which something is true."""
+        while not (self.view and true(self.view)):
+            await self.hear()
+        return self.view
+
+    async def join(self, race: str) -> m.FromServer:
+        return await self.ask(m.Join, race=race, commitment=commitments.nonce_commitment(race, self.nonce))
+
+    async def begin(self, race: str) -> m.View:
+        """Joins, is ready, opens the nonce and waits for the deal."""
+        await self.join(race)
+        await self.ask(m.Ready)
+        return await self.dealt()
+
+    async def dealt(self) -> m.View:
+        """Opens the nonce when the countdown begins and waits for the deal."""
+        await self.until(lambda view: view.stage != "open")
+        await self.ask(m.Nonce, nonce=self.nonce.hex())
+        return await self.until(lambda view: view.stage == "running")
+
+    async def move(self, move: str) -> m.FromServer:
+        """Makes a move from the newest view."""
+        assert self.view
+        assert self.view.board
+        return await self.ask(m.Move, move=move, ply=self.view.board.ply)
+
+    @property
+    def board(self) -> m.Board:
+        assert self.view
+        assert self.view.board
+        return self.view.board
+
+    async def close(self) -> None:
+        if self._socket:
+            await self._socket.close()
+
+    def drop(self) -> None:
+        """Is gone without a word."""
+        if self._socket:
+            self._socket.transport.abort()
+
+
+@contextlib.asynccontextmanager
+async def racers(server: Server, *names: str) -> AsyncIterator[list[Racer]]:
+    """Connected racers of those names."""
+    made = [await Racer(name).connect(server) for name in names]
+    try:
+        yield made
+    finally:
+        await asyncio.gather(*(racer.close() for racer in made))

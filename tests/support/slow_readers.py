@@ -1,0 +1,120 @@
+"""A crowd that asks and does not read: what it costs a server, how soon it is dropped, and how others fare meanwhile.
+
+Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. It ends with 1 if somebody is not dropped.
+"""
+
+import argparse
+import asyncio
+import select
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from samedeal.wire import messages as m
+from support.faulty_store import Valkey
+from support.hostile_client import Hostile, memory, said
+from support.logged_server import NotedServer
+from support.servers import Racer
+
+SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
+ASKED = 18
+"""How often each of them asks for the whole view of a race."""
+PATIENCE_S = 90.0
+"""Who has not been dropped by then is not dropped."""
+
+
+@dataclass
+class Crowd:
+    """What came of a crowd."""
+
+    dropped_s: list[float]
+    """When each was dropped, from when the last had asked, in order."""
+    kb: int
+    """What the server grew by, at most."""
+    moves: int
+    """How many moves a racer made meanwhile."""
+    longest_s: float
+    """How long the racer waited for an answer, at most."""
+
+    def __str__(self) -> str:
+        dropped = self.dropped_s or [PATIENCE_S]
+        count = len(dropped)
+        return (
+            f"{len(self.dropped_s)} dropped, half of them within {dropped[count // 2]:.1f} s, the last after"
+            f" {dropped[-1]:.1f} s; {self.kb / count:.1f} kB each; meanwhile {self.moves} moves,"
+            f" {self.longest_s:.3f} s at most"
+        )
+
+
+def come(server: NotedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
+    """So many connect, say hello, ask, and from then on do nothing."""
+    clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(count)]
+    asked = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
+    for client in clients:
+        client.send(asked)
+    return clients
+
+
+def leave(clients: list[Hostile]) -> list[float]:
+    """When each is dropped, in seconds from now, seen without reading anything."""
+    poll, waiting, began = select.poll(), len(clients), time.monotonic()
+    for client in clients:
+        poll.register(client.socket.fileno(), select.POLLRDHUP)
+    times: list[float] = []
+    while waiting > len(times) and time.monotonic() < began + PATIENCE_S:
+        for number, _ in poll.poll(200):
+            poll.unregister(number)
+            times.append(time.monotonic() - began)
+    return times
+
+
+async def crowded(server: NotedServer, count: int) -> Crowd:
+    """What comes of a crowd of so many, while somebody plays."""
+    race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
+    ada = await Racer("ada").connect(server)
+    await ada.join(race)
+    await ada.ask(m.Ready)
+    await ada.until(lambda view: view.stage == "running")
+    before, peak, moves, longest_s = memory(server), 0, 0, 0.0
+    with ExitStack() as stack:
+
+        def all_of_it() -> list[float]:
+            return leave(come(server, race, stack, count))
+
+        crowd = asyncio.ensure_future(asyncio.to_thread(all_of_it))
+        while not crowd.done():
+            began = time.monotonic()
+            async with asyncio.timeout(30):
+                legal = ada.board.moves
+                move, ply = legal[0] if legal else "restart", ada.board.ply
+                while not isinstance(await ada.ask(m.Move, move=move, ply=ply), m.View):
+                    pass  # on a busy machine the answer may come too late, and a client asks again
+            longest_s = max(longest_s, time.monotonic() - began)
+            moves, peak = moves + 1, max(peak, memory(server))
+            await asyncio.sleep(0.03)
+    await ada.close()
+    return Crowd(crowd.result(), peak - before, moves, longest_s)
+
+
+async def main() -> int:
+    parser = argparse.ArgumentParser(description="Have a crowd ask a server and read nothing.")
+    parser.add_argument("count", type=int, nargs="?", default=1000, help="how many they are")
+    count = parser.parse_args().count
+    with tempfile.TemporaryDirectory(prefix="crowd-") as folder:
+        store = Valkey(Path(folder, "store"))
+        await store.start()
+        with await asyncio.to_thread(
+            NotedServer(store.url, Path(folder, "log"), emptied=True, **SETTINGS).start
+        ) as server:
+            crowd = await crowded(server, count)
+        await store.kill()
+        store.redis.close()
+    print(crowd)
+    return int(len(crowd.dropped_s) < count)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,226 @@
+"""The store for tests from inside one process: a server's parts without its sockets, and a wire that can be cut."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+from redis import Redis
+
+from samedeal.proof.commitments import nonce_commitment
+from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
+from samedeal.race.race import Race
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.registry import Hall
+from samedeal_server.races.room import Proposal, Room
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.connection import Store
+from samedeal_server.store.race_log import RaceLog
+from support.finished_races import nonce
+
+KEY = bytes(range(32))
+"""The master key of every server here."""
+
+
+@dataclass
+class Process:
+    """What one server process consists of, but for its sockets."""
+
+    store: Store
+    log: RaceLog
+    archive: Archive
+    clock: Clock
+    hall: Hall
+
+
+@asynccontextmanager
+async def process(
+    url: str,
+    *,
+    started: bool = False,
+    log: Callable[[Store], RaceLog] = RaceLog,
+    clock: Callable[[Store], Clock] = Clock,
+    replay_days: int | None = None,
+    away_s: float = 30.0,
+    open_races: int = 0,
+) -> AsyncIterator[Process]:
+    """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
+    store = Store(url)
+    its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
+    parts = Process(
+        store,
+        its_log,
+        archive,
+        its_clock,
+        Hall(its_log, archive, LiveRaces(store), its_clock, KEY, away_s=away_s, open_races=open_races),
+    )
+    await its_clock.measure()
+    if started:
+        await parts.hall.start()
+    try:
+        yield parts
+    finally:
+        await parts.hall.stop()
+        await store.close()
+
+
+@dataclass(eq=False)
+class Heard:
+    """A listener that remembers."""
+
+    entries: list[Entry] = field(default_factory=list)
+    races: list[Race] = field(default_factory=list)
+
+    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
+        self.entries += entries
+        self.races.append(race)
+
+    @property
+    def numbers(self) -> list[int]:
+        return [entry.n for entry in self.entries]
+
+
+def seat_for(player: int) -> Proposal:
+    """Somebody's wish to have a seat, once, committed to ``nonce(player)``."""
+
+    def proposal(race: Race) -> list[AnyEvent]:
+        if race.seat_of(f"player-{player}"):
+            return []
+        promise = nonce_commitment(race.id, nonce(player))
+        name = f"Name {player}"
+        return [Joined(seat=len(race.seats) + 1, player=f"player-{player}", name=name, commitment=promise)]
+
+    return proposal
+
+
+def that(*events: AnyEvent) -> Proposal:
+    """The wish that these events happen."""
+    return lambda race: events
+
+
+async def run(room: Room, racers: int = 2) -> None:
+    """Brings a race from its first seat to its deal."""
+    for seat in range(1, racers + 1):
+        await room.submit(seat_for(seat))
+        await room.submit(that(Readied(seat=seat)))
+    # A deal that waits for no nonce may come before they do.
+    for seat in range(1, racers + 1) if room.race.header.sealed else ():
+        await room.submit(that(Nonce(seat=seat, nonce=nonce(seat).hex())))
+    await until(lambda: room.race.stage == "running")
+
+
+async def until(true: Callable[[], object], timeout_s: float = 60) -> None:
+    """Returns as soon as something is true."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while not true():
+        assert loop.time() < deadline, "it never came true"
+        await asyncio.sleep(0.005)
+
+
+def calls(redis: "Redis", command: str) -> int:
+    """How often the store has run a command since its statistics were reset."""
+    stats = redis.info("commandstats").get(f"cmdstat_{command}", {})
+    return int(stats.get("calls", 0))
+
+
+def contents(redis: "Redis") -> dict[bytes, bytes]:
+    """Every key that the store has, with all there is to it, uncompressed."""
+    store: Any = redis
+    store.config_set("rdbcompression", "no")
+    return {key: store.dump(key) for key in store.scan_iter()}
+
+
+def holds(redis: "Redis", text: str | bytes) -> bool:
+    """Whether the store has a text anywhere."""
+    data = text.encode() if isinstance(text, str) else text
+    return any(data in key or data in value for key, value in contents(redis).items())
+
+
+class Wire:
+    """A way to the store that loses what the test wants lost."""
+
+    def __init__(self, store_url: str) -> None:
+        self._path = unquote(urlsplit(store_url).path)
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.lose_reply_to: bytes | None = None
+        """The next reply to a request with these bytes in it is lost, and the connection with it."""
+        self.lost = 0
+        self.silent = False
+        """Whether requests are swallowed."""
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self._port}"
+
+    async def up(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def down(self) -> None:
+        """Cuts all connections and refuses new ones."""
+        assert self._server
+        self._server.close()
+        for writer in tuple(self._open):
+            writer.transport.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        return await self.up()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.silent = False
+        await self.down()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        to_reader, to_writer = await asyncio.open_unix_connection(self._path)
+        self._open |= {writer, to_writer}
+        doomed = asyncio.Event()
+        try:
+            await asyncio.gather(
+                self._forward(reader, to_writer, doomed), self._back(to_reader, writer, to_writer, doomed)
+            )
+        finally:
+            self._open -= {writer, to_writer}
+            for end in (writer, to_writer):
+                end.close()
+                with suppress(OSError):
+                    await end.wait_closed()
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                if self.lose_reply_to and self.lose_reply_to in data:
+                    self.lose_reply_to = None
+                    doomed.set()
+                if not self.silent:
+                    writer.write(data)
+        writer.close()
+
+    async def _back(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        other: asyncio.StreamWriter,
+        doomed: asyncio.Event,
+    ) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                if doomed.is_set():
+                    self.lost += 1
+                    break
+                writer.write(data)
+        for end in (writer, other):
+            end.transport.abort()

@@ -1,0 +1,480 @@
+"""Short races to be tampered with, their bytes, and what has to be found in a replay of which one part is another.
+
+What has to be found is worked out from docs/replay-format.md alone: from the part of the file that was changed, and
+from the order of its entries. The code that verifies is not asked for it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import import_module
+from math import isfinite
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from samedeal.computer.deal_filters import first
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.commitments import nonce_commitment, root
+from samedeal.race.events import (
+    AnyEvent,
+    Closed,
+    Counting,
+    Dealt,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Options,
+    Readied,
+    Resigned,
+    Taken,
+    Unreadied,
+)
+from samedeal.race.race import RESTART, UNDO, Race
+from samedeal.replays.replay import Replay
+from samedeal.wire import codec
+from support import finished_races
+from support.finished_races import NAMES, OPENED_AT, SECRET, Logged
+
+msgpack: Any = import_module("msgpack")  # it has no types
+
+Path = tuple[str | int, ...]
+"""The way to a value in a replay as lists and dicts."""
+Form = Literal["json", "msgpack", "lines"]
+FORMS: tuple[Form, ...] = ("json", "msgpack", "lines")
+Kind = Literal["sealed", "open", "daily", "friendly"]
+
+
+DAY_MS = 86_400_000
+
+
+# The races.
+
+OPTIONS: dict[Kind, dict[str, Any]] = {
+    "sealed": {"unlisted": True},
+    "open": {"max_racers": 3, "attempts": 3, "spectators": "after"},
+    "daily": {"start_delay_ms": 800, "spectators": "open"},
+    "friendly": {"filter": "friendly/1"},
+}
+VARIANTS: dict[str, dict[str, str | bool]] = {"corners": {"refill": "waste"}, "gallery": {"cap": False}}
+RACES: list[tuple[str, Kind]] = [(slug, kind) for slug in GAMES for kind in OPTIONS if kind != "friendly"]
+RACES += [("corners", "friendly")]
+"""Games, and kinds of races of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A race that is tampered with."""
+
+    kind: Kind
+    replay: Replay
+
+    @cached_property
+    def content(self) -> Any:
+        """The replay as lists and dicts; to be copied before it is changed."""
+        return json.loads(codec.encode(self.replay, "json"))
+
+    @property
+    def name(self) -> str:
+        return self.replay.header.race
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry."""
+        return len(self.replay.entries)
+
+    def numbers(self, *kinds: str) -> list[int]:
+        """The numbers of all entries of some kinds of events."""
+        return [n for n, _, event, _ in self.content["entries"] if event["t"] in kinds]
+
+    def event(self, n: int) -> Any:
+        return self.content["entries"][n - 1][2]
+
+    def time(self, n: int) -> int:
+        return self.replay.entries[n - 1].at
+
+
+@cache
+def subject(slug: str, kind: Kind) -> Subject:
+    """A short race of two in which every kind of event happens, the same every time."""
+    random, log, nonces = Random(f"{slug} {kind}"), _opened(slug, kind), _nonces(slug, kind)
+    sealed = log.race.header.sealed
+    for seat, name in enumerate(NAMES, start=1):
+        promise = nonce_commitment(log.race.id, nonces[seat - 1]) if sealed else None
+        by = None if seat == 3 else random.randbytes(8).hex()
+        taken = Joined(seat=seat, player=f"player-{seat}", name=name, bot=seat == 2, commitment=promise, by=by)
+        log.say(taken, random.randrange(1_000))
+    before: list[AnyEvent] = [Readied(seat=1), Unreadied(seat=1), Left(seat=3), Readied(seat=1), Readied(seat=2)]
+    for event in [*before, Counting()]:
+        log.say(event, random.choice((0, 300)))
+    for seat in (1, 2) if sealed else ():
+        log.say(Nonce(seat=seat, nonce=nonces[seat - 1].hex()), 20)
+    k = first(log.race.game, log.race.root or "", {}, "friendly/1") if kind == "friendly" else 0
+    log.say(Dealt(k=k), (log.race.starts_at or 0) - log.race.at)
+    log.say(Taken(seat=2, by=random.randbytes(8).hex()), 100)
+    for seat, wish in ((1, ""), (1, ""), (1, RESTART), (2, ""), (1, UNDO), (1, ""), (2, ""), (2, UNDO), (1, "")):
+        run = log.race.seat(seat).run
+        assert run
+        move = wish if wish and run.may(wish) else random.choice(run.game.moves())
+        log.say(Moved(seat=seat, move=move), 50)
+    for seat in (1, 2):
+        log.say(Resigned(seat=seat), random.randrange(1, 2_000))
+    log.say(Closed(secret=SECRET.hex()))
+    return Subject(kind, log.replay())
+
+
+def _opened(slug: str, kind: Kind) -> Logged:
+    seed, daily = "béla 7" if kind == "open" else None, kind == "daily"
+    race = finished_races.opened(slug, race=f"{slug}-{kind}", seed=seed, daily=daily).race
+    options = Options(**{"limit_ms": race.game.limit_ms, **OPTIONS[kind]})
+    variant = VARIANTS.get(slug, {}) if kind == "open" else {}
+    return Logged(Race.opened(structs.replace(race.header, options=options, variant=variant), SECRET))
+
+
+def _nonces(slug: str, kind: Kind) -> list[bytes]:
+    """The nonces of a race's seats; those of the friendly one are such that its deal is not the first of the root."""
+    random = Random(f"nonces of {slug} {kind}")
+    nonces = [random.randbytes(32) for _ in NAMES]
+    while kind == "friendly" and not 0 < first(GAMES[slug], root(SECRET, nonces[:2]), {}, "friendly/1") < 4:
+        nonces = [random.randbytes(32) for _ in NAMES]
+    return nonces
+
+
+# Bytes.
+
+
+def encoded(content: Any, form: Form) -> bytes:
+    """The bytes of a replay, whatever it holds; as MessagePack, whose order is fixed, only of one that can be read."""
+    if form == "json":
+        return canonical(content)
+    if form == "msgpack":
+        return codec.encode(msgspec.convert(content, Replay), "msgpack")
+    head = {field: content[field] for field in ("format", "header")}
+    foot = {field: value for field, value in content.items() if field not in ("format", "header", "entries")}
+    return b"".join(canonical(line) + b"\n" for line in (head, *content["entries"], foot))
+
+
+def canonical(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decoded(data: bytes, form: Form) -> Any:
+    """What bytes hold. Raises ValueError if they are not the one way to write it; of JSON that is not asked."""
+    if form == "json":
+        return _json(data)
+    if form == "lines":
+        head, *entries, foot = map(_line, data.removesuffix(b"\n").split(b"\n"))
+        if not data.endswith(b"\n") or {*head} != {"format", "header"} or {*foot} & {"format", "header", "entries"}:
+            raise ValueError("the lines are not those of a replay")
+        return {**head, "entries": entries, **foot}
+    try:
+        content = msgpack.unpackb(data, object_pairs_hook=_once)
+        again = msgpack.packb(content)
+    except Exception as error:
+        raise ValueError(str(error)) from error
+    if again != data:
+        raise ValueError("it is written otherwise than a replay is")
+    return content
+
+
+def _json(data: bytes) -> Any:
+    return json.loads(data.decode(), object_pairs_hook=_once, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    if not isfinite(number := float(text)):
+        raise ValueError("the number is too large")
+    return number
+
+
+def _line(data: bytes) -> Any:
+    value = _json(data)
+    if canonical(value) != data or re.search(rb'"progress":\d+[,}]', data):
+        raise ValueError("the line is not canonical: only a share has a point, and it always has one")
+    return value
+
+
+def _once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    fields = list(pairs)
+    if len(dict(fields)) < len(fields):
+        raise ValueError("a field is there twice")
+    return dict(fields)
+
+
+# What has to be found.
+
+
+class Expected(NamedTuple):
+    """What has to be found in a replay: these facts fail and no others. Of what cannot be checked nothing is said."""
+
+    must: dict[str, int | None]
+    """Facts that fail, each with its entry."""
+    entry: int | None = None
+    """Where the first of `one_of` fails, whichever it is."""
+    one_of: frozenset[str] = frozenset()
+    may: frozenset[str] = frozenset()
+    """What may fail further on, in consequence."""
+
+    def fits(self, found: dict[str, int | None]) -> bool:
+        firsts = [entry for fact in self.one_of if (entry := found.get(fact)) is not None]
+        return (
+            self.must.items() <= found.items()
+            and min(firsts, default=None) == self.entry
+            and found.keys() <= self.must.keys() | self.one_of | self.may
+        )
+
+
+UNREADABLE = Expected({"unreadable": None})
+"""The bytes are no replay."""
+LATER = frozenset({"order", "nonces", "filter", "moves", "chain", "standings"})
+"""Where one entry is not what it was, later ones may not fit any more."""
+REFUSED = {"moved": {"moves"}, "resigned": {"moves"}, "joined": {"order", "nonces"}, "nonce": {"order", "nonces"}}
+"""The facts that fail where an event of a kind does not fit, if not `order` alone."""
+
+
+def broken_at(n: int, event: Any, **must: int | None) -> Expected:
+    """Entry n is another than it was: either it does not fit, or it does and its digest is not its own."""
+    return Expected(must, n, frozenset({"chain"} | REFUSED.get(event["t"], {"order"})), LATER)
+
+
+def expected_of(race: Subject, path: Path, value: Any) -> Expected:
+    """What has to be found where one value is another, or with None is not there."""
+    if not _may_be(path, value):
+        return UNREADABLE
+    content = put(race.content, path, value)
+    match path:
+        case ("header", "options", str(field)):
+            return _option(race, field, value)
+        case ("header", str(field), *_):
+            return _header(race, field, content)
+        case ("entries", int(at), 0):
+            return Expected({"numbers": at + 1, "chain": at + 1})
+        case ("entries", int(at), 1):
+            return broken_at(at + 1, race.event(at + 1), **backwards(content))
+        case ("entries", int(at), 3):
+            return Expected({"chain": at + 1})
+        case ("entries", int(at), 2, str(field)):
+            return _event(race, at + 1, field, content["entries"][at][2])
+        case ("digest",):
+            return Expected({"chain": race.last, "signature": None})
+        case ("signature", *_):
+            return Expected({"signature": None})
+    return Expected({"standings": None})
+
+
+def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None:
+    """What has to be found in bytes of which one is another; None where they mean the same and may."""
+    try:
+        found = list(_differences(race.content, content := decoded(data, form)))
+    except ValueError:
+        return UNREADABLE
+    if not found:
+        return None
+    if any(value is None or not _may_be(path, value) for path, value in found):
+        return UNREADABLE
+    if len(found) == 1:
+        return expected_of(race, *found[0])
+    (_, at, number), (*entry, time) = (path for path, _ in found)
+    assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), "what lacks in a number the next one has"
+    return broken_at(int(at) + 1, race.event(int(at) + 1), numbers=int(at) + 1, **backwards(content))
+
+
+def put(content: Any, path: Path, value: Any) -> Any:
+    """A copy of the content with another value at a place; None takes away what is there."""
+    *way, field = path
+    copied = inner = deepcopy(content)
+    for step in way:
+        inner = inner[step]
+    if value is None:
+        del inner[field]
+    else:
+        inner[field] = value
+    return copied
+
+
+def backwards(content: Any) -> dict[str, int | None]:
+    """The entry at which time runs backwards for the first time, if it does."""
+    times = [content["header"]["opened_at"], *(at for _, at, _, _ in content["entries"])]
+    return next(({"times": n} for n, at in enumerate(times) if at < max(times[: n + 1])), {})
+
+
+def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The places where two contents differ, and what the other has there."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for field in one:
+            yield from _differences(one[field], other[field], (*path, field))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, pair in enumerate(zip(one, other, strict=True)):
+            yield from _differences(*pair, (*path, at))
+    elif type(one) is not type(other) or one != other:
+        yield path, other
+
+
+# What may stand in a file (section 1 of the page).
+
+
+def _text(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
+
+
+def _whole(least: int, most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and least <= value <= most
+
+
+def _is(*choices: Any) -> Callable[[Any], bool]:
+    return lambda value: any(type(value) is type(choice) and value == choice for choice in choices)
+
+
+def _object(known: set[str], forms: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """An object with some fields, or with any if none are named."""
+    return lambda value: (
+        isinstance(value, dict) and (not known or {*value} == known) and all(map(forms, value.values()))
+    )
+
+
+HEX32, TIME = _text("[0-9a-f]{64}"), _whole(0, 253_402_300_799_999)
+OPTIONAL: dict[str, Callable[[Any], bool]] = {
+    "variant": _object(set(), lambda value: type(value) in (str, bool)),
+    "seed": _text(r"[^|\x00-\x1f\x7f]{1,128}"),
+    "daily": _is(True),
+    "salt": _text("[0-9a-f]{32}"),
+    "max_racers": lambda value: _whole(1, 32)(value) and value != 8,
+    "start_delay_ms": lambda value: _whole(0, 60_000)(value) and value != 5_000,
+    "undo": _is(False),
+    "attempts": _whole(1, 1_000),
+    "spectators": _is("after", "open"),
+    "filter": _is("friendly/1"),
+    "unlisted": _is(True),
+    "bot": _is(True),
+    "by": _text("[0-9a-f]{16}"),
+    "k": _whole(1, 2**20),
+}
+"""The fields that are left out at their defaults, and what they may be where they are not."""
+FIELDS: dict[str, Callable[[Any], bool]] = {
+    "race": _text("[a-z0-9-]{1,64}"),
+    "game": _text(".*"),
+    "rules": _text(".*"),
+    "opened_at": TIME,
+    "limit_ms": _whole(1_000, 7_200_000),
+    "seat": _whole(1, 2**20),
+    "player": _text(".{1,64}"),
+    "name": _text(".{1,48}"),
+    "move": _text("[!-~]{1,64}"),
+    "value": _text("[0-9a-f]{128}"),
+    "signature": _object({"key", "value"}, _text("[0-9a-f]+")),
+    **dict.fromkeys(("commitment", "nonce", "secret", "digest", "key"), HEX32),
+}
+"""The fields that are always there, those of the standings apart."""
+STANDING: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("place", "seat", "home", "goal", "attempts", "ms"), lambda value: type(value) is int),
+    **dict.fromkeys(("name", "outcome"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(("bot", "done"), lambda value: type(value) is bool),
+    "progress": lambda value: type(value) in (int, float),
+}
+ENTRY: tuple[Callable[[Any], bool], ...] = (
+    lambda value: type(value) is int and value > 0,
+    TIME,
+    lambda _: False,
+    HEX32,
+)
+
+
+def _may_be(path: Path, value: Any) -> bool:
+    """Whether a value may stand at a place of the file, or with None be missing there."""
+    match path:
+        case ("standings", _, str(field)):
+            return STANDING[field](value)
+        case ("entries", _, int(part)):
+            return ENTRY[part](value)
+        case ("header", "variant", _):
+            return type(value) in (str, bool)
+        case ("entries", _, _, "commitment"):
+            return value is None or HEX32(value)
+        case (*_, str(field)) if field in OPTIONAL:
+            return value is None or OPTIONAL[field](value)
+        case (*_, str(field)) if field in FIELDS:
+            return FIELDS[field](value)
+    return False
+
+
+# What has to be found under another header, and where an event is another (sections 2 to 5).
+
+
+def _header(race: Subject, field: str, content: Any) -> Expected:
+    """What has to be found under another header that differs in one field."""
+    header = content["header"]
+    daily, opened, variant = "daily" in header, "seed" in header, header.get("variant", {})
+    known = GAMES[race.replay.header.game].options
+    if field in ("game", "rules") or any(value not in known.get(name, ()) for name, value in variant.items()):
+        return Expected({"rules": None})
+    must = backwards(content) | ({"signature": None} if field == "race" else {})
+    another_day = header["opened_at"] // DAY_MS != OPENED_AT // DAY_MS
+    if (
+        field in ("commitment", "daily")
+        or (field == "race" and not daily)
+        or (daily and (opened or variant or another_day))
+    ):
+        return Expected(must | {"commitment": race.last})
+    if field == "seed" and not opened:  # now it is sealed, and nobody has made a promise
+        return Expected({"nonces": 1})
+    if field == "seed" and race.kind == "friendly":  # the number of a deal of the root, and there is no root
+        return Expected({"chain": 1, "order": race.numbers("dealt")[0]})
+    another_deal = {"filter", "moves", "standings"} if field in ("seed", "variant") else set()
+    later = LATER if "times" in must else frozenset()
+    return Expected(must | {"chain": 1}, may=later | another_deal)
+
+
+def _option(race: Subject, field: str, value: Any) -> Expected:
+    """What has to be found under a header in which one option is another."""
+    (dealt,), (counting,), last = race.numbers("dealt"), race.numbers("counting"), race.last
+    refused: dict[str, int | None] = {}
+    may: set[str] = set()
+    match field:
+        case "limit_ms" if value <= race.time(last) - race.time(dealt):
+            return Expected({"chain": 1}, may=LATER)
+        case "max_racers" if (value or 8) < 3:
+            refused = {"order": race.numbers("joined")[value]}
+        case "start_delay_ms" if (5_000 if value is None else value) > race.time(dealt) - race.time(counting):
+            refused = {"order": dealt}
+        case "undo" | "attempts" if value is not None:
+            wish, allowed = (UNDO, 0) if field == "undo" else (RESTART, value - 1)
+            wishes = [n for n in race.numbers("moved") if race.event(n)["move"] == wish]
+            refused = {"moves": wishes[allowed]} if len(wishes) > allowed else {}
+        case "filter" if value is None:
+            refused = {"filter": dealt}
+        case "filter" if race.kind != "open":
+            may = {"filter"}
+    return Expected({"chain": 1, **refused}, may=frozenset(may))
+
+
+def _event(race: Subject, n: int, field: str, event: Any) -> Expected:
+    """What has to be found where the event of entry n is this one, which differs in one field."""
+    match event["t"], field:
+        case "joined", "seat":
+            return Expected({"order": n})
+        case "joined", "name" | "bot":
+            return Expected({"chain": n, **({"standings": None} if event["seat"] != 3 else {})})
+        case "joined", "commitment" if "commitment" not in event:
+            return Expected({"nonces": n})
+        case "joined", "commitment":
+            opened = [at for at in race.numbers("nonce") if race.event(at)["seat"] == event["seat"]]
+            return Expected({"chain": n, **({"nonces": opened[0]} if opened else {})})
+        case "joined", "player" if any(event["player"] == race.event(at)["player"] for at in race.numbers("joined")):
+            return broken_at(n, event)
+        case "joined" | "taken", "player" | "by":
+            return Expected({"chain": n})
+        case "nonce", "nonce":
+            return Expected({"nonces": n})
+        case "dealt", "k" if race.kind == "open":
+            return Expected({"order": n})
+        case "dealt", "k":
+            return Expected({"chain": n, "filter": n}, may=frozenset({"moves", "standings"}))
+        case "closed", "secret":
+            return Expected({"commitment": n})
+    return broken_at(n, event)

@@ -1,0 +1,56 @@
+"""Servers whose clock the test sets, for what takes a day, and the program that such a server is."""
+
+import os
+import time
+from pathlib import Path
+from unittest.mock import patch
+
+from samedeal.day import Day
+from samedeal_server import app
+from samedeal_server.__main__ import main
+from samedeal_server.store.clock import Clock
+from support.logged_server import NotedServer
+
+AHEAD = "TIMED_AHEAD_MS"
+"""The variable that names the file in which stands how far the clock is ahead."""
+HOUR_MS = 3_600_000
+NOON_MS = 12 * HOUR_MS
+
+
+class TimedServer(NotedServer):
+    """A server process with a clock that can be set while it runs; from then on it goes as clocks do."""
+
+    program = ("-m", "support.timed_server")
+
+    def __init__(self, store_url: str, folder: Path, *, emptied: bool = True, **settings: str) -> None:
+        """Servers that have the same folder have one clock, and write one log."""
+        super().__init__(store_url, folder / "log", emptied=emptied, **settings)
+        self.store_url, self.folder = store_url, folder
+        self._file = folder / "ahead"
+        self._env[AHEAD] = str(self._file)
+        if not self._file.exists():
+            self._file.write_text("0")
+
+    def set_clock(self, at: int) -> None:
+        """Makes it that time, in milliseconds since 1970-01-01 UTC."""
+        draft = self._file.with_suffix(".draft")
+        draft.write_text(str(at - time.time_ns() // 1_000_000))
+        draft.replace(self._file)
+
+    def noon(self, date: str) -> Day:
+        """Makes it noon on a day, by UTC."""
+        day = Day.of(date)
+        self.set_clock(day.ends_at - NOON_MS)
+        return day
+
+
+class TimedClock(Clock):
+    """The clock of such a server."""
+
+    def now(self) -> int:
+        return super().now() + int(Path(os.environ[AHEAD]).read_text())
+
+
+if __name__ == "__main__":
+    with patch.object(app, "Clock", TimedClock):
+        main()

@@ -1,0 +1,156 @@
+"""Takes out one defence after another, each in a copy of the tree, and demands that the tests named for it turn red.
+
+Run it as ``make weakened``, or ``make weakened ARGS=fence`` for one of them. Each test has to be green on an
+untouched copy first. It ends with 1 if a defence can be taken out unnoticed.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PARTS = ("protocol", "server", "clients", "tests")
+SERVER = "server/samedeal_server/"
+
+
+class Defence(NamedTuple):
+    """Something that a promise rests on, how it is taken out, and the tests that are to notice."""
+
+    file: str
+    there: str
+    """The text that is the defence, once in the file."""
+    instead: str
+    tests: tuple[str, ...]
+
+
+DEFENCES = {
+    "predecessor": Defence(
+        SERVER + "store/append.lua",
+        "if head[2] ~= (done == 0 and before or of(done - 1, 2)) then",
+        "if false then",
+        (
+            "server/test_race_log.py::test_a_wrong_predecessor_is_behind",
+            "server/test_race_log.py::test_two_writers_cannot_both_write_the_next_entry",
+            "server/test_room.py::test_two_rooms_of_one_race_grant_every_wish_once",
+        ),
+    ),
+    "repeat": Defence(
+        SERVER + "store/append.lua",
+        "elseif n > first + count - 1 then",
+        "elseif n >= first then\n    status = 'behind'\n  elseif n > first + count - 1 then",
+        (
+            "server/test_race_log.py::test_appending_again_changes_nothing",
+            "server/test_race_log.py::test_nothing_is_written_twice_when_a_reply_is_lost",
+        ),
+    ),
+    "fence": Defence(
+        SERVER + "ws/session.py",
+        "return seat is not None and seat.taken == self._taken",
+        "return seat is not None",
+        (
+            "system/test_two_servers.py::test_the_older_connection_is_fenced_off_on_the_other_server",
+            "system/test_two_servers.py::test_of_those_who_take_a_seat_at_once_one_has_it",
+        ),
+    ),
+    "flush": Defence(
+        SERVER + "store/embedded.py",
+        '"--appendfsync", "always"',
+        '"--appendfsync", "everysec"',
+        ("system/test_slow_disk.py::test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill",),
+    ),
+    "tail": Defence(
+        SERVER + "races/room.py",
+        "        if lost := self._entries[n:]:\n            await self._log.append(self.race.id, before, lost)\n",
+        "",
+        (
+            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+            "system/test_outage.py::test_a_tail_that_the_store_lost_is_written_again",
+        ),
+    ),
+    "order": Defence(
+        SERVER + "races/room.py",
+        "await self._log.append(self.race.id, self.race.digest, made)",
+        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, made))",
+        ("server/test_room.py::test_nobody_hears_of_anything_before_the_log_has_it",),
+    ),
+    "doubt": Defence(
+        SERVER + "races/room.py",
+        "                if self._doubtful:\n                    await self._reconcile()\n",
+        "",
+        (
+            "server/test_room.py::test_after_a_failure_the_room_believes_the_log",
+            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+        ),
+    ),
+}
+"""By name."""
+
+
+def copied(folder: Path, defence: Defence | None) -> Path:
+    """A copy of the tree, without a defence if there is one to take out. Raises ValueError if it is not there."""
+    for part in PARTS:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    if defence:
+        file = folder / defence.file
+        text = file.read_text()
+        if text.count(defence.there) != 1:
+            raise ValueError(f"{defence.file} has {text.count(defence.there)} times: {defence.there}")
+        file.write_text(text.replace(defence.there, defence.instead))
+    return folder
+
+
+def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, bool]:
+    """Which tests pass on a copy of the tree."""
+    with tempfile.TemporaryDirectory(prefix="weak-") as folder:  # with a short name: there will be sockets in it
+        tree = copied(Path(folder) / "t", defence)
+        paths = [str(tree / part) for part in ("protocol", "server", "clients/cli", "tests")]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": folder}
+        check = f"import samedeal_server as s; assert s.__file__.startswith({str(tree)!r}), s.__file__"
+        subprocess.run([sys.executable, "-c", check], env=env, cwd=tree, check=True)
+        passed = {}
+        for test in tests:
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "--timeout",
+                "60",
+                f"tests/{test}",
+            ]
+            told = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
+            if told.returncode not in {0, 1} and "Timeout" not in told.stdout + told.stderr:
+                raise RuntimeError(f"{test} could not be run:\n{told.stdout}{told.stderr}")
+            passed[test] = told.returncode == 0
+    return passed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Take out one defence after another; the tests have to notice each.")
+    parser.add_argument(
+        "defences", nargs="*", metavar="NAME", help=f"some of {', '.join(DEFENCES)}; all if none is named"
+    )
+    chosen = parser.parse_args().defences or list(DEFENCES)
+    tests = sorted({test for name in chosen for test in DEFENCES[name].tests})
+    sound = checked(tests)
+    for test in (test for test in tests if not sound[test]):
+        print(f"fails with everything in place: {test}")
+    unnoticed = 0
+    for name in chosen:
+        for test, passed in checked(DEFENCES[name].tests, DEFENCES[name]).items():
+            unnoticed += passed
+            print(f"{name:<12} {'UNNOTICED' if passed else 'red':<10} {test}", flush=True)
+    return int(unnoticed > 0 or not all(sound.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,379 @@
+"""A Redis Cluster as the store: slots move and nodes die under races, and what was acknowledged is there, once."""
+
+import asyncio
+import os
+import re
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from random import Random
+
+import pytest
+import pytest_asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from msgspec import structs
+
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.commitments import commitment
+from samedeal.race.events import Header
+from samedeal.race.race import Race
+from samedeal_server.store.archive import Archive, Search
+from samedeal_server.store.cluster import store_at
+from samedeal_server.store.connection import Store, UnfitStoreError
+from samedeal_server.store.race_log import Behind, RaceLog
+from support.campaign import Persistent, faults, more, racing, seeded, started
+from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
+from support.faulty_store import Valkey
+from support.finished_races import SECRET, finished
+from support.races_by_hand import closed
+from support.races_by_hand import running as dealt
+from support.servers import Server
+from support.stores import KEY
+
+REPLAY = finished("corners", moves=10)
+ENTRIES = REPLAY.entries
+
+
+@asynccontextmanager
+async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Server]]:
+    """Servers over a cluster."""
+    servers = [Server(nodes.url) for _ in range(count)]
+    try:
+        await asyncio.gather(*(started(server) for server in servers))
+        yield servers
+    finally:
+        for server in servers:
+            server.__exit__()
+
+
+def racers(
+    servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
+) -> list[Persistent]:
+    """Three racers of a new race, who begin on one server or on another; the first race that is fit is taken."""
+    while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
+        pass
+    return [
+        Persistent(f"racer {number}", race, servers[:: 1 if number % 2 else -1], Random(chance.random()))
+        for number in range(3)
+    ]
+
+
+async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> None:
+    """Checks that every server has the replay, and that it is as the players were told."""
+    replays = [await server.replay(players[0].race, 20) for server in servers]
+    assert replays == replays[:1] * len(servers)
+    assert faults(replays[0], [player.history for player in players]) == []
+
+
+# Whole races.
+
+
+async def test_slots_move_under_a_race(tmp_path: Path) -> None:
+    chance = seeded()
+    async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
+        players = racers(servers, chance)
+        slot = slot_of(players[0].race)
+        async with racing(players):
+            await more(players)
+            for step in (nodes.move, nodes.move, nodes.move_at_once):
+                source = await nodes.owner(slot)
+                await step(slot, chance.choice([node for node in nodes.nodes if node is not source]), chance)
+                assert await nodes.owner(slot) is not source
+                await more(players)
+        await checked(servers, players)
+    assert [player.losses for player in players] == [[]] * len(players)
+
+
+async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: Path) -> None:
+    chance = seeded()
+    async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
+        players = racers(servers, chance)
+        owner = await nodes.owner(slot_of(players[0].race))
+        others = racers(servers, chance, fit=lambda race: nodes.home(slot_of(race)) is not owner)
+        async with racing(players, others):
+            await more([*players, *others])
+            await owner.valkey.kill()
+            await more(others)
+            await owner.valkey.start()
+            await more(players)
+            for node in nodes.nodes:
+                await node.valkey.kill()
+            for node in nodes.nodes:
+                await node.valkey.start()
+        await checked(servers, players)
+        await checked(servers, others)
+    assert [player.losses for player in (*players, *others)] == [[]] * 6
+    assert sum(player.unavailable for player in players) > 0
+
+
+async def test_a_replica_takes_over_under_a_race_and_the_first_node_after_it(tmp_path: Path) -> None:
+    """With one server: what a replica has not had when it takes over, the server writes again."""
+    chance = seeded()
+    async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
+        players = racers(servers, chance)
+        slot = slot_of(players[0].race)
+        async with racing(players):
+            await more(players)
+            for _ in range(2):
+                first = await nodes.owner(slot)
+                second = await nodes.replica_of(first)
+                await first.valkey.kill()
+                await nodes.owned(slot, second)
+                await more(players)
+                await first.valkey.start()
+                assert await nodes.replica_of(second) is first
+        await checked(servers, players)
+    assert [player.losses for player in players] == [[]] * len(players)
+
+
+# The store.
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def nodes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ValkeyCluster]:
+    async with cluster(tmp_path_factory.mktemp("cluster") / "c") as nodes:
+        yield nodes
+
+
+@pytest.fixture
+async def store(nodes: ValkeyCluster) -> AsyncIterator[Store]:
+    """The cluster, empty."""
+    for node in nodes.nodes:
+        await node.ask("FLUSHALL")
+        await node.ask("SCRIPT", "FLUSH")
+    store = store_at(nodes.url)
+    yield store
+    await store.close()
+
+
+def numbered(number: int) -> Header:
+    """The header of a race like REPLAY's, but of its own."""
+    race = f"calm-otter-{number}"
+    return structs.replace(REPLAY.header, race=race, commitment=commitment(race, SECRET))
+
+
+def before(header: Header) -> str:
+    """The digest before the first entry."""
+    return Race.opened(header, SECRET).digest
+
+
+async def test_the_logs_of_races_on_all_nodes_are_written_read_and_followed(nodes: ValkeyCluster, store: Store) -> None:
+    headers = [numbered(number) for number in range(40)]
+    assert {nodes.home(slot_of(header.race)).id for header in headers} == {node.id for node in nodes.nodes}
+    log, theirs = RaceLog(store), store_at(nodes.url)
+    follower, heard = RaceLog(theirs), dict[str, int]()
+
+    def known() -> dict[str, int]:
+        return {header.race: heard.get(header.race, 0) for header in headers}
+
+    try:
+        assert await asyncio.gather(*(log.create(header, before(header)) for header in headers)) == [True] * 40
+        writing = [log.append(header.race, before(header), ENTRIES[: 1 + n % 5]) for n, header in enumerate(headers)]
+        await asyncio.gather(*writing)
+        async with asyncio.timeout(10):
+            while len(heard) < 40:
+                for race, entries in (await follower.follow(known)).items():
+                    assert entries
+                    heard[race] = heard.get(race, 0) + len(entries)
+        assert await follower.follow(lambda: heard) == {}
+    finally:
+        await theirs.close()
+    for n, header in enumerate(headers):
+        assert await log.read(header.race) == list(ENTRIES[: 1 + n % 5])
+        assert heard[header.race] == 1 + n % 5
+        with pytest.raises(Behind):
+            await log.append(header.race, "f" * 64, ENTRIES[1 + n % 5 :])
+
+
+async def test_what_is_asked_for_while_its_slot_moves_is_found(nodes: ValkeyCluster, store: Store) -> None:
+    header = numbered(1)
+    race, slot, log = header.race, slot_of(header.race), RaceLog(store)
+    assert await log.create(header, before(header))
+    await log.append(race, before(header), ENTRIES[:3])
+
+    async def all_there(count: int) -> None:
+        """Many at once: over every connection."""
+        heads, reads = log.head(race), log.read(race)
+        assert await heads == (count, ENTRIES[count - 1].h)
+        assert await reads == list(ENTRIES[:count])
+        assert await asyncio.gather(*(log.header(race) for _ in range(60))) == [header] * 60
+        assert await log.follow(lambda: {race: count - 1}) == {race: [ENTRIES[count - 1]]}
+
+    source = nodes.home(slot)
+    target = next(node for node in nodes.nodes if node is not source)
+    await nodes.begin_to_move(slot, target)
+    await log.append(race, ENTRIES[2].h, ENTRIES[3:4])
+    await all_there(4)
+    await nodes.move_key(f"race:{{{race}}}:log", source, target)
+    await all_there(4)
+    writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
+    with pytest.raises(Refused, match="store"):  # one of its keys is here, the other there: it waits, not for ever
+        await writing
+    writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
+    await asyncio.sleep(0.1)
+    assert not writing.done()
+    await nodes.move_key(f"race:{{{race}}}:head", source, target)
+    await writing
+    await all_there(5)
+    await nodes.end_move(slot, source, target)
+    await log.append(race, ENTRIES[4].h, ENTRIES[5:6])
+    await all_there(6)
+    await nodes.move(slot, source, Random(0))
+    await log.append(race, ENTRIES[4].h, ENTRIES[5:7])
+    await all_there(7)
+
+
+async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
+    archive = Archive(store, KEY)
+    for number in range(30):
+        log = closed(dealt(race_id=f"calm-otter-{number}"))
+        await archive.keep(log.race, log.entries)
+    found = await archive.search(Search(limit=30), now=2**42)
+    assert {ended.race for ended in found} == {f"calm-otter-{number}" for number in range(30)}
+    assert await archive.search(Search(player="nobody"), now=2**42) == []
+
+
+async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyCluster) -> None:
+    store = store_at(f"redis+cluster://127.0.0.1:1,127.0.0.1:{nodes.nodes[1].port}/?health_check_interval=0")
+    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.checked())
+    assert await store.texts(["a", "b", "c"]) == [None, None, None]
+    await store.close()
+    store = store_at("redis+cluster://127.0.0.1:1")
+    with pytest.raises(Refused):
+        await store.checked()
+    with pytest.raises(Refused):
+        await store.ask("GET", "a")
+    await store.close()
+
+
+async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_url: str, tmp_path: Path) -> None:
+    one = Store(f"redis://127.0.0.1:{nodes.nodes[0].port}")
+    with pytest.raises(UnfitStoreError, match=r"node of a cluster: its URL begins with redis\+cluster://"):
+        await one.checked()
+    await one.close()
+    alone = Valkey(tmp_path / "alone", options=("--port", f"{(port := free_ports(1)[0])}"))
+    await alone.start()
+    try:
+        told = await asyncio.to_thread(begun, f"redis+cluster://127.0.0.1:{port}")
+    finally:
+        await alone.kill()
+    says = "The store is no cluster (This instance has cluster support disabled): its URL begins with redis://."
+    assert told == (1, f"samedeal: {says}")
+
+
+async def test_a_cluster_with_an_unfit_node_is_unfit(nodes: ValkeyCluster, store: Store) -> None:
+    node = nodes.nodes[1]
+    await node.ask("CONFIG", "SET", "maxmemory", 2**30, "maxmemory-policy", "allkeys-lru")
+    with pytest.raises(UnfitStoreError, match="may evict races"):
+        await store.checked()
+    await node.ask("CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction")
+    await node.ask("CONFIG", "SET", "appendonly", "no")
+    assert "WITHOUT an append-only file" in await store.checked()
+    await node.ask("CONFIG", "SET", "appendonly", "yes")
+
+
+async def test_a_cluster_without_a_node_for_every_slot_is_unfit(nodes: ValkeyCluster, store: Store) -> None:
+    await nodes.disown(16_383)
+    try:
+        with pytest.raises(UnfitStoreError, match="no nodes for 1 of its 16384 slots"):
+            await store.checked()
+    finally:
+        await nodes.nodes[-1].ask("CLUSTER", "ADDSLOTS", 16_383)
+        await nodes.owner(16_383)
+
+
+async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
+    """The nodes announce the port at which TLS is spoken before them."""
+    certificate, key = certified(tmp_path)
+    port, bus, secure = free_ports(3)
+    options = (
+        *("--port", f"{port}", "--cluster-port", f"{bus}", "--cluster-enabled", "yes"),
+        *("--cluster-announce-port", f"{secure}", "--user", "ada", "on", ">hush", "~*", "+@all"),
+    )
+    alone = Valkey(tmp_path / "alone", options=options)
+    await alone.start()
+    place = f"127.0.0.1:{secure}/?ssl_ca_certs={certificate}"
+    store, stranger = store_at(f"rediss+cluster://ada:hush@{place}"), store_at(f"rediss+cluster://ada:hash@{place}")
+    try:
+        await alone.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
+        while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.02)
+        async with secured(secure, port, certificate, key):
+            assert (await store.checked()).startswith("Valkey ")
+            log, header = RaceLog(store), numbered(1)
+            assert await log.create(header, before(header))
+            await log.append(header.race, before(header), ENTRIES[:3])
+            assert await log.read(header.race) == list(ENTRIES[:3])
+            with pytest.raises(Refused):
+                await stranger.checked()
+            await store.close()
+            await stranger.close()
+    finally:
+        await alone.kill()
+
+
+@asynccontextmanager
+async def secured(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
+    """Speaks TLS at a port and passes everything on to another."""
+    tasks = set[asyncio.Task[None] | None]()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(2**16):
+                writer.write(data)
+        writer.transport.abort()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.current_task())
+        to_reader, to_writer = await asyncio.open_connection("127.0.0.1", target)
+        await asyncio.gather(forward(reader, to_writer), forward(to_reader, writer))
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=context)
+    yield
+    server.close()
+    await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)
+
+
+def certified(folder: Path) -> tuple[Path, Path]:
+    """A certificate for this machine, signed by itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "store")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    certificate, private = folder / "store.crt", folder / "store.key"
+    certificate.write_bytes(made.public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return certificate, private
+
+
+@pytest.mark.parametrize("url", ["redis+cluster://h:port", "redis+cluster://h:99999"])
+def test_a_url_that_cannot_be_used_is_told(url: str) -> None:
+    status, says = begun(url)
+    assert status == 1
+    assert says.startswith("samedeal: The URL of the store cannot be used: Port ")
+
+
+def begun(url: str) -> tuple[int, str]:
+    """How a server ends that cannot begin over a store, and the last that it says."""
+    env = os.environ | {"REDIS_URL": url}
+    ended = subprocess.run([sys.executable, "-m", "samedeal_server"], env=env, capture_output=True, text=True)
+    return ended.returncode, ended.stderr.splitlines()[-1]

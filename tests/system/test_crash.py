@@ -1,0 +1,230 @@
+"""Servers and stores that die in the middle of a race: what was acknowledged is there, once, and play goes on."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Entry, Moved
+from samedeal.replays.replay import Replay
+from samedeal.wire import messages as m
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.registry import Hall
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.connection import Store
+from samedeal_server.store.race_log import RaceLog
+from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.finished_races import SECRET
+from support.servers import Server
+
+FIVE = ("ada", "bo", "cy", "di", "ed")
+MOVES = 60
+
+
+def field(server: Server, chance: Random) -> list[Persistent]:
+    """Five racers of a new race of any game."""
+    race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=len(FIVE))
+    return [Persistent(name, race, [server], Random(chance.random())) for name in FIVE]
+
+
+async def checked(server: Server, players: list[Persistent]) -> Replay:
+    """The replay, found to be as the players were told."""
+    replay = await server.replay(players[0].race)
+    assert faults(replay, [player.history for player in players]) == []
+    return replay
+
+
+# The server dies.
+
+
+async def test_a_killed_server_loses_no_move_of_five_racers(redis_url: str) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        with Server(redis_url) as server:
+            players = field(server, chance)
+            async with racing(players):
+                await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
+                server.kill()
+                await started(server, server.port)
+                await acknowledged(players, MOVES + 1)
+            assert all(player.losses for player in players)
+            replay = await checked(server, players)
+    assert sum(isinstance(entry.event, Moved) for entry in replay.entries) > MOVES
+
+
+async def test_a_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Path) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        with Server(data_dir=tmp_path / "data") as server:
+            players = field(server, chance)
+            async with racing(players):
+                await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
+                store = store_pid(tmp_path / "data")
+                server.kill()
+                await started(server, server.port)
+                assert store_pid(tmp_path / "data") != store
+            await checked(server, players)
+
+
+async def test_a_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        with Server(data_dir=tmp_path / "data") as server:
+            players = field(server, chance)
+            async with racing(players):
+                await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
+                store = store_pid(tmp_path / "data")
+                os.kill(store, signal.SIGKILL)
+                before = sum(player.made for player in players)
+                await acknowledged(players, before + len(players) + 1)
+                assert store_pid(tmp_path / "data") != store
+            await checked(server, players)
+    assert [player.losses for player in players] == [[]] * len(players)
+
+
+@pytest.mark.parametrize("embedded", [False, True])
+async def test_a_stopped_server_sends_everybody_to_the_next(embedded: bool, redis_url: str, tmp_path: Path) -> None:
+    chance = seeded()
+    data_dir = tmp_path / "data"
+    async with asyncio.timeout(60):
+        with Server(None if embedded else redis_url, data_dir) as server:
+            players = field(server, chance)
+            async with racing(players):
+                await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
+                await asyncio.to_thread(server.kill, signal.SIGTERM)
+                assert server.process
+                assert server.process.returncode == 0
+                if embedded:
+                    with pytest.raises(ProcessLookupError):
+                        os.kill(store_pid(data_dir), 0)
+                await started(server, server.port)
+            await checked(server, players)
+    assert [player.losses[:1] for player in players] == [[RESTARTING]] * len(players)
+
+
+async def test_server_and_store_may_die_again_and_again(tmp_path: Path) -> None:
+    chance = seeded()
+    async with asyncio.timeout(90):
+        with Server(data_dir=tmp_path / "data") as server:
+            players = field(server, chance)
+            async with racing(players):
+                for deadly in ("server", "store", "server", "store", "server"):
+                    before = sum(player.made for player in players)
+                    await acknowledged(players, before + chance.randrange(1, 80))
+                    if deadly == "store":
+                        os.kill(store_pid(tmp_path / "data"), signal.SIGKILL)
+                    else:
+                        server.kill()
+                        await started(server, server.port)
+            await checked(server, players)
+
+
+class Deaf(RaceLog):
+    """A log whose client swallows a cancellation once, as redis-py does now and then."""
+
+    swallowed = False
+
+    async def follow(
+        self, known: Callable[[], Mapping[str, int]], patience_s: float = 0
+    ) -> dict[str, list[Entry] | None]:
+        try:
+            await asyncio.sleep(0.01 if self.swallowed else 60)
+        except asyncio.CancelledError:
+            if self.swallowed:
+                raise
+            self.swallowed = True
+        return {}
+
+
+async def test_a_server_stops_even_if_its_store_s_client_does_not_hear(redis_url: str) -> None:
+    store = Store(redis_url)
+    log = Deaf(store)
+    hall = Hall(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
+    async with asyncio.timeout(10):
+        await hall.start()
+        await asyncio.sleep(0)
+        await hall.stop()
+        await store.close()
+    assert log.swallowed
+
+
+# Before the race.
+
+
+def joined(view: m.View) -> bool:
+    return len(view.standings) == 2
+
+
+def one_is_ready(view: m.View) -> bool:
+    return any(standing.outcome == "ready" for standing in view.standings)
+
+
+def counting(view: m.View) -> bool:
+    return view.stage == "countdown"
+
+
+@pytest.mark.parametrize("moment", [joined, one_is_ready, counting])
+async def test_a_server_killed_before_the_deal_keeps_the_seats(
+    moment: Callable[[m.View], bool], redis_url: str
+) -> None:
+    """However long the server was away: it gives the racers time to come back with their nonces."""
+    async with asyncio.timeout(60):
+        with Server(redis_url) as server:
+            race = server.create("corners", start_delay_ms=200, max_racers=2)
+            ada, bo = players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+            for player in players:
+                await player.join(race)
+            if moment is not joined:
+                await ada.ask(m.Ready)
+            if moment is counting:
+                await bo.ask(m.Ready)
+            await ada.until(moment)
+            server.kill()
+            await started(server, server.port)
+            async with racing(players):
+                pass
+            replay = await checked(server, players)
+    assert {standing.outcome for standing in replay.standings} <= {"resigned", "stuck", "won"}  # and not scratched
+
+
+async def test_a_countdown_goes_on_where_its_server_was_killed(redis_url: str) -> None:
+    """Nonces that were accepted count after the kill."""
+    async with asyncio.timeout(60):
+        with Server(redis_url) as server:
+            race = server.create("gallery", start_delay_ms=300, max_racers=2)
+            ada, bo = players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+            for player in players:
+                await player.join(race)
+                await player.ask(m.Ready)
+            assert isinstance(await ada.ask(m.Nonce, nonce=ada.nonce.hex()), m.View)
+            server.kill()
+            await started(server, server.port)
+            await bo.dealt()
+            async with racing(players):
+                pass
+            replay = await checked(server, players)
+    assert {standing.outcome for standing in replay.standings} <= {"resigned", "over", "won"}  # and not scratched
+
+
+async def test_a_race_whose_time_ran_out_without_a_server_is_closed_by_the_next(redis_url: str) -> None:
+    async with asyncio.timeout(60):
+        with Server(redis_url) as server:
+            race = server.create("corners", limit_ms=2000, start_delay_ms=0, max_racers=2)
+            players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+            await asyncio.gather(*(player.begin(race) for player in players))
+            dealt_at = time.monotonic()
+            await asyncio.gather(*(player.play(3) for player in players))
+            server.kill()
+            assert [player.view.stage for player in players if player.view] == ["running", "running"]
+            await asyncio.gather(*(player.close() for player in players))
+            await true(lambda: time.monotonic() > dealt_at + 2)
+        with Server(redis_url) as another:
+            replay = await checked(another, players)
+    assert [standing.outcome for standing in replay.standings] == ["timeout", "timeout"]

@@ -1,0 +1,90 @@
+"""Draining: a server that is told to stop lets nobody new in, and its racers go on elsewhere with nothing lost."""
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator
+from itertools import pairwise
+from random import Random
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import messages as m
+from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started
+from support.logged_server import Line, request
+from support.servers import Server
+
+MOVES = 200
+
+
+@pytest.fixture
+async def pair(redis_url: str) -> AsyncIterator[tuple[Server, Server]]:
+    """Two servers over one store."""
+    first, second = Server(redis_url, drain_seconds="0.1"), Server(redis_url)
+    try:
+        await asyncio.gather(started(first), started(second))
+        yield first, second
+    finally:
+        first.__exit__()
+        second.__exit__()
+
+
+def away_ms(player: Persistent) -> float:
+    """The longest that a player waited between two answers."""
+    answered = sorted(attempt.answered_at or 0.0 for attempt in player.history.acknowledged)
+    return 1000 * max(after - before for before, after in pairwise(answered))
+
+
+async def test_racers_of_a_server_that_is_drained_go_on_at_the_other(pair: tuple[Server, Server]) -> None:
+    chance = seeded()
+    first, second = pair
+    async with asyncio.timeout(60):
+        race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)
+        players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
+        players[3].servers.reverse()
+        async with racing(players):
+            await acknowledged(players, chance.randrange(1, len(players) * MOVES // 8))
+            await asyncio.to_thread(first.kill, signal.SIGTERM)
+            assert first.process
+            assert first.process.returncode == 0
+        replay = await second.replay(race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert [player.losses for player in players] == [[RESTARTING]] * 3 + [[]]
+    print(f"a player waited {max(map(away_ms, players)):.0f} ms at most")
+
+
+async def test_who_is_there_plays_on_while_nobody_new_is_let_in(redis_url: str) -> None:
+    first, second = pair = Server(redis_url, drain_seconds="3600"), Server(redis_url)
+    async with asyncio.timeout(60):
+        with await started(first), await started(second):
+            race = first.create("corners", start_delay_ms=0, max_racers=1)
+            ada = Persistent("ada", race, pair, Random(7))
+            await ada.begin(race)
+            assert request(first, "GET", "/readyz").status == 200
+            assert first.process
+            first.process.send_signal(signal.SIGTERM)
+            answer = request(first, "GET", "/readyz")
+            while answer.status == 200:
+                answer = request(first, "GET", "/readyz")
+            assert (answer.status, answer.json["code"]) == (503, "draining")
+            opening = json.dumps({"game": "corners"}).encode()
+            assert request(first, "POST", "/api/v1/races", opening).json["code"] == "draining"
+            with pytest.raises(InvalidStatus) as refused:
+                await Line.open(first)
+            assert refused.value.response.status_code == 503
+            assert request(first, "GET", f"/api/v1/races/{race}").status == 200
+            assert request(first, "GET", "/healthz").status == 200
+            assert isinstance(await ada.ask(m.Move, move="draw", ply=0), m.View)
+            assert ada.losses == []
+            first.process.send_signal(signal.SIGTERM)  # the second signal ends the patience
+            while not ada.losses:
+                await ada.ask(m.Ping)
+            assert ada.losses == [RESTARTING]
+            assert ada.board.ply == 1
+            assert request(second, "GET", "/readyz").status == 200
+            assert await asyncio.to_thread(first.process.wait, 30) == 0
+            assert first.process.stdout
+            first.process.stdout.close()
+            await ada.close()

@@ -1,0 +1,132 @@
+"""A full disk: the embedded store says so, keeps its server and its players, and goes on when there is room again."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Self
+
+import pytest
+
+from samedeal.wire import messages as m
+from samedeal_server.store import embedded
+from samedeal_server.store.embedded import EmbeddedStore
+from support.campaign import Persistent, store_pid
+from support.logged_server import NotedServer
+from support.servers import Racer, Server
+
+LINUX = pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("cc"), reason="a library is compiled and preloaded to fill the disk"
+)
+FULL = (503, "The store's disk is full.")
+
+
+class Full(NotedServer):
+    """A server over an embedded store, on a disk that can be filled."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.data_dir, self._switch = folder / "data", folder / "full"
+        Server.__init__(self, None, self.data_dir, **settings)
+        self._log, self._read = folder / "log", 0
+        library = folder / "full_disk.so"
+        source = Path(__file__).with_name("full_disk.c")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
+        self._env |= {
+            "LD_PRELOAD": str(library),
+            "FULL_DISK": str(self.data_dir),
+            "FULL_DISK_SWITCH": str(self._switch),
+        }
+
+    def fill(self) -> Self:
+        self._switch.touch()
+        return self
+
+    def empty(self) -> None:
+        self._switch.unlink()
+
+    def ready(self) -> tuple[int, str]:
+        """Status and text of `/readyz`."""
+        status, body = self.get("/readyz")
+        return status, body.decode() if status == 200 else str(json.loads(body)["detail"])
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - other processes make it true
+            await asyncio.sleep(0.05)
+
+
+@LINUX
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_a_full_disk_stops_neither_the_server_nor_a_race_for_good(workers: str, tmp_path: Path) -> None:
+    with await asyncio.to_thread(Full(tmp_path, workers=workers).start) as server:
+        race = await asyncio.to_thread(server.create, "corners", max_racers=1, start_delay_ms=0)
+        ada = Persistent("ada", race, [server], Random(1))
+        await ada.begin(race)
+        await ada.play(3)
+        want = ada.want(ada.choice() or "draw")
+        server.fill()
+        answer = await Racer.ask(ada, m.Move, move=want.move, ply=want.ply)
+        assert isinstance(answer, m.Problem)
+        assert answer.code == "store-unavailable"
+        await until(lambda: server.ready() == FULL)
+        assert server.process
+        assert server.process.poll() is None
+        server.empty()
+        await until(lambda: server.ready()[0] == 200)
+        await ada.settle(want)
+        await ada.play(3)
+        assert ada.losses == []
+        await ada.close()
+        assert server.log.count("is full; the store is started as soon as there is room") == 1
+        assert 1 <= server.log.count("samedeal_server.store.connection: the store's disk is full") <= int(workers)
+        assert "Traceback" not in server.log
+
+
+@LINUX
+async def test_a_server_waits_at_the_start_until_its_disk_has_room(tmp_path: Path) -> None:
+    server = Full(tmp_path, store_wait_seconds="60")
+    server.data_dir.mkdir(mode=0o700)
+    starting = asyncio.create_task(asyncio.to_thread(server.fill().start))
+    await until(lambda: (tmp_path / "log").exists() and "is full" in server.log)
+    server.empty()
+    with await starting:
+        assert server.ready()[0] == 200
+
+
+@LINUX
+def test_a_server_that_has_waited_long_enough_for_room_says_so_in_one_line(tmp_path: Path) -> None:
+    server = Full(tmp_path, store_wait_seconds="0.2", log_level="error")
+    server.data_dir.mkdir(mode=0o700)
+    command = [sys.executable, *server.program, "--port", "0"]
+    ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (1, f"samedeal: The disk of {server.data_dir} is full.\n")
+
+
+async def test_a_store_that_was_up_is_started_again_however_often_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "_CRASHES", 1)
+    said: list[str] = []
+    async with EmbeddedStore(tmp_path / "data", say=said.append) as store:
+        for _ in range(3):
+            ended = store_pid(store.data_dir)
+            os.kill(ended, signal.SIGKILL)
+            await until(partial(lambda ended: store.pid != ended, ended))
+        assert sum("ended 1 times within a minute" in line for line in said) == 1
+
+
+async def test_a_nearly_full_disk_is_waited_for_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    free = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", lambda of: free(of) if said else SimpleNamespace(free=199_000_000))
+    async with EmbeddedStore(tmp_path / "data", say=said.append, wait_s=60):
+        assert said[0].endswith("199 MB are free, 200 MB are needed. Waiting up to 60 s for more.")

@@ -1,0 +1,119 @@
+"""What operators are given: commands that do what they say, and figures, alarms and pictures that are there."""
+
+import asyncio
+import json
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+from random import Random
+
+from samedeal_server.ops import metrics
+from support.campaign import Persistent, acknowledged, faults, racing, started
+from support.servers import Server
+
+ROOT = Path(__file__).parents[2]
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+DASHBOARD, ALARMS = ROOT / "deploy" / "grafana-dashboard.json", ROOT / "deploy" / "alerts.yml"
+
+
+def samples() -> set[str]:
+    """Every name that a monitoring system can ask for."""
+    ends = {"histogram": ("_bucket", "_sum", "_count")}
+    return {name + end for name, kind, _ in metrics.described() for end in ends.get(kind, ("",))}
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall(r"\bsamedeal_[a-z_]+", text))
+
+
+def section(title: str) -> str:
+    """The text of a section of the page, with all below it."""
+    found = re.search(rf"(?ms)^(##+) {title}\n(.*?)(?=^##? |\Z)", OPERATIONS)
+    assert found
+    return found[2]
+
+
+def test_the_dashboard_shows_every_metric_and_none_that_is_not_there() -> None:
+    shown = json.loads(DASHBOARD.read_text())
+    asked = " ".join(target["expr"] for panel in shown["panels"] for target in panel["targets"])
+    assert named(asked) <= samples()
+    for name, *_ in metrics.described():
+        assert any(asked.startswith(name) for asked in named(asked)), name
+    ids = [panel["id"] for panel in shown["panels"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_alarm_is_about_metrics_that_are_there_and_is_explained() -> None:
+    text = ALARMS.read_text()
+    assert named(text) <= samples()
+    alarms = re.findall(r"- alert: (\w+)", text)
+    assert len(alarms) == text.count("expr:") == text.count("summary:") > 5
+    assert re.findall(r"^\| `(\w+)` \|", section("Alarms"), re.MULTILINE) == alarms
+
+
+def test_the_values_that_dashboard_and_alarms_ask_for_are_there() -> None:
+    text = DASHBOARD.read_text().replace('\\"', '"') + ALARMS.read_text()
+    codes = set(re.findall(r'code="(\w+)"', text))
+    assert codes
+    assert codes <= set(map(str, metrics.CLOSE_CODES))
+    [stages] = re.findall(r'stage=~"([\w|]+)"', text)
+    assert set(stages.split("|")) <= set(metrics.STAGES)
+
+
+def test_the_proxy_knows_the_servers_and_keeps_the_metrics_to_itself() -> None:
+    compose, proxy = (ROOT / "docker-compose.yml").read_text(), (ROOT / "deploy" / "Caddyfile").read_text()
+    servers = re.findall(r"^  (server-\d+):\n    <<: \*server$", compose, re.MULTILINE)
+    assert len(servers) == 2
+    assert f"reverse_proxy {' '.join(f'{server}:8640' for server in servers)} {{" in proxy
+    assert "respond /metrics 404" in proxy
+    assert "health_uri /readyz" in proxy
+    port = re.search(r'SAMEDEAL_PORT: "(\d+)"', compose)
+    assert port
+    assert port[1] == "8640"
+
+
+def commands(title: str) -> str:
+    """The commands of a section, as somebody would copy them."""
+    return "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```", section(title)))
+
+
+def do(script: str, home: Path) -> None:
+    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=os.environ | {"HOME": str(home)}, timeout=30)
+    assert done.returncode == 0
+
+
+async def test_a_backup_made_and_restored_as_the_page_says_is_the_same_server_elsewhere(tmp_path: Path) -> None:
+    """With the keys, the replays, and a race that was running, which goes on."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    kept = {home: home / ".local" / "share" / "samedeal" for home in (here, there)}
+    own_keys = {"master_key": "", "signing_key": ""}
+    kept[there].mkdir(parents=True)
+    (kept[there] / "of-the-old-one").touch()
+    async with asyncio.timeout(60):
+        with Server(data_dir=kept[here], **own_keys) as server:
+            over = server.create("corners", start_delay_ms=0, max_racers=1)
+            async with racing([Persistent("bo", over, [server], Random(5))]):
+                pass
+            assert await server.replay(over)
+            replay = server.get(f"/api/v1/replays/{over}.json")
+            keys = json.loads(server.get("/.well-known/samedeal")[1])["keys"]
+            race = server.create("gallery", start_delay_ms=0, max_racers=2)
+            players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+            other = Server(data_dir=kept[there], **own_keys)
+            async with racing(players):
+                await acknowledged(players, 20)
+                await asyncio.to_thread(server.__exit__)
+                do(commands("Backup"), here)
+                (here / "samedeal.tar.gz").rename(there / "samedeal.tar.gz")
+                do(commands("Restore"), there)
+                assert stat.S_IMODE(kept[there].stat().st_mode) == 0o700
+                assert not (kept[there] / "of-the-old-one").exists()
+                await started(other)
+                for each in players:
+                    each.servers = [other]
+            with other:
+                assert other.get(f"/api/v1/replays/{over}.json") == replay
+                assert json.loads(other.get("/.well-known/samedeal")[1])["keys"] == keys
+                assert faults(await other.replay(race), [each.history for each in players]) == []

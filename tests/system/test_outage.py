@@ -1,0 +1,314 @@
+"""A store that freezes, fills up, forgets, or cannot be reached: everybody is told, nothing is lost, play goes on."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from redis import Redis
+from websockets.exceptions import ConnectionClosed
+
+from conftest import kept_store
+from samedeal.proof import commitments
+from samedeal.proof.verification import verify
+from samedeal.race.events import Moved
+from samedeal.replays.replay import Replay
+from samedeal.wire import messages as m
+from support.campaign import Persistent, acknowledged, counts, faults, racing, seeded, started, store_pid, true
+from support.faulty_proxy import Proxy
+from support.servers import Racer, Server
+
+
+class Store:
+    """A store of its own, for those who mistreat it."""
+
+    def __init__(self, url: str, data_dir: Path) -> None:
+        self.url, self._data_dir = url, data_dir
+        self.redis: Any = Redis.from_url(url)  # its types are wider than its answers
+
+    def send(self, how: signal.Signals) -> None:
+        os.kill(store_pid(self._data_dir), how)
+
+
+@pytest.fixture(scope="module")
+def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    data_dir = tmp_path_factory.mktemp("outage")
+    for url in kept_store(data_dir):
+        store = Store(url, data_dir)
+        yield store
+        store.redis.close()
+
+
+@pytest.fixture
+def store(keeper: Store) -> Iterator[Store]:
+    keeper.redis.flushall()
+    yield keeper
+    keeper.send(signal.SIGCONT)
+    keeper.redis.config_set("maxmemory", 0)
+
+
+def away(answer: m.FromServer) -> bool:
+    return isinstance(answer, m.Problem) and answer.code == "store-unavailable" and answer.status == 503
+
+
+async def begun(server: Server, *names: str, game: str = "corners") -> list[Persistent]:
+    """Racers in the middle of a race."""
+    race = await asyncio.to_thread(server.create, game, max_racers=len(names), start_delay_ms=0)
+    players = [Persistent(name, race, [server], Random(name)) for name in names]
+    await asyncio.gather(*(player.join(race) for player in players))
+    await asyncio.gather(*(player.begin(race) for player in players))
+    await asyncio.gather(*(player.play(5) for player in players))
+    return players
+
+
+async def ended(server: Server, players: list[Persistent]) -> Replay:
+    """The replay, found to be as the players were told, who never lost their connections."""
+    await asyncio.gather(*(player.stop() for player in players))
+    await asyncio.gather(*(player.close() for player in players))
+    replay = await server.replay(players[0].race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert [player.losses for player in players] == [[]] * len(players)
+    return replay
+
+
+@asynccontextmanager
+async def serving(store_url: str, **settings: Any) -> AsyncIterator[Server]:
+    """A server; it starts and stops while the line to its store goes on."""
+    server = Server(store_url, **settings)
+    try:
+        yield await started(server)
+    finally:
+        await asyncio.to_thread(server.__exit__)
+
+
+@asynccontextmanager
+async def outage(kind: str, store: Store) -> AsyncIterator[tuple[Server, Callable[[bool], None]]]:
+    """A server, and a switch for its store: frozen, or full, or at the end of a line that is cut."""
+    async with Proxy(store.url) as line, serving(line.url if kind == "cut" else store.url) as server:
+
+        def switch(on: bool) -> None:
+            if kind == "cut":
+                line.mend() if on else line.cut()
+            elif kind == "full":
+                store.redis.config_set("maxmemory", 0 if on else 1)
+            else:
+                store.send(signal.SIGCONT if on else signal.SIGSTOP)
+
+        yield server, switch
+
+
+@pytest.mark.parametrize("kind", ["frozen", "cut", "full"])
+async def test_without_the_store_moves_are_answered_and_made_once_when_it_is_back(kind: str, store: Store) -> None:
+    async with asyncio.timeout(60), outage(kind, store) as (server, switch):
+        players = await begun(server, "ada", "bo", "cy")
+        wanted = [player.want(player.choice() or "draw") for player in players]
+        n = max(player.view.n for player in players if player.view)
+        switch(False)
+        for _ in range(3):
+            asked = (
+                Racer.ask(player, m.Move, move=want.move, ply=want.ply)
+                for player, want in zip(players, wanted, strict=True)
+            )
+            assert all(away(answer) for answer in await asyncio.gather(*asked))
+            pongs = await asyncio.gather(*(Racer.ask(player, m.Ping) for player in players))
+            assert all(isinstance(pong, m.Pong) for pong in pongs)
+        assert all(player.view and player.view.n <= n for player in players)
+        switch(True)
+        await asyncio.gather(*(player.settle(want) for player, want in zip(players, wanted, strict=True)))
+        assert [want.refused for want in wanted] == [None] * len(players)
+        await asyncio.gather(*(player.play(10) for player in players))
+        replay = await ended(server, players)
+    assert counts(replay)[Moved] == sum(len(player.history.acknowledged) for player in players)
+
+
+@pytest.mark.parametrize("kind", ["frozen", "cut"])
+async def test_without_the_store_nobody_comes_in_and_everybody_is_told_why(kind: str, store: Store) -> None:
+    async with asyncio.timeout(60), outage(kind, store) as (server, switch):
+        (ada,) = await begun(server, "ada")
+        dan, eve = Persistent("dan", ada.race, [server], Random(2)), Persistent("eve", ada.race, [server], Random(3))
+        await dan.connect(server)
+        open_race = await asyncio.to_thread(server.create, "corners")
+        switch(False)
+        with pytest.raises(ConnectionError, match="store-unavailable"):
+            await eve.connect(server)
+        promise = commitments.nonce_commitment("some-race-1", dan.nonce)
+        assert away(await Racer.ask(dan, m.Join, race="some-race-1", commitment=promise))
+        assert away(await Racer.ask(dan, m.Join, race=open_race, commitment=promise))
+        seen = await dan.ask(m.Watch, race=ada.race)
+        assert isinstance(seen, m.View)
+        assert ada.view
+        assert (seen.n, seen.h) == (ada.view.n, ada.view.h)
+
+        for path, body in (
+            ("/readyz", None),
+            ("/api/v1/races", {"game": "corners"}),
+            ("/api/v1/races", None),
+            ("/api/v1/races/some-race-1", None),
+            ("/api/v1/replays", None),
+            ("/api/v1/replays/some-race-1.json", None),
+        ):
+            status, text = await asyncio.to_thread(server.get, path, body)
+            assert (path, status, json.loads(text)["code"]) == (path, 503, "store-unavailable")
+        assert await asyncio.to_thread(server.get, "/healthz") == (200, b"ok\n")
+
+        switch(True)
+        while (await asyncio.to_thread(server.get, "/readyz"))[0] != 200:
+            pass
+        await ada.play(5)
+        await asyncio.gather(dan.close(), eve.close())
+        await ended(server, [ada])
+
+
+async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
+    """The store has done what it was asked, and its answer never comes: once and again while five race."""
+    async with asyncio.timeout(60), Proxy(store.url) as line, serving(line.url) as server:
+        race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
+        players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
+        chance = seeded()
+        async with racing(players):
+            for _ in range(10):
+                done = sum(player.made for player in players)
+                await acknowledged(players, done + chance.randrange(1, 20))
+                done = sum(player.made for player in players)
+                await asyncio.gather(line.lose_answer(), acknowledged(players, done + 1))
+        replay = await server.replay(race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert [player.losses for player in players] == [[]] * 5
+
+
+async def test_nobody_is_scratched_for_a_nonce_that_could_not_be_heard(store: Store) -> None:
+    """The store is away over the end of the countdown."""
+    async with asyncio.timeout(60), outage("frozen", store) as (server, switch):
+        race = await asyncio.to_thread(server.create, "corners", max_racers=2, start_delay_ms=500)
+        players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
+        for player in players:
+            await player.join(race)
+            assert isinstance(await player.ask(m.Ready), m.View)
+        switch(False)
+        async with asyncio.TaskGroup() as group:
+            for player in players:
+                group.create_task(player.dealt())
+            await true(lambda: all(player.unavailable for player in players))
+            switch(True)
+        await asyncio.gather(*(player.play(5) for player in players))
+        replay = await ended(server, players)
+    assert [standing.outcome for standing in replay.standings] == ["resigned", "resigned"]
+
+
+async def test_who_cannot_be_let_in_is_sent_away_for_later(store: Store) -> None:
+    """Not as one who speaks another protocol: that one need not come again."""
+    async with asyncio.timeout(60), serving(store.url, hello_timeout_ms="100") as server:
+        store.send(signal.SIGSTOP)
+        eve = Persistent("eve", "some-race-1", [server], Random(1))
+        with pytest.raises(ConnectionClosed) as closed:
+            await eve.connect(server)
+        assert closed.value.rcvd
+        assert closed.value.rcvd.code == 1013
+
+
+async def test_a_server_starts_though_the_line_to_its_store_breaks_meanwhile(store: Store) -> None:
+    async with asyncio.timeout(60), Proxy(store.url) as line:
+        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # the store has been found fit by then
+        async with serving(line.url) as server:
+            assert (await asyncio.to_thread(server.get, "/readyz"))[0] == 200
+        await breaking
+
+
+async def test_a_store_that_forgot_the_scripts_is_taught_them_again(store: Store) -> None:
+    async with asyncio.timeout(60), serving(store.url) as server:
+        players = await begun(server, "ada", "bo")
+        for _ in range(3):
+            store.redis.script_flush()
+            for player in players:
+                await player.play(2)
+        assert [player.unavailable for player in players] == [0, 0]
+        await ended(server, players)
+
+
+async def test_a_race_that_the_store_forgot_is_written_again(store: Store) -> None:
+    """Whole, and listed, and looked after by whoever comes next."""
+    async with asyncio.timeout(60), serving(store.url) as server:
+        players = await begun(server, "ada", "bo")
+        race = players[0].race
+        due = store.redis.zscore("races:due", race)
+        store.redis.flushall()
+        for player in players:
+            await player.play(5)
+        n = (await players[0].attempt(players[0].choice() or "draw")).n
+        await true(lambda: store.redis.zscore("races:due", race) == due)
+        async with serving(store.url) as another:
+            status, text = await asyncio.to_thread(another.get, f"/api/v1/races/{race}")
+            assert (status, json.loads(text)["n"]) == (200, n)
+            listed = json.loads((await asyncio.to_thread(another.get, "/api/v1/races"))[1])["races"]
+            assert [its["race"] for its in listed] == [race]
+        await ended(server, players)
+
+
+async def test_a_race_that_was_forgotten_over_its_end_is_kept_all_the_same(store: Store) -> None:
+    async with asyncio.timeout(60), serving(store.url) as server:
+        players = await begun(server, "ada", "bo")
+        store.redis.flushall()
+        await ended(server, players)
+
+
+def rolled_back(store: Store, race: str, count: int) -> None:
+    """Takes the last entries from a log, as a store that has lost its tail."""
+    log, head = f"race:{{{race}}}:log", f"race:{{{race}}}:head"
+    kept = store.redis.xrange(log)[:-count]
+    last, fields = kept[-1]
+    with store.redis.pipeline() as pipeline:
+        pipeline.delete(log)
+        for entry, its in kept:
+            pipeline.xadd(log, its, entry)
+        pipeline.hset(head, mapping={"n": last.split(b"-")[0], "h": fields[b"h"]})
+        pipeline.execute()
+
+
+async def test_a_tail_that_the_store_lost_is_written_again(store: Store) -> None:
+    async with asyncio.timeout(60), serving(store.url) as server:
+        players = await begun(server, "ada", "bo")
+        for count in (1, 4, 7):
+            rolled_back(store, players[0].race, count)
+            for player in players:
+                await player.play(2)
+        assert [player.unavailable for player in players] == [0, 0]
+        await ended(server, players)
+
+
+async def test_a_log_that_another_went_on_with_from_an_older_point_is_the_truth(store: Store) -> None:
+    """The store lost a tail, and a server that never knew it came first: what was lost stays lost, play goes on."""
+    async with asyncio.timeout(60), serving(store.url) as server, serving(store.url) as another:
+        ada, bo = await begun(server, "ada", "bo")
+        await ada.play(2)
+        rolled_back(store, ada.race, 4)
+        bo.servers = [another]
+        await bo.close()
+        await bo.resume()
+        assert bo.view
+        known, taken_at = ada.history.tries[-1].n, bo.view.n
+        assert taken_at < known
+        await ada.until(lambda view: view.n == known)
+        answer = await Racer.ask(ada, m.Move, move=ada.choice() or "draw", ply=ada.board.ply)
+        assert isinstance(answer, m.Problem)
+        assert answer.code == "stale-move"
+        await ada.until(lambda view: view.n == taken_at)
+        for player in (ada, bo):
+            player.history.tries.clear()
+            player.history.receipts.clear()
+            made = player.board.ply
+            await player.play(5)
+            assert player.board.ply == made + 5
+        await asyncio.gather(ada.stop(), bo.stop())
+        await asyncio.gather(ada.close(), bo.close())
+        replay = await another.replay(ada.race)
+        assert replay == await server.replay(ada.race)
+    assert [fact for fact in verify(replay) if not fact.holds] == []
+    digests = {(entry.n, entry.h) for entry in replay.entries}
+    assert ada.history.receipts | bo.history.receipts <= digests
+    assert [player.losses for player in (ada, bo)] == [[], []]

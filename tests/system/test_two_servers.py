@@ -1,0 +1,219 @@
+"""Two servers, one store: they are one service, and a seat is played from one connection, wherever that is."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Closed, Counting, Dealt, Taken
+from samedeal.wire import messages as m
+from support.campaign import (
+    REPLACED,
+    Persistent,
+    Try,
+    acknowledged,
+    counts,
+    faults,
+    more,
+    racing,
+    seeded,
+    started,
+    true,
+)
+from support.servers import Racer, Server
+
+MOVES = 40
+Pair = tuple[Server, Server]
+
+
+@pytest.fixture
+async def pair(redis_url: str) -> AsyncIterator[Pair]:
+    """Two servers over the same store."""
+    one, other = Server(redis_url), Server(redis_url)
+    try:
+        await asyncio.gather(started(one), started(other))
+        yield one, other
+    finally:
+        one.__exit__()
+        other.__exit__()
+
+
+def spread(pair: Pair, chance: Random, count: int = 4) -> list[Persistent]:
+    """Racers of a new race, by turns on one server and on the other, and at home on both."""
+    race = pair[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=count)
+    return [
+        Persistent(f"racer {number}", race, pair[:: 1 if number % 2 else -1], Random(chance.random()))
+        for number in range(count)
+    ]
+
+
+def seen_moving(player: Persistent) -> set[int]:
+    """The seats that the player was told had got somewhere, while the race ran."""
+    views = [view for view in player.heard if isinstance(view, m.View) and view.stage == "running"]
+    progress = [news for news in player.heard if isinstance(news, m.Progress)]
+    standings = [*(view.standings for view in views), *(news.standings for news in progress)]
+    return {standing.seat for table in standings for standing in table if standing.ms > 0}
+
+
+async def test_one_race_runs_on_both_at_once(pair: Pair) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        players = spread(pair, chance)
+        async with racing(players):
+            await more(players, MOVES)
+            while not all(standing.ms for player in players if player.view for standing in player.view.standings):
+                await more(players)
+            await true(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
+        replays = [await server.replay(players[0].race) for server in pair]
+    assert replays[0] == replays[1]
+    assert faults(replays[0], [player.history for player in players]) == []
+    assert [counts(replays[0])[once] for once in (Counting, Dealt, Closed)] == [1, 1, 1]
+    for player in players:
+        assert player.losses == []
+        assert seen_moving(player) == {standing.seat for standing in replays[0].standings if standing.ms > 0}
+
+
+async def test_racers_go_over_to_the_other_server_in_the_middle(pair: Pair) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        players = spread(pair, chance)
+        async with racing(players):
+            for number, player in enumerate(players, start=1):
+                await acknowledged(players, number * MOVES // 2)
+                player.servers.reverse()
+                await player.close()
+        replay = await pair[1].replay(players[0].race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert counts(replay)[Taken] >= len(players)
+
+
+async def test_one_of_the_two_dies_and_its_racers_go_over(pair: Pair) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        players = spread(pair, chance)
+        async with racing(players):
+            await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+            pair[1].kill()
+        replay = await pair[0].replay(players[0].race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert [len(player.losses) for player in players] == [1, 0, 1, 0]
+
+
+async def test_a_race_made_on_one_is_there_on_the_other_at_once(pair: Pair) -> None:
+    async with asyncio.timeout(60):
+        for _ in range(5):
+            race = pair[0].create("gallery")
+            ada = Persistent("ada", race, [pair[1]], Random(1))
+            assert (await ada.resume()).race == race
+            await ada.close()
+
+
+async def test_the_other_server_tells_onlookers_of_every_move_and_of_the_end(pair: Pair) -> None:
+    async with asyncio.timeout(60):
+        race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
+        ada, eve = Persistent("ada", race, [pair[0]], Random(1)), Racer("eve")
+        await eve.connect(pair[1])
+        assert isinstance(await eve.ask(m.Watch, race=race), m.View)
+        await ada.begin(race)
+        await eve.until(lambda view: view.stage == "running")
+        for _ in range(5):
+            n = (await ada.attempt(ada.board.moves[0] if ada.board.moves else "restart")).n
+            while True:
+                news = await eve.hear()
+                if isinstance(news, m.View | m.Progress) and news.n >= n:
+                    break
+        await ada.stop()
+        over = await eve.until(lambda view: view.stage == "over")
+        await asyncio.gather(ada.close(), eve.close())
+    assert over.standings[0].outcome == "resigned"
+
+
+# One seat, two connections.
+
+
+def twin(racer: Persistent, server: Server) -> Persistent:
+    """The same racer once more, elsewhere."""
+    other = Persistent(racer.name, racer.race, [server], Random(racer.chance.random()))
+    other.token, other.nonce = racer.token, racer.nonce
+    return other
+
+
+async def test_the_older_connection_is_fenced_off_on_the_other_server(pair: Pair) -> None:
+    async with asyncio.timeout(60):
+        race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
+        older = Persistent("ada", race, [pair[0]], Random(1))
+        await older.begin(race)
+        histories = [older.history]
+        for way in range(10):
+            newer = twin(older, pair[1 - way % 2])
+            await older.play(1)
+            await newer.resume()
+            made = len(older.history.tries)
+            with contextlib.suppress(ConnectionClosed):
+                while (await older.attempt("draw")).refused == "replaced":
+                    pass
+            assert older.losses == [REPLACED]
+            assert all(attempt.refused or not attempt.answered_at for attempt in older.history.tries[made:])
+            await older.close()
+            del older.history.tries[made:]  # so that the check finds them, should one be in the log
+            older = newer
+            histories.append(older.history)
+        await older.play(5)
+        await older.stop()
+        await older.close()
+        replay = await pair[0].replay(race)
+    assert faults(replay, histories) == []
+    assert counts(replay)[Taken] == 10
+
+
+async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
+    async with asyncio.timeout(60):
+        race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
+        ada = Persistent("ada", race, [pair[0]], Random(1))
+        await ada.begin(race)
+        for _ in range(8):
+            hands = [await twin(ada, pair[0]).connect(pair[0]) for _ in range(4)]
+            views = await asyncio.gather(
+                *(Racer.ask(hand, m.Join, race=race) for hand in hands), return_exceptions=True
+            )
+            taken = [hand for hand, view in zip(hands, views, strict=True) if isinstance(view, m.View)]
+            move = taken[0].choice() or "draw"
+            outcomes = await asyncio.gather(*(hand.attempt(move) for hand in taken), return_exceptions=True)
+            made = [attempt for attempt in outcomes if isinstance(attempt, Try) and not attempt.refused]
+            assert len(made) == 1, (views, outcomes)
+            await asyncio.gather(*(hand.close() for hand in hands))
+        await ada.close()
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+async def test_a_seat_that_changes_hands_all_the_time_moves_once_each_time(servers: int, pair: Pair) -> None:
+    """Three connections take the seat from each other while all move, on one server and on two."""
+    chance = seeded()
+    async with asyncio.timeout(60):
+        race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
+        first = Persistent("ada", race, [pair[0]], Random(chance.random()))
+        await first.begin(race)
+        hands = [twin(first, pair[hand % servers]) for hand in range(3)]
+
+        async def snatch(hand: Persistent) -> None:
+            """Takes the seat and moves until it is taken away, again and again."""
+            for _ in range(15):
+                with contextlib.suppress(ConnectionClosed):
+                    await hand.resume()
+                    await hand.play(chance.randrange(1, 9))
+
+        await asyncio.gather(*(snatch(hand) for hand in hands))
+        assert {code for hand in hands for code in hand.losses} == {REPLACED}
+        last = twin(first, pair[0])
+        await last.resume()
+        await last.play(3)
+        await last.stop()
+        await asyncio.gather(*(hand.close() for hand in (first, last, *hands)))
+        replay = await pair[1].replay(race)
+    assert faults(replay, [hand.history for hand in (first, last, *hands)]) == []
+    assert any(hand.history.acknowledged for hand in hands)
+    assert counts(replay)[Taken] >= 20

@@ -1,0 +1,48 @@
+"""A race from the first seat to the replay, over real sockets, a real server and a real store."""
+
+import asyncio
+import random
+
+import pytest
+
+from samedeal.computer.deal_filters import passes
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
+from samedeal.race.events import Dealt
+from samedeal.wire import messages as m
+from support.servers import Server, racers
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+async def test_two_friends_race_and_anyone_can_check_the_result(slug: str, redis_url: str) -> None:
+    chance = random.Random(slug)
+    with Server(redis_url) as server:
+        race = server.create(slug, start_delay_ms=50, max_racers=2)
+        async with racers(server, "ada", "cy") as (ada, cy):
+            await asyncio.gather(ada.begin(race), cy.begin(race))
+            for _ in range(40):
+                for racer in (ada, cy):
+                    if racer.board.moves:
+                        assert isinstance(await racer.move(chance.choice(racer.board.moves)), m.View)
+            receipts = [(view.n, view.h) for racer in (ada, cy) for view in racer.heard if isinstance(view, m.View)]
+            await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
+            last = await ada.until(lambda view: view.stage == "over")
+        replay = await server.replay(race)
+    assert [fact for fact in verify(replay) if not fact.holds] == []
+    assert replay.standings == last.standings
+    assert {(entry.n, entry.h) for entry in replay.entries} >= set(receipts)
+
+
+@pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners", "corners"])
+async def test_a_friendly_deal_is_found_while_others_wait_for_nothing(slug: str, redis_url: str) -> None:
+    with Server(redis_url) as server:
+        race = server.create(slug, start_delay_ms=50, max_racers=2, filter="friendly/1")
+        async with racers(server, "ada", "cy") as (ada, cy):
+            await asyncio.gather(ada.begin(race), cy.begin(race))
+            await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
+        replay = await server.replay(race)
+    assert [fact for fact in verify(replay) if not fact.holds] == []
+    (k,) = [entry.event.k for entry in replay.entries if isinstance(entry.event, Dealt)]
+    *_, last = replay.races()
+    deals = [passes(last.game, f"{last.root}.{number}", {}, "friendly/1") for number in range(k + 1)]
+    assert deals == [False] * k + [True]

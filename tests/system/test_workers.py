@@ -1,0 +1,158 @@
+"""Workers: several processes are one server on one port; one that dies is replaced, and its racers lose nothing."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from samedeal.games.catalogue import GAMES
+from server.test_metrics import value
+from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.logged_server import NotedServer
+from support.servers import Server
+
+MOVES = 40
+
+
+class Workers(NotedServer):
+    """A server of two workers that logs all it can."""
+
+    def __init__(self, store_url: str, log: Path, metrics: str = "off") -> None:
+        super().__init__(store_url, log, log_level="debug", log_format="json", workers="2", metrics=metrics)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
+
+    def pid(self, worker: int) -> int:
+        """The process that is the worker now."""
+        found = re.findall(rf"worker {worker} is process (\d+)", self.log)
+        return int(found[-1])
+
+    def worker_of(self, player: Persistent) -> int:
+        """The worker that the player is connected to: the one that has logged the newest taking of the seat."""
+        taken = [
+            int(line["worker"])
+            for line in self.lines
+            if line.get("race") == player.race
+            and line.get("seat") == (player.view and player.view.seat)
+            and re.fullmatch("entry [0-9]+: (joined|taken)", line["message"])
+        ]
+        return taken[-1]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def spread(server: Workers, players: list[Persistent]) -> None:
+    """The players take their seats, and come again until there are some at each worker."""
+    for player in players:
+        await player.resume()
+    while len({server.worker_of(player) for player in players}) < 2:
+        await players[0].resume()
+
+
+@pytest.mark.parametrize(
+    ("how", "told"), [(signal.SIGKILL, "was killed by signal 9"), (signal.SIGTERM, "ended with status 0")]
+)
+async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_replaced(
+    how: signal.Signals, told: str, redis_url: str, tmp_path: Path
+) -> None:
+    chance = seeded()
+    async with asyncio.timeout(60):
+        with await started_workers(Workers(redis_url, tmp_path / "log", metrics="on")) as server:
+            race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
+            players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
+            await spread(server, players)
+            await true(lambda: value(server, "samedeal_connections") == 4)  # of both workers together
+            there = [server.worker_of(player) for player in players]
+            killed = server.pid(1)
+            async with racing(players):
+                await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+                os.kill(killed, how)
+                lost = [player for player, worker in zip(players, there, strict=True) if worker == 1]
+                await true(lambda: all(player.losses for player in lost))
+            replay = await server.replay(race)
+            assert faults(replay, [player.history for player in players]) == []
+            assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
+            await true(lambda: server.pid(1) != killed)
+            said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
+            assert f"worker 1 {told}; it is started again" in said
+            await true(lambda: value(server, "samedeal_connections") == 0)  # the dead one counts no more
+            assert value(server, "samedeal_replays_kept_total") == 1
+
+
+async def test_all_workers_are_drained_and_the_one_store_ends_last(tmp_path: Path) -> None:
+    chance = seeded()
+    data, log = tmp_path / "data", tmp_path / "log"
+    async with asyncio.timeout(60):
+        with await started_workers(Embedded(data, log)) as server:
+            race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
+            players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
+            await spread(server, players)
+            both = [server.pid(1), server.pid(2)]
+            async with racing(players):
+                await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+                store = store_pid(data)
+                await asyncio.to_thread(server.kill, signal.SIGTERM)
+                assert server.process
+                assert server.process.returncode == 0
+                assert not any(map(alive, [*both, store]))
+                await started(server, server.port)
+            replay = await server.replay(race)
+    assert faults(replay, [player.history for player in players]) == []
+    assert [player.losses[:1] for player in players] == [[RESTARTING]] * 4
+    assert (data / "store.log").read_text().count("Ready to accept connections") == 2
+    said = [line["message"] for line in server.lines]
+    assert {"worker 1 has ended", "worker 2 has ended"} <= set(said)
+
+
+async def test_workers_end_with_the_one_that_keeps_them_even_if_that_is_killed(redis_url: str, tmp_path: Path) -> None:
+    async with asyncio.timeout(30):
+        server = await started_workers(Workers(redis_url, tmp_path / "log"))
+        both = [server.pid(1), server.pid(2)]
+        server.kill()
+        await true(lambda: not any(map(alive, both)))
+        with await asyncio.to_thread(Server(redis_url).start, server.port):
+            pass  # and the port is free
+
+
+def test_a_port_that_is_taken_and_a_number_that_is_none_are_told(redis_url: str) -> None:
+    with Server(redis_url) as server:
+        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected is a number")):
+            ended = subprocess.run(
+                [sys.executable, "-m", "samedeal_server", "--port", f"{server.port}"],
+                env=server._env | {"SAMEDEAL_WORKERS": workers},
+                capture_output=True,
+                text=True,
+                timeout=30,
+            )
+            assert ended.returncode == 1
+            assert told in ended.stderr
+            assert "Traceback" not in ended.stderr
+
+
+class Embedded(Workers):
+    """Two workers over a store of their own."""
+
+    def __init__(self, data_dir: Path, log: Path) -> None:
+        Server.__init__(self, None, data_dir, log_level="debug", log_format="json", workers="2")
+        self._log, self._read = log, 0
+
+
+async def started_workers(server: Workers) -> Workers:
+    await asyncio.to_thread(server.start)
+    return server
