@@ -8,7 +8,7 @@ from random import Random
 
 from samedeal.computer.bots import BOTS, plays
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import MOST_MOVES, RESTART
+from samedeal.race.race import MAX_MOVES, RESTART
 from samedeal.wire import codec, messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
@@ -54,9 +54,9 @@ def book(game: str) -> Book:
         moves: list[str] = []
         for play in chain.from_iterable(pool[way::WAYS] for _ in count()):
             moves += (*play, RESTART)
-            if len(moves) >= MOST_MOVES:
+            if len(moves) >= MAX_MOVES:
                 break
-        lines.append(tuple(moves[:MOST_MOVES]))
+        lines.append(tuple(moves[:MAX_MOVES]))
     return Book(game, dict(bot.variant), tuple(lines))
 
 

@@ -8,7 +8,7 @@ from samedeal.cards import BACK, Pile, pack
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove
 from samedeal.table import Table
-from samedeal.values import AbstractMeta, Frozen, derived
+from samedeal.values import AbstractMeta, Value, derived
 
 Move = str
 """A token of printable text: the same in the log, on the wire, in a replay and at the prompt."""
@@ -21,7 +21,7 @@ Variant = Mapping[str, str | bool]
 """The choices of a game's own options, such as ``{"cap": False}``; what is not named has its default."""
 
 
-class Game(Frozen, metaclass=AbstractMeta, frozen=True):
+class Game(Value, metaclass=AbstractMeta, frozen=True):
     """A position of one game. It never changes: ``after`` answers with the next one.
 
     A game may mark properties of its own as ``derived``, to have them worked out only once for a position.

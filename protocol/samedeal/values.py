@@ -1,4 +1,4 @@
-"""Frozen values: what positions and races are made of. They never change, and what follows from one is kept with it."""
+"""Immutable values, of which positions and races are made, with derived attributes that are computed once."""
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Sequence
@@ -14,11 +14,11 @@ class AbstractMeta(StructMeta, ABCMeta):
     """For a frozen value that leaves something to its kinds."""
 
 
-class Frozen(Struct, frozen=True, dict=True):
+class Value(Struct, frozen=True, dict=True):
     """A value whose properties may be ``derived``."""
 
 
-__all__ = ("AbstractMeta", "Frozen", "Trail", "derived", "replace")
+__all__ = ("AbstractMeta", "PersistentList", "Value", "derived", "replace")
 
 if TYPE_CHECKING:
     from functools import cached_property as derived
@@ -43,7 +43,7 @@ else:
             return found
 
 
-class Trail(Sequence[T], Generic[T]):
+class PersistentList(Sequence[T], Generic[T]):
     """A sequence that never changes, and of which a longer one is made in no time, however long it is.
 
     The longer one shares the items of the shorter. Only where two different ones continue the same are they copied.
@@ -55,7 +55,7 @@ class Trail(Sequence[T], Generic[T]):
         self._items = list(items)
         self._length = len(self._items)
 
-    def and_then(self, item: T) -> "Trail[T]":
+    def appended(self, item: T) -> "PersistentList[T]":
         """The trail with one more item at its end."""
         items, length = self._items, self._length
         if not 0 < length == len(items):  # somebody has gone on from here already
@@ -63,7 +63,7 @@ class Trail(Sequence[T], Generic[T]):
         items.append(item)
         return _trail(items, length + 1)
 
-    def without_last(self) -> "Trail[T]":
+    def without_last(self) -> "PersistentList[T]":
         """The trail without its last item. Raises IndexError if there is none."""
         if not self._length:
             raise IndexError("the trail is empty")
@@ -84,16 +84,16 @@ class Trail(Sequence[T], Generic[T]):
         return self._items[at + self._length if at < 0 else at]
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trail | tuple):
+        if not isinstance(other, PersistentList | tuple):
             return NotImplemented
         return tuple(self) == tuple(other)
 
     def __repr__(self) -> str:
-        return f"Trail({self._items[: self._length]})"
+        return f"PersistentList({self._items[: self._length]})"
 
 
-def _trail(items: list[T], length: int) -> Trail[T]:
-    trail: Trail[T] = _new(Trail)
+def _trail(items: list[T], length: int) -> PersistentList[T]:
+    trail: PersistentList[T] = _new(PersistentList)
     trail._items, trail._length = items, length
     return trail
 

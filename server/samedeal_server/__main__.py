@@ -24,7 +24,7 @@ from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store.checks import check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
-from samedeal_server.uvicorn_limits.connections import GuardedConfig, watch
+from samedeal_server.uvicorn_limits.connections import LimitedConfig, watch
 
 logger = logging.getLogger("samedeal_server")
 
@@ -127,7 +127,7 @@ async def _work(settings: Settings, keys: Keys) -> None:
 
 async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool = False) -> None:
     app = create_app(settings, redis_url, keys)
-    config = GuardedConfig(app, settings)
+    config = LimitedConfig(app, settings)
     with listening(settings.host, settings.port, shared=shared, listen=not shared) as opened:
         server = _Server(config, app.state.drain, settings.drain_seconds)
         # uvicorn installs the same handler later; until then no signal is lost. Once stopped, uvicorn sends itself the

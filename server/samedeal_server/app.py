@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.access.admission import Admission, pause
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, routes
@@ -33,7 +33,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.races.daily import Dailies
 from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -42,15 +42,15 @@ from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.schema import migrate
-from samedeal_server.ws.endpoint import Door
+from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 
 class Application(Starlette):
     """What is spoken over HTTP; whoever comes to play goes to the door, past every layer of the framework."""
 
-    def __init__(self, admission: Admission, door: Door, **named: Any) -> None:
+    def __init__(self, admission: Admission, door: WebSocketEndpoint, **named: Any) -> None:
         super().__init__(**named)
-        self._admission, self._door = admission, door
+        self._admission, self._ws_endpoint = admission, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -60,7 +60,7 @@ class Application(Starlette):
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and scope["path"] == "/ws":
-            await self._door(scope, receive, send)
+            await self._ws_endpoint(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
 
@@ -69,7 +69,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    hall = Hall(
+    registry = Registry(
         RaceLog(store),
         archive,
         LiveRaces(store),
@@ -78,45 +78,47 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         away_s=settings.away_seconds,
         open_races=settings.open_races,
     )
-    dailies = Dailies(archive, clock, hall.dealer, keys.master)
-    guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, hall), Renderings()
-    allowances = Allowances(settings)
-    door = Door(hall, guests, allowances, settings)
+    dailies = Dailies(archive, clock, registry.dealer, keys.master)
+    guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, registry), Renderings()
+    rate_limits = RateLimits(settings)
+    door = WebSocketEndpoint(registry, guests, rate_limits, settings)
 
     async def ready() -> None:
-        hall.check_open()
+        registry.check_open()
         await store.check()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await hall.start()
-        await migrate(store, hall)
-        watching = asyncio.create_task(supervised("measuring", lambda: metrics.watch(hall.stages, door.seated), 1.0))
+        await registry.start()
+        await migrate(store, registry)
+        watching = asyncio.create_task(
+            supervised("measuring", lambda: metrics.watch(registry.stages, door.seated), 1.0)
+        )
         if settings.metrics == "off":
             watching.cancel()
         yield
         watching.cancel()
         await pars.stop()
         await renderings.stop()
-        await hall.stop()
+        await registry.stop()
         await store.close()
 
     resources = (
         Games(),
-        Races(hall, guests, allowances, settings),
-        Replays(hall, renderings, settings),
+        Races(registry, guests, rate_limits, settings),
+        Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         DailyDeals(dailies),
         Verifications(archive),
-        Service(hall, settings, ready),
-        Page(hall, settings),
+        Service(registry, settings, ready),
+        Page(registry, settings),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
     app = Application(
-        Admission(allowances, settings),
+        Admission(rate_limits, settings),
         door,
-        routes=[*routes(declared, allowances.requests), files_of_page()],
+        routes=[*routes(declared, rate_limits.requests), files_of_page()],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,
@@ -126,7 +128,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         middleware=[Middleware(OpenToPages)],
         lifespan=lifespan,
     )
-    app.state.drain = hall.drain
+    app.state.drain = registry.drain
     return app
 
 

@@ -9,7 +9,7 @@ from samedeal.errors import Refused
 from samedeal.race.race import Standing
 from samedeal.wire import messages as m
 from samedeal_cli.commands import bot
-from samedeal_cli.commands.bot import MOST_REFUSALS, RESIGN, Refusal, State, play
+from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Refusal, State, play
 from samedeal_cli.net.connection import Connection
 from support.scripted_server import RACE, Peer, server, view
 
@@ -65,11 +65,11 @@ async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tupl
 
 
 async def test_a_store_that_is_away_is_waited_for_and_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
-    player, heard = await raced(monkeypatch, *[AWAY] * (MOST_REFUSALS + 5))
+    player, heard = await raced(monkeypatch, *[AWAY] * (MAX_REFUSALS + 5))
     assert player.refusals == []
     assert [state.ply for state in player.states] == [0, 1]
     moves = [request for request in heard if isinstance(request, m.Move)]
-    assert [(move.move, move.ply) for move in moves] == [("draw", 0)] * (MOST_REFUSALS + 6)
+    assert [(move.move, move.ply) for move in moves] == [("draw", 0)] * (MAX_REFUSALS + 6)
     assert isinstance(heard[-1], m.Resign)
 
 
@@ -82,11 +82,11 @@ async def test_a_move_that_was_made_although_the_store_did_not_answer_is_not_mad
 
 
 async def test_real_refusals_are_told_and_so_many_of_them_end_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
-    player, heard = await raced(monkeypatch, *[WRONG] * MOST_REFUSALS)
-    assert player.refusals == ["illegal-move"] * MOST_REFUSALS
+    player, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS)
+    assert player.refusals == ["illegal-move"] * MAX_REFUSALS
     assert isinstance(heard[-1], m.Resign)
 
 
 async def test_resigning_is_tried_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, heard = await raced(monkeypatch, *[WRONG] * MOST_REFUSALS, AWAY, AWAY)
+    _, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS, AWAY, AWAY)
     assert [type(request) for request in heard[-3:]] == [m.Resign] * 3

@@ -188,8 +188,8 @@ def test_a_second_demo_takes_the_next_port(environment: dict[str, str], tmp_path
 
 
 def opened(address: str, game: str = "corners") -> str:
-    wish = json.dumps({"game": game, "options": {"start_delay_ms": 200}}).encode()
-    with urlopen(f"{address}/api/v1/races", wish) as answer:
+    body = json.dumps({"game": game, "options": {"start_delay_ms": 200}}).encode()
+    with urlopen(f"{address}/api/v1/races", body) as answer:
         race: str = json.load(answer)["race"]
     return race
 

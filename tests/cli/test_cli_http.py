@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from samedeal.replays.replay import MOST_BYTES
+from samedeal.replays.replay import MAX_BYTES
 from samedeal_cli.failure import BadAnswer, Declined, Unreachable
 from samedeal_cli.main import main
 from samedeal_cli.net.addresses import may_redirect
@@ -148,7 +148,7 @@ def test_only_the_same_server_or_its_https_is_redirected_to(url: str, target: st
     assert may_redirect(url, target) is may
 
 
-@pytest.mark.parametrize(("path", "most_bytes"), [("/games", DOCUMENT_BYTES), (f"/replays/{RACE}.msgpack", MOST_BYTES)])
+@pytest.mark.parametrize(("path", "most_bytes"), [("/games", DOCUMENT_BYTES), (f"/replays/{RACE}.msgpack", MAX_BYTES)])
 def test_a_body_without_an_end_is_not_read_to_the_end(path: str, most_bytes: int) -> None:
     sites: list[Site] = []
     with site(endless(sites)) as first:
@@ -165,7 +165,7 @@ def test_commands_name_the_limit_of_a_replay(capsys: pytest.CaptureFixture[str])
     with site(endless(sites)) as first:
         sites.append(first)
         assert main.exit_code(["verify", f"{first.url}/r/{RACE}"]) == 3
-    assert f"its answer has more than {MOST_BYTES} bytes" in capsys.readouterr().err
+    assert f"its answer has more than {MAX_BYTES} bytes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("status", [409, 302])

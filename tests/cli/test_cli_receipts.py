@@ -297,7 +297,7 @@ def test_a_nonce_that_cannot_be_noted_ends_no_game_and_is_not_used_again(
 def test_what_a_server_says_without_end_is_not_kept_without_end(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(module, "MAX_BYTES", 10_000)
     file = keep(state, [HeaderKept(HEADER), *(DigestKept(n, f"{n:064}") for n in range(500))])
     assert 9_800 < file.stat().st_size <= 10_000
     assert capsys.readouterr().err == "samedeal: no more receipts of this race are kept: File too large\n"

@@ -253,7 +253,7 @@ def test_input_without_end_is_refused(start: int) -> None:
 
     pouring = threading.Thread(target=pour)
     pouring.start()
-    limited = f"from samedeal_cli.net import replay_loader as loader; loader.MOST_BYTES_IN_LINES = {2**22}; "
+    limited = f"from samedeal_cli.net import replay_loader as loader; loader.MAX_BYTES_IN_LINES = {2**22}; "
     command = [sys.executable, "-c", limited + "from samedeal_cli.main import main; main()"]
     with open(reading, "rb") as endless:
         result = subprocess.run([*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=60)

@@ -30,7 +30,7 @@ from samedeal.wire import codec
 from samedeal_server.access.network import network
 from support.finished_races import finished
 from support.hostile_client import Hostile, frame, memory
-from support.logged_server import NotedServer, written
+from support.logged_server import LoggedServer, written
 
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "60000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
@@ -178,11 +178,11 @@ def test_no_bytes_harm_a_decoder(name: str) -> None:
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     log = tmp_path_factory.mktemp("fuzz") / "log"
     limits = {"connections_per_address": "0", "hello_timeout_ms": "2000", "unread_seconds": "2"}
-    with NotedServer(store_url, log, emptied=True, **limits).start() as running:
+    with LoggedServer(store_url, log, emptied=True, **limits).start() as running:
         yield running
 
 
-def unharmed(server: NotedServer, before: int) -> None:
+def unharmed(server: LoggedServer, before: int) -> None:
     assert server.failures() == []
     assert server.get("/readyz") == (200, b"ready\n")
     assert memory(server) - before < 30_000, "kB"
@@ -198,7 +198,7 @@ def odd_frame(random: Random, good: Sequence[bytes]) -> bytes:
     return head + more + random.randbytes(random.randrange(140))
 
 
-def test_no_frames_harm_a_server(server: NotedServer) -> None:
+def test_no_frames_harm_a_server(server: LoggedServer) -> None:
     random, good = Random(SEED), [codec.encode(request, "json") for request in REQUESTS]
     race = server.create("corners", seed="1")
     good += [written({"t": kind, "id": 3, "race": race}, "json") for kind in ("join", "watch")]
@@ -226,7 +226,7 @@ TARGETS = [
 ]
 
 
-def test_no_request_harms_a_server(server: NotedServer) -> None:
+def test_no_request_harms_a_server(server: LoggedServer) -> None:
     """Whatever comes, it is answered, and never by that the server has failed; or the connection is closed."""
     random = Random(SEED + 1)
     bodies = [

@@ -111,7 +111,7 @@ def _early(patch: pytest.MonkeyPatch) -> None:
 
 def _trusting(patch: pytest.MonkeyPatch) -> None:
     """After a failure the memory is trusted, and the log is not read."""
-    patch.setattr(Room, "_doubtful", property(lambda self: False, lambda self, value: None), raising=False)
+    patch.setattr(Room, "_needs_resync", property(lambda self: False, lambda self, value: None), raising=False)
 
 
 PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None] | None, Script | None]] = {

@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from samedeal.race.events import Moved
-from samedeal.race.race import MOST_MOVES
+from samedeal.race.race import MAX_MOVES
 from support.campaign import AHEAD, Persistent, acknowledged, faults, more, racing, started, true
 from support.servers import Server
 
@@ -30,4 +30,4 @@ async def test_a_race_lasts_as_long_as_its_test_however_fast_the_players_are(red
         sum(entry.event.seat == seat for entry in replay.entries if isinstance(entry.event, Moved)) for seat in (1, 2)
     ]
     assert sorted(moves) == sorted(player.made for player in players)
-    assert all(AHEAD < made < MOST_MOVES / 2 for made in moves)
+    assert all(AHEAD < made < MAX_MOVES / 2 for made in moves)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from samedeal.computer.bots import MOST_MOVES, play
+from samedeal.computer.bots import MAX_MOVES, play
 from samedeal.game import Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
@@ -73,7 +73,7 @@ def test_its_clock_ticks_once_for_each_move_from_0() -> None:
 
 def test_a_bot_that_would_go_on_for_ever_resigns_at_its_last_move() -> None:
     replay = replay_of(GAMES["corner-stones"], "1", 0, SIGNING_KEY)
-    assert len(moves(replay)) == MOST_MOVES
+    assert len(moves(replay)) == MAX_MOVES
     assert isinstance(replay.entries[-2].event, Resigned)
     assert replay.standings[0].outcome == "resigned"
     assert all(fact.holds for fact in verify(replay))

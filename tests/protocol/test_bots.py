@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from samedeal.computer.bots import BOTS, MOST_MOVES, play, plays
+from samedeal.computer.bots import BOTS, MAX_MOVES, play, plays
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
@@ -56,8 +56,8 @@ def test_a_play_is_legal_ends_and_is_the_same_again(game: type[Game]) -> None:
             for move in run.moves:
                 end = end.after(move)
             assert (end.home, end.won) == (run.home, run.won)
-            assert len(run.moves) <= MOST_MOVES
-            assert end.over or (game.slug == "corner-stones" and len(run.moves) == MOST_MOVES)
+            assert len(run.moves) <= MAX_MOVES
+            assert end.over or (game.slug == "corner-stones" and len(run.moves) == MAX_MOVES)
 
 
 @every_game

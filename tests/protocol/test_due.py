@@ -89,7 +89,7 @@ def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:
 def test_a_race_that_never_started_is_called_off(daily: bool) -> None:
     log = opened(daily=daily)
     log.say(joined(log, 1))
-    at = log.race.called_off_at
+    at = log.race.expires_at
     assert daily or at == log.race.header.opened_at + OPEN_MS
     present = {1: at}
     assert due_at(log.race, seen=present, away_ms=AWAY_MS) == at

@@ -34,10 +34,10 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import MOST_ENTRIES, MOST_MOVES, MOST_SEATS, OPEN_MS, RESTART, UNDO, Race, Run, Standing
-from samedeal.race.undo_history import Past
+from samedeal.race.race import MAX_ENTRIES, MAX_MOVES, MAX_SEATS, OPEN_MS, RESTART, UNDO, Race, Run, Standing
+from samedeal.race.undo_history import UndoHistory
 from samedeal.replays import replay
-from samedeal.values import Trail, replace
+from samedeal.values import PersistentList, replace
 from support.finished_races import OPENED_AT, SECRET, Logged, nonce
 from support.races_by_hand import at_random, closed, counting, joined, opened, run_of, running
 
@@ -174,20 +174,20 @@ def test_coming_and_going_has_an_end() -> None:
     for _ in range(20):
         log.say(joined(log, 1))
         log.say(Left(seat=1))
-    log.race = replace(log.race, seats=tuple(replace(log.race.seats[0], number=n + 1) for n in range(MOST_SEATS)))
-    assert refused(log, structs.replace(joined(log, 2), seat=MOST_SEATS + 1)) == "race-full"
+    log.race = replace(log.race, seats=tuple(replace(log.race.seats[0], number=n + 1) for n in range(MAX_SEATS)))
+    assert refused(log, structs.replace(joined(log, 2), seat=MAX_SEATS + 1)) == "race-full"
     log.say(joined(log, 1))
 
 
 def test_once_all_seats_were_used_new_players_get_those_that_were_left() -> None:
     log = opened(max_racers=2)
     log.say(joined(log, 1))
-    for seat in range(2, MOST_SEATS + 1):
+    for seat in range(2, MAX_SEATS + 1):
         log.say(joined(log, seat))
         log.say(Left(seat=seat))
     newcomer = structs.replace(joined(log, 2), player="newcomer", name="New")
     assert log.race.seat_for("newcomer") == 2
-    for wrong in (1, 3, MOST_SEATS + 1):
+    for wrong in (1, 3, MAX_SEATS + 1):
         assert refused(log, structs.replace(newcomer, seat=wrong)) in ("untimely", "race-full")
     log.say(newcomer)
     assert [seat.name for seat in log.race.roster] == ["Name 1", "New"]
@@ -353,7 +353,7 @@ def test_a_daily_deal_follows_from_the_secret_alone(slug: str) -> None:
     with_nonces = counting(slug=slug, daily=True, race_id="another")
     with_nonces.say(Nonce(seat=2, nonce=nonce(2).hex()))
     for log in (alone, others, with_nonces):
-        assert (log.race.root, log.race.nonces_in) == (root, True)
+        assert (log.race.root, log.race.has_all_nonces) == (root, True)
         log.say(Dealt(k=3), 5_000)
         assert log.race.deal == f"{slug}:{root}.3"
         assert {racer.outcome for racer in log.race.standings()} == {"playing"}
@@ -498,7 +498,7 @@ def test_who_has_resigned_does_nothing_more() -> None:
 
 def test_a_racer_makes_only_so_many_moves() -> None:
     log = running()
-    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=Trail(("draw",) * (MOST_MOVES - 1))))
+    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=PersistentList(("draw",) * (MAX_MOVES - 1))))
     log.race = replace(log.race, seats=(seat, log.race.seat(2)))
     play(log, 1, ["draw"])
     for move in ("draw", UNDO, RESTART):
@@ -510,7 +510,7 @@ def test_a_seat_has_only_so_much_of_the_log() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(joined(log, 2))
-    log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MOST_ENTRIES - 1), log.race.seat(2)))
+    log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MAX_ENTRIES - 1), log.race.seat(2)))
     log.say(Readied(seat=1))
     for event in (Unreadied(seat=1), Taken(seat=1)):
         assert refused(log, event) == "not-allowed"
@@ -519,7 +519,7 @@ def test_a_seat_has_only_so_much_of_the_log() -> None:
 
 def test_every_log_fits_into_a_replay() -> None:
     about_no_seat = 3  # counting, dealt, closed
-    assert MOST_SEATS * MOST_ENTRIES + about_no_seat <= replay.MOST_ENTRIES
+    assert MAX_SEATS * MAX_ENTRIES + about_no_seat <= replay.MAX_ENTRIES
 
 
 def test_time_never_runs_backwards() -> None:
@@ -561,7 +561,7 @@ def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Ran
         assert refused(log, Moved(seat=1, move=UNDO)) == "illegal-move"
 
 
-def _positions(past: Past) -> list[Game]:
+def _positions(past: UndoHistory) -> list[Game]:
     """All that can be gone back to, the newest last."""
     found: list[Game] = []
     while past:

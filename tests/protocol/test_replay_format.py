@@ -18,7 +18,7 @@ from samedeal.proof import receipts
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.verification import FACTS, RECEIPTS, verify
 from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Moved, Nonce, Options, Readied, Resigned
-from samedeal.replays.replay import MOST_BYTES, MOST_ENTRIES, MOST_LINE_BYTES, ReplayLines, read
+from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, ReplayLines, read
 from samedeal.wire import codec
 from support.finished_races import SECRET, SIGNING_KEY, nonce, opened
 
@@ -184,10 +184,10 @@ def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
 
 def test_the_page_gives_every_limit_of_a_file() -> None:
     text = PAGE.read_text()
-    assert f"{MOST_BYTES // 2**20} MiB" in text
+    assert f"{MAX_BYTES // 2**20} MiB" in text
     assert f"{GREATEST_TIME}, the end of the year 9999" in text
     assert datetime.fromtimestamp(GREATEST_TIME // 1000, UTC).isoformat() == "9999-12-31T23:59:59+00:00"
-    for limit in (MOST_LINE_BYTES, receipts.MOST_LINE_BYTES, MOST_ENTRIES, receipts.MOST_LINES):
+    for limit in (MAX_LINE_BYTES, receipts.MAX_LINE_BYTES, MAX_ENTRIES, receipts.MAX_LINES):
         assert f"{limit:,}" in text
 
 

@@ -15,7 +15,7 @@ from samedeal.proof.commitments import commitment, nonce_commitment
 from samedeal.proof.verification import FACTS, UNCHECKED, verify
 from samedeal.race.events import Closed, Counting, Dealt, Entry, Event, Joined, Moved, Nonce, Readied
 from samedeal.race.race import Race
-from samedeal.replays.replay import MOST_BYTES, Replay, read
+from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire import codec
 from support.finished_races import OPENED_AT, SECRET, finished, nonce, opened
 
@@ -519,7 +519,7 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 
 
 def test_more_bytes_than_any_replay_has_are_refused() -> None:
-    assert str(MOST_BYTES) in refusal(b"{" + b" " * MOST_BYTES)
+    assert str(MAX_BYTES) in refusal(b"{" + b" " * MAX_BYTES)
 
 
 # Any byte.

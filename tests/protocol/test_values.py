@@ -1,13 +1,13 @@
-"""Frozen values: what follows from one is worked out once, and trails share what they have in common."""
+"""Value values: what follows from one is worked out once, and trails share what they have in common."""
 
 from random import Random
 
 import pytest
 
-from samedeal.values import Frozen, Trail, derived, replace
+from samedeal.values import PersistentList, Value, derived, replace
 
 
-class Square(Frozen, frozen=True):
+class Square(Value, frozen=True):
     side: int
     asked: list[int]
 
@@ -31,13 +31,13 @@ def test_a_value_does_not_change() -> None:
 
 def test_a_trail_is_what_was_put_on_it_whatever_becomes_of_others() -> None:
     random = Random(1)
-    trails: list[tuple[Trail[int], tuple[int, ...]]] = [(Trail(), ())]
+    trails: list[tuple[PersistentList[int], tuple[int, ...]]] = [(PersistentList(), ())]
     for number in range(2_000):
         trail, items = random.choice(trails[-20:])
         if items and random.random() < 0.3:
             trails.append((trail.without_last(), items[:-1]))
         else:
-            trails.append((trail.and_then(number), (*items, number)))
+            trails.append((trail.appended(number), (*items, number)))
     for trail, items in trails:
         assert (tuple(trail), len(trail)) == (items, len(items))
         assert trail == items
@@ -45,16 +45,16 @@ def test_a_trail_is_what_was_put_on_it_whatever_becomes_of_others() -> None:
 
 
 def test_a_trail_has_no_items_beyond_its_ends() -> None:
-    trail = Trail([1, 2]).and_then(3).without_last()
+    trail = PersistentList([1, 2]).appended(3).without_last()
     for at in (2, -3):
         with pytest.raises(IndexError):
             trail[at]
     with pytest.raises(IndexError):
-        Trail[int]().without_last()
+        PersistentList[int]().without_last()
 
 
 def test_going_on_from_a_trail_copies_nothing() -> None:
-    trail = Trail(range(5))
-    longer = trail.and_then(5)
-    assert longer.and_then(6)._items is longer._items is trail._items
-    assert trail.and_then(7)._items is not trail._items
+    trail = PersistentList(range(5))
+    longer = trail.appended(5)
+    assert longer.appended(6)._items is longer._items is trail._items
+    assert trail.appended(7)._items is not trail._items

@@ -14,7 +14,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Left, Moved, Readied, Resigned
 from samedeal.race.race import RESTART, UNDO, Race, Run, Seat
-from samedeal.values import Trail, replace
+from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
 from samedeal.wire.messages import Progress, View
 from support.finished_races import SECRET, Logged, nonce
@@ -281,7 +281,7 @@ def _turned_over(seat: Seat) -> Seat:
             run,
             deal=_other(run.deal),
             game=_other(run.game),
-            past=replace(run.past, positions=Trail(map(_other, run.past.positions))),
+            past=replace(run.past, positions=PersistentList(map(_other, run.past.positions))),
         ),
     )
 

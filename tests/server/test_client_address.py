@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from samedeal_server.access.proxies import TrustedProxies
 from samedeal_server.settings import Settings, SettingsError
 from support.hostile_client import Hostile
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 
 PROXIES = TrustedProxies("10.0.0.0/8, 127.0.0.1, 2001:db8:ffff::/48")
 PEER = "10.0.0.9"
@@ -127,7 +127,7 @@ LIMITS = {
 }
 
 
-async def handshake(server: NotedServer, stack: AsyncExitStack, address: str) -> int:
+async def handshake(server: LoggedServer, stack: AsyncExitStack, address: str) -> int:
     """The status of a handshake for a client; the connection stays open until the stack is closed."""
     try:
         url = server.url.replace("http", "ws") + "/ws"
@@ -138,7 +138,7 @@ async def handshake(server: NotedServer, stack: AsyncExitStack, address: str) ->
 
 
 async def test_each_client_of_a_proxy_has_its_own_limits(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server:
 
         def opened(address: str) -> int:
             return request(server, "POST", "/api/v1/races", b'{"game":"corners"}', X_Forwarded_For=address).status
@@ -154,7 +154,7 @@ async def test_each_client_of_a_proxy_has_its_own_limits(store_url: str, tmp_pat
 
 async def test_without_trusted_proxies_nobody_has_the_limits_of_another(store_url: str, tmp_path: Path) -> None:
     limits = LIMITS | {"trusted_proxies": "192.0.2.0/24"}
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server:
         async with AsyncExitStack() as stack:
             codes = [await handshake(server, stack, f"198.51.100.{number}") for number in range(4)]
         assert codes == [101, 101, 429, 429]
@@ -162,7 +162,7 @@ async def test_without_trusted_proxies_nobody_has_the_limits_of_another(store_ur
 
 async def test_a_proxy_has_as_many_connections_as_it_needs(store_url: str, tmp_path: Path) -> None:
     """Its connections are not one client's; a client's requests in progress are counted instead."""
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server, ExitStack() as stack:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server, ExitStack() as stack:
         head = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: %s\r\nContent-Length: 9\r\n\r\n"
         idle = [stack.enter_context(Hostile(server)) for _ in range(10)]
         for number, connection in enumerate(idle[:6]):
@@ -176,7 +176,7 @@ async def test_a_proxy_has_as_many_connections_as_it_needs(store_url: str, tmp_p
 
 
 def test_links_have_the_scheme_that_the_proxy_names(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", trusted_proxies="127.0.0.1").start() as server:
+    with LoggedServer(store_url, tmp_path / "log", trusted_proxies="127.0.0.1").start() as server:
         named = {"Host": "race.example", "X_Forwarded_For": "192.0.2.1", "X_Forwarded_Proto": "https"}
         opened = request(server, "POST", "/api/v1/races", b'{"game":"corners"}', **named)
         assert opened.json["link"].startswith("https://race.example/r/")

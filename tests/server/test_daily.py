@@ -467,7 +467,7 @@ def ranked(races: list[DailyRace]) -> list[tuple[int, str, str | None]]:
 
 async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> None:
     async with process(redis_url, replay_days=3) as parts:
-        room = await parts.hall.create(
+        room = await parts.registry.create(
             GAMES["gallery"], {}, None, Options(limit_ms=60_000, start_delay_ms=0, max_racers=1), daily=True
         )
         await room.submit(seat_for(1))
@@ -504,10 +504,10 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
     monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
     async with process(redis_url) as parts:
-        dailies = Dailies(parts.archive, parts.clock, parts.hall.dealer, STORE_KEY)
+        dailies = Dailies(parts.archive, parts.clock, parts.registry.dealer, STORE_KEY)
 
         async def raced(player: int) -> None:
-            room = await parts.hall.create(game, {}, None, options, daily=True)
+            room = await parts.registry.create(game, {}, None, options, daily=True)
             await room.submit(seat_for(player))
             await room.submit(that(Readied(seat=1)))
             await until(lambda: room.race.stage == "running")

@@ -25,7 +25,7 @@ FRIENDLY: Final = "friendly/1"
 async def counting(parts: Process, racers: int, address: str = "", game: str = "corners") -> Room:
     """A race in its countdown, which is over at once; a place in the queue is reserved for it."""
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=racers, filter=FRIENDLY)
-    room = await parts.hall.create(GAMES[game], {}, None, options)
+    room = await parts.registry.create(GAMES[game], {}, None, options)
     for number in range(1, racers + 1):
         await room.submit(seat_for(number))
     for number in range(1, racers + 1):
@@ -49,7 +49,7 @@ async def open_nonce(room: Room, seat: int) -> None:
 
 
 def places(parts: Process) -> int:
-    return parts.hall.dealer.jobs.turns.places
+    return parts.registry.dealer.jobs.turns.places
 
 
 async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
@@ -71,9 +71,9 @@ async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url
             await counting(parts, 1, "10.0.0.1")
         assert refused.value.code == "too-many"
         with pytest.raises(Refused):
-            parts.hall.dealer.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
-        parts.hall.dealer.check(GAMES["corners"], "any", "10.0.0.1")
-        parts.hall.dealer.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
+            parts.registry.dealer.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
+        parts.registry.dealer.check(GAMES["corners"], "any", "10.0.0.1")
+        parts.registry.dealer.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
         assert (await counting(parts, 1, "10.0.0.2")).race.stage == "countdown"
         await open_nonce(rooms[0], 1)
         gate.allow(1)
@@ -87,7 +87,7 @@ async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url
             await counting(parts, 1, "10.0.0.1")
         with pytest.raises(Refused):
             await counting(parts, 1, "10.0.0.1")
-        stages = [room.race.stage for room in parts.hall._rooms.values()]
+        stages = [room.race.stage for room in parts.registry._rooms.values()]
         assert sorted(stages) == ["countdown"] * MAX_SEARCHES_PER_ADDRESS + ["open"]
         assert places(parts) == MAX_SEARCHES_PER_ADDRESS
 
@@ -98,9 +98,9 @@ async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_f
         room = await counting(parts, 1, "10.0.0.1")
     async with process(redis_url) as parts:
         full = [
-            parts.hall.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * deal_finder.MAX_SEARCHES)
+            parts.registry.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * deal_finder.MAX_SEARCHES)
         ]
-        again = await parts.hall.room(room.race.id)
+        again = await parts.registry.room(room.race.id)
         await open_nonce(again, 1)
         gate.allow(1)
         await until(lambda: again.race.stage == "running")
@@ -115,7 +115,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
         await until(lambda: parts.clock.now() > room._due_at(room.race, {}))
         for seat in range(1, 8):
             await open_nonce(room, seat)
-            room.remind()
+            room.wake()
             await asyncio.sleep(0.1)
         await until(lambda: gate.noted)
         gate.allow(1)
@@ -160,7 +160,7 @@ async def test_a_search_ends_with_its_room(redis_url: str, gate: Gate) -> None:
         await open_nonce(room, 1)
         await until(lambda: gate.noted)
         ((first, _),) = gate.noted
-        await parts.hall._drop(room.race.id)
+        await parts.registry._drop(room.race.id)
         assert not runs(first)
         await open_nonce(other, 1)
         gate.allow(2)
@@ -191,7 +191,7 @@ async def test_a_search_that_fails_is_tried_again_less_and_less_often(
 async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_url: str, gate: Gate) -> None:
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=1, filter=FRIENDLY)
     async with process(redis_url) as parts:
-        rooms = [await parts.hall.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
+        rooms = [await parts.registry.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
         for room in rooms:
             await room.submit(seat_for(1))
             await room.submit(_ready(room, 1, "10.0.0.1"))
@@ -217,5 +217,5 @@ async def test_only_a_sealed_deal_with_a_filter_is_searched(
 ) -> None:
     async with process(redis_url) as parts:
         options = Options(limit_ms=60_000, filter=name)
-        room = await parts.hall.create(GAMES[game], {}, seed, options)
+        room = await parts.registry.create(GAMES[game], {}, seed, options)
         assert is_searched(room.race.header) == searched

@@ -26,7 +26,7 @@ from samedeal.wire import messages as m
 from samedeal_server.app import create_app
 from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.settings import Keys, Settings
-from support.logged_server import Line, NotedServer, request, written
+from support.logged_server import Line, LoggedServer, request, written
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
@@ -35,9 +35,9 @@ few = settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_hea
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("documents") / "log"
-    with NotedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
+    with LoggedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
         yield running
 
 
@@ -50,7 +50,7 @@ def _nothing_fails(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def http(server: NotedServer) -> dict[str, Any]:
+def http(server: LoggedServer) -> dict[str, Any]:
     document: dict[str, Any] = request(server, "GET", "/openapi.json").json
     return document
 
@@ -123,7 +123,7 @@ def test_the_close_codes_are_those_of_the_protocol_page() -> None:
     }
 
 
-def test_where_the_socket_is_follows_from_the_request(server: NotedServer) -> None:
+def test_where_the_socket_is_follows_from_the_request(server: LoggedServer) -> None:
     document = request(server, "GET", "/asyncapi.json", Host="cards.example:8640").json
     assert document["servers"]["here"] == {"host": "cards.example:8640", "pathname": "", "protocol": "ws"}
 
@@ -132,7 +132,7 @@ def test_where_the_socket_is_follows_from_the_request(server: NotedServer) -> No
 
 
 @pytest.fixture(scope="module")
-def race(server: NotedServer) -> str:
+def race(server: LoggedServer) -> str:
     """An open race."""
     return server.create("gallery")
 
@@ -210,7 +210,7 @@ class Documented(Line):
         return message
 
 
-async def line(server: NotedServer, form: codec.Form, valid: Callable[[object], None], name: str) -> Documented:
+async def line(server: LoggedServer, form: codec.Form, valid: Callable[[object], None], name: str) -> Documented:
     made = await Documented.open(server, form)
     made.check, made.refused = valid, set()
     assert isinstance(await made.ask("hello", name=name), m.Welcome)
@@ -219,7 +219,7 @@ async def line(server: NotedServer, form: codec.Form, valid: Callable[[object], 
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_all_that_is_said_in_a_race_is_as_the_document_says(
-    server: NotedServer, form: codec.Form, valid: Callable[[object], None]
+    server: LoggedServer, form: codec.Form, valid: Callable[[object], None]
 ) -> None:
     race = server.create("corners", spectators="open", max_racers=2, start_delay_ms=500, attempts=1)
     ada, bo, eve = [await line(server, form, valid, name) for name in ("ada", "bo", "eve")]
@@ -278,7 +278,7 @@ def json_of(packet: bytes, form: codec.Form) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("form", FORMS)
 async def test_no_message_gets_an_answer_that_is_not_in_the_document(
-    server: NotedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race: str
+    server: LoggedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race: str
 ) -> None:
     """Messages made up from the document's schemas, and others: each is answered, and no connection fails."""
     for message in made_up(mode):

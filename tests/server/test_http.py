@@ -19,15 +19,15 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Seed
-from samedeal.replays.replay import MOST_BYTES, Replay, ReplayLines, read
+from samedeal.replays.replay import MAX_BYTES, Replay, ReplayLines, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.app import create_app
-from samedeal_server.http.verification import MOST_VERIFICATIONS_OF_ONE
+from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.settings import Keys, Settings
 from support.finished_races import SECRET, finished
-from support.logged_server import Answer, Line, NotedServer, request
+from support.logged_server import Answer, Line, LoggedServer, request
 from support.servers import SIGNING_KEY
 
 MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
@@ -36,20 +36,22 @@ UNKNOWN = "calm-otter-42"
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("api") / "log"
-    with NotedServer(store_url, log, connections_per_address="0").start() as running:
+    with LoggedServer(store_url, log, connections_per_address="0").start() as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
-def _nothing_fails(server: NotedServer) -> Iterator[None]:
+def _nothing_fails(server: LoggedServer) -> Iterator[None]:
     """After each test, the server has seen no failure of its own."""
     yield
     assert server.failures() == []
 
 
-async def raced(server: NotedServer, game: str = "corners", seed: str | None = None, **options: Any) -> tuple[str, str]:
+async def raced(
+    server: LoggedServer, game: str = "corners", seed: str | None = None, **options: Any
+) -> tuple[str, str]:
     """A race for one that is over after a move, and the public id of its racer."""
     created = create(server, game=game, seed=seed or "1", options={"max_racers": 1, "start_delay_ms": 0, **options})
     race: str = created.json["race"]
@@ -72,7 +74,7 @@ async def raced(server: NotedServer, game: str = "corners", seed: str | None = N
     return race, welcome.player
 
 
-def create(server: NotedServer, **opening: Any) -> Answer:
+def create(server: LoggedServer, **opening: Any) -> Answer:
     return request(server, "POST", "/api/v1/races", json.dumps(opening).encode())
 
 
@@ -96,7 +98,7 @@ def problem(answer: Answer, code: str, text: str = "") -> bool:
 # Games.
 
 
-def test_every_game_is_described(server: NotedServer) -> None:
+def test_every_game_is_described(server: LoggedServer) -> None:
     games = request(server, "GET", "/api/v1/games").json["games"]
     assert [game["slug"] for game in games] == list(GAMES)
     for described in games:
@@ -120,14 +122,14 @@ def test_every_game_is_described(server: NotedServer) -> None:
 @pytest.mark.parametrize(
     "slug", ["chess", "Corners", "corners%00", "%2e%2e", "corners.json", "\x7e", "%ff", "x" * 9000]
 )
-def test_a_game_that_is_not_there_is_not_found(server: NotedServer, slug: str) -> None:
+def test_a_game_that_is_not_there_is_not_found(server: LoggedServer, slug: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/games/{slug}"), "not-found")
 
 
 # Creating races.
 
 
-def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: NotedServer) -> None:
+def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: LoggedServer) -> None:
     for slug, game in GAMES.items():
         answer = create(server, game=slug)
         assert answer.status == 201
@@ -143,7 +145,7 @@ def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: Note
         assert (view["stage"], view["header"], view["n"]) == ("open", header, 0)
 
 
-def test_a_race_is_created_as_it_is_asked_for(server: NotedServer) -> None:
+def test_a_race_is_created_as_it_is_asked_for(server: LoggedServer) -> None:
     options = {
         "limit_ms": 1_000,
         "max_racers": 32,
@@ -161,7 +163,7 @@ def test_a_race_is_created_as_it_is_asked_for(server: NotedServer) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b"5", b'"corners"', b"\xff", b"{}{}", b"\xef\xbb\xbf{}"])
-def test_a_body_that_is_no_opening_is_refused(server: NotedServer, body: bytes) -> None:
+def test_a_body_that_is_no_opening_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/races", body), "bad-request")
 
 
@@ -218,16 +220,16 @@ WRONG_OPENINGS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("opening", "named"), WRONG_OPENINGS)
-def test_an_opening_that_is_wrong_is_refused_by_name(server: NotedServer, opening: dict[str, Any], named: str) -> None:
+def test_an_opening_that_is_wrong_is_refused_by_name(server: LoggedServer, opening: dict[str, Any], named: str) -> None:
     assert problem(create(server, **opening), "bad-request", named)
 
 
-def test_no_race_is_created_of_a_game_that_is_not_there(server: NotedServer) -> None:
+def test_no_race_is_created_of_a_game_that_is_not_there(server: LoggedServer) -> None:
     for slug in ("chess", "", "Corners", "../corners", "corners\n"):
         assert problem(create(server, game=slug), "not-found", "corner-stones")
 
 
-def test_a_body_however_deep_or_long_is_refused(server: NotedServer) -> None:
+def test_a_body_however_deep_or_long_is_refused(server: LoggedServer) -> None:
     deep = b'{"game":"corners","options":' + b"[" * 8_000 + b"]" * 8_000 + b"}"
     assert problem(request(server, "POST", "/api/v1/races", deep), "bad-request")
     assert problem(request(server, "POST", "/api/v1/races", b" " * 16_385), "too-large", "16384")
@@ -240,7 +242,7 @@ def _chunks(length: int) -> bytes:
 
 
 @pytest.mark.parametrize("text", ["1", "x" * 128, "Zoë", "a.b c", "%00", "王", '"', "\\", "{}", "😀" * 128])
-async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: NotedServer, text: str) -> None:
+async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: LoggedServer, text: str) -> None:
     assert msgspec.convert(text, Seed) == text
     race, _ = await raced(server, seed=text)
     replay = await server.replay(race)
@@ -248,10 +250,10 @@ async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: Noted
     assert all(fact.holds for fact in verify(replay))
 
 
-# Listing and looking at races.
+# RaceFilter and looking at races.
 
 
-def test_races_are_listed_newest_first_and_can_be_narrowed(server: NotedServer) -> None:
+def test_races_are_listed_newest_first_and_can_be_narrowed(server: LoggedServer) -> None:
     unlisted = create(server, game="corners", options={"unlisted": True}).json["race"]
     made = [create(server, game=slug, seed=seed).json for slug in GAMES for seed in (None, "1")]
     races = request(server, "GET", "/api/v1/races?limit=100").json["races"]
@@ -294,11 +296,11 @@ def test_races_are_listed_newest_first_and_can_be_narrowed(server: NotedServer) 
         "%00=1",
     ],
 )
-def test_a_list_is_not_narrowed_to_nonsense(server: NotedServer, query: str) -> None:
+def test_a_list_is_not_narrowed_to_nonsense(server: LoggedServer, query: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/races?{query}"), "bad-request")
 
 
-def test_a_race_is_shown_as_an_onlooker_sees_it(server: NotedServer) -> None:
+def test_a_race_is_shown_as_an_onlooker_sees_it(server: LoggedServer) -> None:
     created = create(server, game="corners").json
     view = request(server, "GET", f"/api/v1/races/{created['race']}").json
     assert view == {
@@ -313,14 +315,14 @@ def test_a_race_is_shown_as_an_onlooker_sees_it(server: NotedServer) -> None:
 
 @pytest.mark.parametrize("name", [UNKNOWN, "CALM", "%00", "%2e%2e", "a%2fb", "x" * 65, "%7brace%7d", "*", "%ff", "a b"])
 @pytest.mark.parametrize("path", ["/api/v1/races/", "/api/v1/replays/", "/r/"])
-def test_a_race_that_is_not_there_is_not_found(server: NotedServer, path: str, name: str) -> None:
+def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, path: str, name: str) -> None:
     assert problem(request(server, "GET", path + name.replace(" ", "%20")), "not-found")
 
 
 # Replays.
 
 
-async def test_a_replay_is_there_in_every_form_by_name_and_by_accept(server: NotedServer) -> None:
+async def test_a_replay_is_there_in_every_form_by_name_and_by_accept(server: LoggedServer) -> None:
     race, _ = await raced(server)
     by_name = {form: request(server, "GET", f"/api/v1/replays/{race}.{form}") for form in FORMS}
     assert [by_name[form].headers["content-type"] for form in FORMS] == ["application/json", MSGPACK, NDJSON]
@@ -373,7 +375,7 @@ ACCEPTS: list[tuple[str, str | None]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: NotedServer, form: str) -> None:
+async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: LoggedServer, form: str) -> None:
     race, _ = await raced(server)
     whole = request(server, "GET", f"/api/v1/replays/{race}.{form}")
     tag = whole.headers["etag"]
@@ -395,12 +397,12 @@ async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: NotedServe
 @pytest.mark.parametrize(
     "suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"]
 )
-async def test_a_replay_has_no_other_form(server: NotedServer, suffix: str) -> None:
+async def test_a_replay_has_no_other_form(server: LoggedServer, suffix: str) -> None:
     race, _ = await raced(server)
     assert problem(request(server, "GET", f"/api/v1/replays/{race}{suffix}"), "not-found")
 
 
-async def test_finished_races_are_found_by_game_player_and_deal(server: NotedServer) -> None:
+async def test_finished_races_are_found_by_game_player_and_deal(server: LoggedServer) -> None:
     player = ""
     made = []
     for seed in ("find-1", "find-2", "find-3"):
@@ -425,7 +427,7 @@ async def test_finished_races_are_found_by_game_player_and_deal(server: NotedSer
     assert found("player=*") == found("game=%7b") == []
 
 
-async def test_finished_races_come_in_pages(server: NotedServer) -> None:
+async def test_finished_races_come_in_pages(server: LoggedServer) -> None:
     made = [(await raced(server, "kings-in-the-corners", f"page-{number}"))[0] for number in range(5)]
     listed: list[str] = []
     query = "game=kings-in-the-corners&limit=2"
@@ -444,12 +446,12 @@ async def test_finished_races_come_in_pages(server: NotedServer) -> None:
     "query",
     ["limit=0", "limit=101", "before=", f"before={'x' * 65}", "since=1", "game=a&player=b", "x=1"],
 )
-def test_a_search_for_nonsense_is_refused(server: NotedServer, query: str) -> None:
+def test_a_search_for_nonsense_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/replays?{query}"), "bad-request")
 
 
 @pytest.mark.parametrize("before", ["-1", "calm-otter-1", "%00", "*"])
-def test_a_search_from_a_race_that_is_not_listed_is_refused(server: NotedServer, before: str) -> None:
+def test_a_search_from_a_race_that_is_not_listed_is_refused(server: LoggedServer, before: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/replays?before={before}"), "not-found")
 
 
@@ -463,7 +465,7 @@ def in_form(replay: Replay, form: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_good_replay_is_verified_in_every_form(server: NotedServer, form: str) -> None:
+def test_a_good_replay_is_verified_in_every_form(server: LoggedServer, form: str) -> None:
     replay = finished("corners")
     for kind in (
         "application/json",
@@ -481,7 +483,7 @@ def test_a_good_replay_is_verified_in_every_form(server: NotedServer, form: str)
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_signature_can_be_demanded_to_be_by_a_key(server: NotedServer, form: str) -> None:
+async def test_a_signature_can_be_demanded_to_be_by_a_key(server: LoggedServer, form: str) -> None:
     race, _ = await raced(server)
     body = request(server, "GET", f"/api/v1/replays/{race}.{form}").body
     ours, other = public_key(bytes.fromhex(SIGNING_KEY)), public_key(SECRET)
@@ -502,13 +504,13 @@ async def test_a_signature_can_be_demanded_to_be_by_a_key(server: NotedServer, f
         "key=--help",
     ],
 )
-def test_a_demand_for_what_is_no_key_is_refused(server: NotedServer, query: str) -> None:
+def test_a_demand_for_what_is_no_key_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(
         request(server, "POST", f"/api/v1/verify?{query}", in_form(finished("corners"), "json")), "bad-request"
     )
 
 
-def test_a_replay_that_was_tampered_with_is_found_out(server: NotedServer) -> None:
+def test_a_replay_that_was_tampered_with_is_found_out(server: LoggedServer) -> None:
     for form in ("json", "ndjson"):
         text = in_form(finished("corners"), form).replace(b'"name":"ada"', b'"name":"eve"')
         answer = request(server, "POST", "/api/v1/verify", text)
@@ -529,19 +531,19 @@ HEAD = next(finished("corners").lines())
     ],
     ids=lambda body: body[:8].decode(errors="replace") + f" {len(body)}",
 )
-def test_what_is_no_replay_is_refused(server: NotedServer, body: bytes) -> None:
+def test_what_is_no_replay_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/verify", body), "bad-replay")
 
 
-def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: NotedServer) -> None:
-    for length in (MOST_BYTES + 1, 10**18):
+def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: LoggedServer) -> None:
+    for length in (MAX_BYTES + 1, 10**18):
         answer = request(server, "POST", "/api/v1/verify", b"", Content_Length=str(length))
-        assert problem(answer, "too-large", str(MOST_BYTES))
-    answer = request(server, "POST", "/api/v1/verify", _chunks(MOST_BYTES + 1), Transfer_Encoding="chunked")
-    assert problem(answer, "too-large", str(MOST_BYTES))
+        assert problem(answer, "too-large", str(MAX_BYTES))
+    answer = request(server, "POST", "/api/v1/verify", _chunks(MAX_BYTES + 1), Transfer_Encoding="chunked")
+    assert problem(answer, "too-large", str(MAX_BYTES))
 
 
-def test_replays_wait_for_one_another_but_not_too_many(server: NotedServer) -> None:
+def test_replays_wait_for_one_another_but_not_too_many(server: LoggedServer) -> None:
     body = in_form(finished("corners"), "ndjson")
     with ExitStack() as stack:
 
@@ -552,17 +554,17 @@ def test_replays_wait_for_one_another_but_not_too_many(server: NotedServer) -> N
             slow.endheaders(body[:100])
             return slow
 
-        waiting = [begun() for _ in range(MOST_VERIFICATIONS_OF_ONE)]
+        waiting = [begun() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
         while (answer := request(server, "POST", "/api/v1/verify", body)).status == 200:
             waiting.append(begun())  # this request took the place of one, or not all have come in
         assert problem(answer, "too-many")
         for slow in waiting:
             slow.send(body[100:])
-        assert [slow.getresponse().status for slow in waiting].count(200) >= MOST_VERIFICATIONS_OF_ONE - 1
+        assert [slow.getresponse().status for slow in waiting].count(200) >= MAX_VERIFICATIONS_OF_ONE - 1
     assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
 
 
-def test_nobody_waits_for_a_replay_that_comes_slowly(server: NotedServer) -> None:
+def test_nobody_waits_for_a_replay_that_comes_slowly(server: LoggedServer) -> None:
     body = in_form(finished("corners"), "ndjson")
     with closing(HTTPConnection("127.0.0.1", server.port, timeout=20)) as slow:
         slow.putrequest("POST", "/api/v1/verify")
@@ -576,12 +578,12 @@ def test_nobody_waits_for_a_replay_that_comes_slowly(server: NotedServer) -> Non
 # Everything else.
 
 
-def test_health_and_readiness(server: NotedServer) -> None:
+def test_health_and_readiness(server: LoggedServer) -> None:
     assert request(server, "GET", "/healthz").body == b"ok\n"
     assert request(server, "GET", "/readyz").body == b"ready\n"
 
 
-def test_every_problem_is_explained_at_its_address(server: NotedServer) -> None:
+def test_every_problem_is_explained_at_its_address(server: LoggedServer) -> None:
     for code, (status, title) in CODES.items():
         answer = request(server, "GET", f"/problems/{code}")
         assert (answer.status, answer.body.decode()) == (200, f"{code} ({status}): {title}.\n")
@@ -589,7 +591,7 @@ def test_every_problem_is_explained_at_its_address(server: NotedServer) -> None:
         assert problem(request(server, "GET", f"/problems/{code}"), "not-found")
 
 
-def test_an_invitation_says_how_to_come(server: NotedServer) -> None:
+def test_an_invitation_says_how_to_come(server: LoggedServer) -> None:
     created = create(server, game="corners", options={"max_racers": 3}).json
     page = request(server, "GET", f"/r/{created['race']}")
     assert page.headers["content-type"] == "text/plain; charset=utf-8"
@@ -598,12 +600,12 @@ def test_an_invitation_says_how_to_come(server: NotedServer) -> None:
     assert f"samedeal join {created['link']}" in text
 
 
-def test_the_front_page_says_how_to_begin(server: NotedServer) -> None:
+def test_the_front_page_says_how_to_begin(server: LoggedServer) -> None:
     assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/").body.decode()
 
 
 @pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners"])
-def test_a_browser_gets_the_page_with_a_title_of_its_own(server: NotedServer, path: str) -> None:
+def test_a_browser_gets_the_page_with_a_title_of_its_own(server: LoggedServer, path: str) -> None:
     race = create(server, game="corners").json["race"]
     answer = request(server, "GET", path.format(race=race), Accept="text/html,*/*;q=0.8")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -617,7 +619,7 @@ def test_a_browser_gets_the_page_with_a_title_of_its_own(server: NotedServer, pa
 
 
 @pytest.mark.parametrize("path", ["/page/main.js", "/page/style.css", "/page/rules/gallery.html", "/page/icon.svg"])
-def test_the_pages_files_are_asked_about_each_time(server: NotedServer, path: str) -> None:
+def test_the_pages_files_are_asked_about_each_time(server: LoggedServer, path: str) -> None:
     answer = request(server, "GET", path)
     assert (answer.status, answer.headers["cache-control"]) == (200, "no-cache")
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -625,18 +627,18 @@ def test_the_pages_files_are_asked_about_each_time(server: NotedServer, path: st
 
 
 @pytest.mark.parametrize("path", ["/page/../settings.py", "/page/%2e%2e/settings.py", "/page/nothing.js", "/page/"])
-def test_the_page_has_no_other_files(server: NotedServer, path: str) -> None:
+def test_the_page_has_no_other_files(server: LoggedServer, path: str) -> None:
     assert request(server, "GET", path).status == 404
 
 
-def test_links_lead_to_where_the_client_came(server: NotedServer) -> None:
+def test_links_lead_to_where_the_client_came(server: LoggedServer) -> None:
     answer = request(server, "POST", "/api/v1/races", b'{"game":"corners"}', Host="race.example:81")
     assert answer.json["link"].startswith("http://race.example:81/r/")
 
 
 @pytest.mark.parametrize("host", ["[", "a b", "[::1", "%00", "a/b", "a@b", "", "a:b", "\u00e9", "x" * 5000])
 @pytest.mark.parametrize("path", ["/", "/api/v1/games", "/api/v1/races/"])
-def test_a_host_that_is_none_does_no_harm(server: NotedServer, path: str, host: str) -> None:
+def test_a_host_that_is_none_does_no_harm(server: LoggedServer, path: str, host: str) -> None:
     answer = request(server, "GET", path, Host=host)
     assert answer.status in (200, 307, 400, 404)
 
@@ -655,7 +657,7 @@ READABLE = [
 
 
 @pytest.mark.parametrize("path", READABLE)
-def test_what_can_be_read_is_open_to_pages_of_any_site_and_to_head(server: NotedServer, path: str) -> None:
+def test_what_can_be_read_is_open_to_pages_of_any_site_and_to_head(server: LoggedServer, path: str) -> None:
     whole = request(server, "GET", path)
     assert (whole.status, whole.headers["access-control-allow-origin"]) == (200, "*")
     head = request(server, "HEAD", path, Origin="https://bots.example")
@@ -663,7 +665,7 @@ def test_what_can_be_read_is_open_to_pages_of_any_site_and_to_head(server: Noted
     assert head.headers == whole.headers | {"date": head.headers["date"]}
 
 
-def test_refusals_are_open_too_and_writing_is_not(server: NotedServer) -> None:
+def test_refusals_are_open_too_and_writing_is_not(server: LoggedServer) -> None:
     assert request(server, "GET", "/nowhere", Origin="null").headers["access-control-allow-origin"] == "*"
     for answer in (
         request(server, "POST", "/api/v1/races", b'{"game":"corners"}', Origin="https://bots.example"),
@@ -682,7 +684,7 @@ ALLOWED = {path: {"GET", "HEAD"} for path in READABLE} | {
 
 
 @pytest.mark.parametrize("path", ALLOWED)
-def test_a_wrong_method_is_refused_with_the_right_ones(server: NotedServer, path: str) -> None:
+def test_a_wrong_method_is_refused_with_the_right_ones(server: LoggedServer, path: str) -> None:
     for method in {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - ALLOWED[path]:
         answer = request(server, method, path, b"" if method in ("POST", "PUT", "PATCH") else None)
         assert problem(answer, "wrong-method")
@@ -693,7 +695,7 @@ def test_a_wrong_method_is_refused_with_the_right_ones(server: NotedServer, path
     "path",
     ["/nowhere", "/api", "/api/v2/games", "/API/v1/games", "/ws", "/.env", "/%2e%2e/etc/passwd", "/%ff", "//", "/*"],
 )
-def test_nothing_is_anywhere_else(server: NotedServer, path: str) -> None:
+def test_nothing_is_anywhere_else(server: LoggedServer, path: str) -> None:
     assert problem(request(server, "GET", path), "not-found")
 
 

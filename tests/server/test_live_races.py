@@ -18,13 +18,13 @@ from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Moved, Options, Resigned
 from samedeal.wire import messages as m
 from samedeal_server.races.live_races import RaceFilter
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guest
 from samedeal_server.ws.session import Session
 from server.test_registry import finished, listed, opened
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.servers import Server, racers
 from support.stores import KEY, Process, process, run, seat_for, that, until
 
@@ -62,16 +62,16 @@ async def test_pages_follow_one_another_without_gaps_though_races_come_and_go(pa
     made = [(await opened(parts)).race.id for _ in range(7)]
     found, before = list[str](), None
     while True:
-        races, before = await parts.hall.live.listed(RaceFilter(limit=2, before=before))
+        races, before = await parts.registry.live.listed(RaceFilter(limit=2, before=before))
         found += [race.race for race in races]
         if before is None:
             break
         await opened(parts)
-        await parts.hall.live.forget(found[-1])
+        await parts.registry.live.forget(found[-1])
     assert found == made[::-1]
 
 
-async def test_a_list_costs_the_store_two_commands(server: NotedServer, own_store: str) -> None:
+async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_store: str) -> None:
     for _ in range(30):
         server.create("corners", seed="1")
     background = {"config|resetstat", "time", "xread", "zrangebyscore", "info", "client|setinfo", "hello", "select"}
@@ -92,7 +92,7 @@ async def test_a_race_is_listed_with_as_many_racers_as_it_has(parts: Process) ->
     room = await opened(parts)
     await room.submit(seat_for(1))
     await until(lambda: room._noted_summary == ("open", 1))
-    ((race,), _) = await parts.hall.live.listed(RaceFilter())
+    ((race,), _) = await parts.registry.live.listed(RaceFilter())
     assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
 
 
@@ -112,21 +112,21 @@ def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("live") / "log"
-    with NotedServer(own_store, log, log_level="debug", master_key=KEY.hex()).start() as server:
+    with LoggedServer(own_store, log, log_level="debug", master_key=KEY.hex()).start() as server:
         yield server
         assert server.failures() == []
 
 
 async def test_the_address_of_a_race_that_is_over_opens_no_room(
-    server: NotedServer, own_store: str, monkeypatch: pytest.MonkeyPatch
+    server: LoggedServer, own_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(own_store) as parts:
         race = (await finished(parts)).race
     async with process(own_store) as later:
-        monkeypatch.setattr(Hall, "room", None)
-        ended = await later.hall.summary(race.id)
+        monkeypatch.setattr(Registry, "room", None)
+        ended = await later.registry.summary(race.id)
         assert ended.race == race.id
     answer = request(server, "GET", f"/r/{race.id}")
     assert answer.status == 200
@@ -134,7 +134,7 @@ async def test_the_address_of_a_race_that_is_over_opens_no_room(
     assert request(server, "GET", "/r/no-such-race-1").status == 404
 
 
-async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: NotedServer) -> None:
+async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: LoggedServer) -> None:
     race = server.create("corners", seed="1")
     async with racers(server, "ada") as (ada,):
         await ada.join(race)
@@ -161,7 +161,7 @@ async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str)
             *(opened(parts) for parts in (one, other) for _ in range(8)), return_exceptions=True
         )
         refused = [each for each in made if isinstance(each, Exception)]
-        assert len(made) - len(refused) == 5 == await one.hall.live.count()
+        assert len(made) - len(refused) == 5 == await one.registry.live.count()
         assert {each.code for each in refused if isinstance(each, Refused)} == {"too-many"}
 
 
@@ -170,7 +170,7 @@ async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_
 
         async def open_one(owner: str) -> str:
             options = Options(limit_ms=60_000, start_delay_ms=0)
-            room = await parts.hall.create(GAMES["corners"], {}, "1", options, owners={owner: 3})
+            room = await parts.registry.create(GAMES["corners"], {}, "1", options, owners={owner: 3})
             return room.race.id
 
         races = [await open_one("ada") for _ in range(3)]
@@ -178,7 +178,7 @@ async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_
             await open_one("ada")
         assert refused.value.code == "too-many"
         await open_one("bo")
-        room = await parts.hall.room(races[1])
+        room = await parts.registry.room(races[1])
         await run(room)
         for seat in (1, 2):
             await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
@@ -190,7 +190,7 @@ async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_
 
 def test_an_address_and_a_guest_have_only_so_many_open_races(redis_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with NotedServer(redis_url, log, open_races_per_address="4", open_races_per_guest="2").start() as server:
+    with LoggedServer(redis_url, log, open_races_per_address="4", open_races_per_guest="2").start() as server:
         token = asyncio.run(token_of(server, "ada"))
         opening = json.dumps({"game": "corners", "seed": "1"}).encode()
 
@@ -229,9 +229,9 @@ async def test_an_empty_race_is_deleted_after_ten_minutes_and_any_other_is_not(r
             await until(lambda: redis.zscore("races:due", empty.race.id) is None)
             assert await listed(after) == [joined.race.id]
             with pytest.raises(Refused) as refused:
-                await after.hall.room(empty.race.id)
+                await after.registry.room(empty.race.id)
             assert refused.value.code == "not-found"
-            assert (await after.hall.room(joined.race.id)).race.n >= 1
+            assert (await after.registry.room(joined.race.id)).race.n >= 1
         assert not redis.keys(f"*{empty.race.id}*")
         assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
 
@@ -245,11 +245,11 @@ async def test_an_empty_race_is_kept_while_somebody_watches_it(redis_url: str) -
         watched.listen(Watcher())
         assert isinstance(parts.clock, Movable)
         parts.clock.ahead_ms = EMPTY_MS
-        watched.remind()
+        watched.wake()
         with Redis.from_url(redis_url) as redis:
             await until(lambda: redis.zscore("races:due", unwatched.race.id) is None)
             assert redis.zscore("races:due", watched.race.id) > parts.clock.now()
-        assert (await parts.hall.room(watched.race.id)) is watched
+        assert (await parts.registry.room(watched.race.id)) is watched
 
 
 class Movable(Clock):
@@ -293,7 +293,7 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
                 assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
                 assert await listed(there) == []
         room._task.cancel()
-        here.hall._rooms.clear()
+        here.registry._rooms.clear()
 
 
 async def searched(archive: Archive, clock: Clock) -> list[str]:

@@ -18,7 +18,7 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.ops import metrics
 from support.campaign import Persistent
-from support.logged_server import Line, NotedServer, request
+from support.logged_server import Line, LoggedServer, request
 from support.servers import Server, racers
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,9 @@ Sample = tuple[str, frozenset[tuple[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("metrics") / "log"
-    with NotedServer(store_url, log, metrics="on", connections_per_address="0").start() as running:
+    with LoggedServer(store_url, log, metrics="on", connections_per_address="0").start() as running:
         yield running
 
 
@@ -54,7 +54,7 @@ async def becomes(what: Callable[[], object], wanted: object) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: NotedServer) -> None:
+async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: LoggedServer) -> None:
     before = measured(server)
 
     def grown(name: str, **labels: str) -> float:
@@ -86,7 +86,7 @@ async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: Noted
     assert grown("samedeal_closes_total", code="1000") == 2
 
 
-async def test_ends_of_connections_are_counted_by_the_code_that_came_first(server: NotedServer) -> None:
+async def test_ends_of_connections_are_counted_by_the_code_that_came_first(server: LoggedServer) -> None:
     def closes(code: str) -> float:
         return value(server, "samedeal_closes_total", code=code)
 
@@ -106,7 +106,7 @@ async def test_ends_of_connections_are_counted_by_the_code_that_came_first(serve
     assert closes("1000") == before["1000"]
 
 
-async def test_verifications_and_pars_are_counted(server: NotedServer) -> None:
+async def test_verifications_and_pars_are_counted(server: LoggedServer) -> None:
     async with racers(server, "ada") as [ada]:
         race = server.create("corners", start_delay_ms=0, max_racers=1)
         await ada.begin(race)
@@ -125,7 +125,7 @@ VERDICTS = ("holds", "fails", "refused")
 
 
 async def test_what_the_store_does_not_answer_is_counted_and_its_coming_back_too(
-    server: NotedServer, store_url: str
+    server: LoggedServer, store_url: str
 ) -> None:
     errors = value(server, "samedeal_store_errors_total")
     connections = value(server, "samedeal_store_connections_total")
@@ -142,12 +142,12 @@ async def test_what_the_store_does_not_answer_is_counted_and_its_coming_back_too
     await becomes(lambda: value(server, "samedeal_store_connections_total") > connections, True)
 
 
-async def test_the_lag_of_the_loop_is_measured_all_the_time(server: NotedServer) -> None:
+async def test_the_lag_of_the_loop_is_measured_all_the_time(server: LoggedServer) -> None:
     before = value(server, "samedeal_loop_lag_seconds_count")
     await becomes(lambda: value(server, "samedeal_loop_lag_seconds_count") >= before + 3, True)
 
 
-async def test_no_label_names_a_race_or_anybody_and_all_values_are_known_beforehand(server: NotedServer) -> None:
+async def test_no_label_names_a_race_or_anybody_and_all_values_are_known_beforehand(server: LoggedServer) -> None:
     async with racers(server, "ada", "bo") as both:
         race = server.create("gallery", start_delay_ms=0, max_racers=2)
         for racer in both:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from samedeal.wire import messages as m
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.servers import Racer
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
@@ -45,21 +45,21 @@ most of the deals that the computer has to play are the same."""
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("openapi") / "log"
-    with NotedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
+    with LoggedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
         yield running
         assert running.failures() == []
 
 
 @pytest.fixture(scope="module")
-def http(server: NotedServer) -> dict[str, Any]:
+def http(server: LoggedServer) -> dict[str, Any]:
     document: dict[str, Any] = request(server, "GET", "/openapi.json").json
     return document
 
 
 @pytest.fixture(scope="module")
-def races(server: NotedServer) -> list[str]:
+def races(server: LoggedServer) -> list[str]:
     """A race that is open, and one that is over."""
 
     async def finished() -> str:
@@ -76,7 +76,7 @@ def races(server: NotedServer) -> list[str]:
 class Schemathesis:
     """Runs the command line of schemathesis, with all of its checks, against a server."""
 
-    def __init__(self, server: NotedServer, races: list[str], directory: Path) -> None:
+    def __init__(self, server: LoggedServer, races: list[str], directory: Path) -> None:
         self._url, self._directory = server.url, directory
         replays = [f"{races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
         (directory / "config.toml").write_text(
@@ -97,7 +97,7 @@ class Schemathesis:
 
 
 @pytest.fixture
-def tool(server: NotedServer, races: list[str], tmp_path: Path) -> Schemathesis:
+def tool(server: LoggedServer, races: list[str], tmp_path: Path) -> Schemathesis:
     return Schemathesis(server, races, tmp_path)
 
 

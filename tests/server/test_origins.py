@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.origins import check_origin
-from support.logged_server import Line, NotedServer, request
+from support.logged_server import Line, LoggedServer, request
 
 PUBLIC = "https://Race.Example"
 HERE = ["127.0.0.1:8640", "[::1]:8640", "192.168.1.20", "localhost", "a.localhost:1", "cards", "cards.local:8640"]
@@ -72,7 +72,7 @@ def test_programs_send_no_origin_and_pages_of_any_site_may_read() -> None:
 @pytest.mark.parametrize("public_url", [None, PUBLIC])
 async def test_a_server_refuses_foreign_pages(public_url: str | None, store_url: str, tmp_path: Path) -> None:
     settings = {"public_url": public_url} if public_url else {}
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
         opening = b'{"game":"corners"}'
         for origin, host in [("https://evil.example", f"127.0.0.1:{server.port}"), ("http://rebound.example",) * 2]:
             site = {"Origin": origin, "Host": host.removeprefix("http://")}

@@ -26,12 +26,12 @@ from samedeal.race.events import Moved, Options
 from samedeal.race.race import OPEN_MS
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
-from samedeal_server.jobs.par_service import MOST_WANTED, Doing, Pars
+from samedeal_server.jobs.par_service import MAX_WANTED, ParProgress, Pars
 from samedeal_server.store.clock import Clock
 from server.test_http import problem
 from support.child_processes import computing, halted, runs
 from support.finished_races import finished
-from support.logged_server import Answer, NotedServer, request
+from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server, racers
 from support.stores import Process, process, until
 
@@ -47,9 +47,9 @@ def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("par") / "log"
-    with NotedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
+    with LoggedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
         yield running
 
 
@@ -112,7 +112,7 @@ async def race(server: Server, game: str, seed: str | None, **options: Any) -> s
 
 
 @pytest.mark.parametrize("slug", GAMES)
-async def test_the_par_of_a_deal_is_what_the_library_finds(server: NotedServer, slug: str) -> None:
+async def test_the_par_of_a_deal_is_what_the_library_finds(server: LoggedServer, slug: str) -> None:
     answer, progress = await found(server, address(f"{slug}:a.0"))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     assert answer.json == told(par(GAMES[slug], "a.0"))
@@ -123,13 +123,13 @@ async def test_the_par_of_a_deal_is_what_the_library_finds(server: NotedServer, 
     assert (again.body, before) == (answer.body, [])
 
 
-async def test_progress_is_told_while_the_computer_plays(server: NotedServer) -> None:
+async def test_progress_is_told_while_the_computer_plays(server: LoggedServer) -> None:
     _, progress = await found(server, address("gallery:told"))
     assert any(0 < step["done"] < 200 for step in progress)
 
 
 @pytest.mark.parametrize("seed", ODD)
-async def test_any_seed_can_stand_in_the_address(server: NotedServer, seed: str) -> None:
+async def test_any_seed_can_stand_in_the_address(server: LoggedServer, seed: str) -> None:
     answer, _ = await found(server, address(f"corners:{seed}"))
     assert answer.json["deal"] == f"corners:{seed}"
     assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
@@ -137,7 +137,7 @@ async def test_any_seed_can_stand_in_the_address(server: NotedServer, seed: str)
     assert replay.header.seed == seed
 
 
-async def test_the_variant_is_asked_for_by_its_options(server: NotedServer, own_store: str) -> None:
+async def test_the_variant_is_asked_for_by_its_options(server: LoggedServer, own_store: str) -> None:
     waste, _ = await found(server, address("corners:1.2", "?refill=waste"))
     usual, _ = await found(server, address("corners:1.2"))
     assert waste.json == told(par(GAMES["corners"], "1.2", {"refill": "waste"}))
@@ -183,7 +183,7 @@ async def test_the_variant_is_asked_for_by_its_options(server: NotedServer, own_
         ("/api/v1/races/no-such-race/par.svg", "not-found", ""),
     ],
 )
-def test_what_cannot_be_asked_is_refused(server: NotedServer, target: str, code: str, text: str) -> None:
+def test_what_cannot_be_asked_is_refused(server: LoggedServer, target: str, code: str, text: str) -> None:
     assert problem(request(server, "GET", target), code, text)
 
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_asked_is_refused(server: NotedServer, target: str, code:
 
 
 async def test_two_servers_tell_the_same_and_keep_it_once(redis_url: str, tmp_path: Path) -> None:
-    with NotedServer(redis_url, tmp_path / "1").start() as one, NotedServer(redis_url, tmp_path / "2").start() as two:
+    with LoggedServer(redis_url, tmp_path / "1").start() as one, LoggedServer(redis_url, tmp_path / "2").start() as two:
         (first, begun), (second, _) = await asyncio.gather(
             *(found(server, address("the-edge:x")) for server in (one, two))
         )
@@ -205,28 +205,28 @@ async def test_two_servers_tell_the_same_and_keep_it_once(redis_url: str, tmp_pa
 
 async def test_one_deal_is_played_at_a_time_and_the_queue_is_short(redis_url: str) -> None:
     async with process(redis_url) as parts:
-        pars = Pars(parts.store, parts.hall)
+        pars = Pars(parts.store, parts.registry)
         corners = GAMES["corners"]
-        assert await pars.of_deal(GAMES["gallery"], "halted", {}) == Doing(0, 200)
+        assert await pars.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
         pid = await halted(os.getpid())
-        for number in range(1, MOST_WANTED):
-            assert await pars.of_deal(corners, f"queued {number}", {}) == Doing(0, 60)
+        for number in range(1, MAX_WANTED):
+            assert await pars.of_deal(corners, f"queued {number}", {}) == ParProgress(0, 60)
         with pytest.raises(Refused, match="enough") as refused:
             await pars.of_deal(corners, "one more", {})
         assert refused.value.code == "too-many"
-        assert await pars.of_deal(corners, "queued 1", {}) == Doing(0, 60)
+        assert await pars.of_deal(corners, "queued 1", {}) == ParProgress(0, 60)
         assert computing(os.getpid()) == [pid]
         os.kill(pid, signal.SIGCONT)
-        last = await settled(lambda: pars.of_deal(corners, f"queued {MOST_WANTED - 1}", {}))
-        assert last == par(corners, f"queued {MOST_WANTED - 1}")
-        assert len(keys(redis_url)) == MOST_WANTED
+        last = await settled(lambda: pars.of_deal(corners, f"queued {MAX_WANTED - 1}", {}))
+        assert last == par(corners, f"queued {MAX_WANTED - 1}")
+        assert len(keys(redis_url)) == MAX_WANTED
         await pars.stop()
 
 
 async def test_a_computer_that_is_killed_leaves_nothing_and_the_deal_can_be_asked_for_again(
     redis_url: str, tmp_path: Path
 ) -> None:
-    with NotedServer(redis_url, tmp_path / "log").start() as server:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
         assert request(server, "GET", address("gallery:killed")).status == 202
         assert server.process
         os.kill(await halted(server.process.pid), signal.SIGKILL)
@@ -240,7 +240,7 @@ async def test_a_computer_that_is_killed_leaves_nothing_and_the_deal_can_be_aske
 async def test_a_server_that_is_killed_takes_its_computer_along_and_another_finds_the_par(
     redis_url: str, tmp_path: Path
 ) -> None:
-    first = NotedServer(redis_url, tmp_path / "1").start()
+    first = LoggedServer(redis_url, tmp_path / "1").start()
     assert request(first, "GET", address("gallery:orphan")).status == 202
     assert first.process
     pid = await halted(first.process.pid)
@@ -250,13 +250,13 @@ async def test_a_server_that_is_killed_takes_its_computer_along_and_another_find
     await until(lambda: not runs(pid))
     assert keys(redis_url) == []
     assert "Traceback" not in first.log
-    with NotedServer(redis_url, tmp_path / "2", emptied=False).start() as second:
+    with LoggedServer(redis_url, tmp_path / "2", emptied=False).start() as second:
         answer, _ = await found(second, address("gallery:orphan"))
         assert answer.json == told(par(GAMES["gallery"], "orphan"))
 
 
 async def test_a_server_that_stops_stops_its_computer(redis_url: str, tmp_path: Path) -> None:
-    with NotedServer(redis_url, tmp_path / "log").start() as server:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
         assert request(server, "GET", address("gallery:stopped")).status == 202
         assert server.process
         pid = await halted(server.process.pid)
@@ -268,7 +268,7 @@ async def test_a_server_that_stops_stops_its_computer(redis_url: str, tmp_path: 
 
 
 @pytest.mark.parametrize(("slug", "seed"), [("gallery", "race 1"), ("corners", None)])
-async def test_after_a_race_each_racer_is_held_against_par(server: NotedServer, slug: str, seed: str | None) -> None:
+async def test_after_a_race_each_racer_is_held_against_par(server: LoggedServer, slug: str, seed: str | None) -> None:
     id_ = await race(server, slug, seed)
     replay = await server.replay(id_)
     answer, _ = await found(server, f"/api/v1/races/{id_}/par")
@@ -292,7 +292,7 @@ def racer_told(racer: Compared) -> dict[str, Any]:
     return {name: getattr(racer, name) for name in names}
 
 
-async def test_a_race_in_a_variant_is_held_against_par_in_it(server: NotedServer) -> None:
+async def test_a_race_in_a_variant_is_held_against_par_in_it(server: LoggedServer) -> None:
     id_ = server.create("corners", seed="1.2", variant={"refill": "waste"}, start_delay_ms=0, max_racers=1)
     async with racers(server, "ada") as (ada,):
         await ada.begin(id_)
@@ -302,7 +302,7 @@ async def test_a_race_in_a_variant_is_held_against_par_in_it(server: NotedServer
     assert answer.json["homes"] == list(par(GAMES["corners"], "1.2", {"refill": "waste"}).homes)
 
 
-async def test_a_racer_who_was_scratched_is_not_held_against_par(server: NotedServer) -> None:
+async def test_a_racer_who_was_scratched_is_not_held_against_par(server: LoggedServer) -> None:
     id_ = server.create("corners", start_delay_ms=0)
     async with racers(server, "ada", "bo") as (ada, bo):
         await bo.join(id_)
@@ -314,7 +314,7 @@ async def test_a_racer_who_was_scratched_is_not_held_against_par(server: NotedSe
     assert problem(request(server, "GET", f"/api/v1/races/{id_}/par?seat=1"), "not-found", "from seat 1")
 
 
-async def test_the_strips_are_to_be_had_as_a_picture(server: NotedServer) -> None:
+async def test_the_strips_are_to_be_had_as_a_picture(server: LoggedServer) -> None:
     id_ = await race(server, "the-edge", "picture")
     target = f"/api/v1/races/{id_}/par"
     document, _ = await found(server, target)
@@ -359,18 +359,18 @@ class At(Clock):
         return self.at
 
 
-async def settled(ask: Callable[[], Awaitable[T | Doing]]) -> T:
+async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
     """What is found out in the end."""
     async with asyncio.timeout(100):
         while True:
-            if not isinstance(found := await ask(), Doing):
+            if not isinstance(found := await ask(), ParProgress):
                 return found
             await asyncio.sleep(0.02)
 
 
 async def par_of(parts: Process, id_: str) -> tuple[Par, tuple[Compared, ...]] | Refused:
     """The par of a race, or the refusal."""
-    pars = Pars(parts.store, parts.hall)
+    pars = Pars(parts.store, parts.registry)
     try:
         return await settled(lambda: pars.of_race(id_))
     except Refused as refused:
@@ -381,9 +381,9 @@ async def par_of(parts: Process, id_: str) -> tuple[Par, tuple[Compared, ...]] |
 
 async def test_a_race_that_was_called_off_has_no_par(redis_url: str) -> None:
     async with process(redis_url) as parts:
-        id_ = (await parts.hall.create(GAMES["corners"], {}, "off", Options(limit_ms=1_000))).race.id
+        id_ = (await parts.registry.create(GAMES["corners"], {}, "off", Options(limit_ms=1_000))).race.id
     async with process(redis_url, clock=Later) as parts:
-        room = await parts.hall.room(id_)
+        room = await parts.registry.room(id_)
         await until(lambda: room.race.stage == "cancelled")
         refused = await par_of(parts, id_)
         assert isinstance(refused, Refused)
@@ -408,7 +408,7 @@ async def test_the_par_of_a_daily_race_waits_until_its_deal_may_be_told(redis_ur
         ]
 
 
-async def test_a_daily_race_that_is_over_does_not_tell_its_par_on_its_day(server: NotedServer) -> None:
+async def test_a_daily_race_that_is_over_does_not_tell_its_par_on_its_day(server: LoggedServer) -> None:
     opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
     id_ = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
     async with racers(server, "ada") as (ada,):
@@ -432,8 +432,8 @@ async def test_nothing_is_told_of_an_open_deal_while_a_race_on_it_is_announced_o
     redis_url: str, tmp_path: Path
 ) -> None:
     with (
-        NotedServer(redis_url, tmp_path / "1").start() as one,
-        NotedServer(redis_url, tmp_path / "2", emptied=False).start() as two,
+        LoggedServer(redis_url, tmp_path / "1").start() as one,
+        LoggedServer(redis_url, tmp_path / "2", emptied=False).start() as two,
     ):
         before, _ = await found(one, address("corners:raced"))
         assert before.status == 200
@@ -462,7 +462,7 @@ async def test_nothing_is_told_of_an_open_deal_while_a_race_on_it_is_announced_o
         assert one.failures() == two.failures() == []
 
 
-async def test_a_deal_stays_sealed_while_any_race_on_it_is_live(server: NotedServer, own_store: str) -> None:
+async def test_a_deal_stays_sealed_while_any_race_on_it_is_live(server: LoggedServer, own_store: str) -> None:
     first, second = (server.create("corners", seed="twice", start_delay_ms=0, max_racers=1) for _ in range(2))
     for id_, other in ((first, second), (second, None)):
         async with racers(server, id_[:20]) as (racer,):
@@ -477,7 +477,7 @@ async def test_a_deal_stays_sealed_while_any_race_on_it_is_live(server: NotedSer
         assert not redis.exists("raced:corners:twice"), "what is noted of live races goes with them"
 
 
-async def test_the_deal_of_a_sealed_race_is_sealed_again_when_it_is_raced_again(server: NotedServer) -> None:
+async def test_the_deal_of_a_sealed_race_is_sealed_again_when_it_is_raced_again(server: LoggedServer) -> None:
     id_ = await race(server, "corners", None)
     answer, _ = await found(server, f"/api/v1/races/{id_}/par")
     server.create("corners", seed=answer.json["deal"].partition(":")[2])
@@ -487,19 +487,19 @@ async def test_the_deal_of_a_sealed_race_is_sealed_again_when_it_is_raced_again(
 async def test_what_is_noted_of_a_race_that_never_came_to_be_seals_nothing(redis_url: str) -> None:
     """A server may die between the note and the race."""
     async with process(redis_url) as parts:
-        room = await parts.hall.create(GAMES["corners"], {}, "lost", Options(limit_ms=1_000))
-        assert await parts.hall.raced(GAMES["corners"], "lost")
-        assert not await parts.hall.raced(GAMES["the-edge"], "lost")
+        room = await parts.registry.create(GAMES["corners"], {}, "lost", Options(limit_ms=1_000))
+        assert await parts.registry.raced(GAMES["corners"], "lost")
+        assert not await parts.registry.raced(GAMES["the-edge"], "lost")
         assert await parts.store.ask("TTL", "raced:corners:lost") > OPEN_MS / 1000
         await parts.store.ask("SADD", "raced:corners:other", "no-such-race-1", room.race.id + "0")
-        assert not await parts.hall.raced(GAMES["corners"], "other")
+        assert not await parts.registry.raced(GAMES["corners"], "other")
 
 
 # The computer's plays.
 
 
 @pytest.mark.parametrize("slug", GAMES)
-async def test_each_play_of_the_computer_is_a_replay_that_verifies(server: NotedServer, slug: str) -> None:
+async def test_each_play_of_the_computer_is_a_replay_that_verifies(server: LoggedServer, slug: str) -> None:
     homes = par(GAMES[slug], "a.0", None, 3).homes
     for k in (0, 2):
         replay = read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.json")).body)
@@ -519,7 +519,7 @@ def moves(replay: Replay) -> tuple[str, ...]:
     return tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
 
 
-async def test_a_play_comes_in_the_form_and_the_variant_that_is_asked_for(server: NotedServer) -> None:
+async def test_a_play_comes_in_the_form_and_the_variant_that_is_asked_for(server: LoggedServer) -> None:
     target = address("corners:1", "/0")
     packed = request(server, "GET", target, Accept="application/vnd.msgpack")
     assert packed.headers["content-type"] == "application/vnd.msgpack"
@@ -531,6 +531,6 @@ async def test_a_play_comes_in_the_form_and_the_variant_that_is_asked_for(server
     assert problem(request(server, "GET", target, Accept="image/svg+xml"), "not-acceptable")
 
 
-async def test_nothing_of_all_this_went_wrong_on_the_server(server: NotedServer) -> None:
+async def test_nothing_of_all_this_went_wrong_on_the_server(server: LoggedServer) -> None:
     assert server.failures() == []
     assert request(server, "GET", "/healthz").status == 200

@@ -11,13 +11,13 @@ from server.test_http import problem
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
 from support.gates import gate
-from support.logged_server import Answer, NotedServer, request
+from support.logged_server import Answer, LoggedServer, request
 from support.stores import until
 
 __all__ = ["gate"]
 
 
-class GatedServer(NotedServer):
+class GatedServer(LoggedServer):
     """A server whose jobs wait until the test lets them go."""
 
     program = ("-m", "support.gated_server")
@@ -27,12 +27,12 @@ def address(k: int) -> str:
     return f"/api/v1/deals/the-edge:1/par/{k}.json"
 
 
-def asked(server: NotedServer, k: int) -> "asyncio.Task[Answer]":
+def asked(server: LoggedServer, k: int) -> "asyncio.Task[Answer]":
     return asyncio.create_task(asyncio.to_thread(request, server, "GET", address(k)))
 
 
 async def test_plays_are_made_one_at_a_time_in_a_process(redis_url: str, tmp_path: Path) -> None:
-    with NotedServer(redis_url, tmp_path / "log").start() as server:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
         assert server.process
         answers = await asyncio.gather(*(asked(server, k) for k in range(10)))
         assert {answer.status for answer in answers} == {200}
@@ -42,7 +42,7 @@ async def test_plays_are_made_one_at_a_time_in_a_process(redis_url: str, tmp_pat
 
 
 async def test_a_play_is_made_once(redis_url: str, tmp_path: Path) -> None:
-    with NotedServer(redis_url, tmp_path / "log").start() as server:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
         assert server.process
         made = await asked(server, 7)
         (pid,) = computing(server.process.pid)

@@ -91,7 +91,7 @@ async def test_a_player_whose_seat_another_process_released_is_disconnected_and_
         race = server.create("corners", seed="1")
         (ada,) = await seated(server, race, "ada")
         async with process(redis_url) as parts:
-            await (await parts.hall.room(race)).submit(that(Left(seat=1)))
+            await (await parts.registry.room(race)).submit(that(Left(seat=1)))
         with pytest.raises(ConnectionClosed) as closed:
             await ada.until(lambda view: view.seat is None)
         assert closed.value.rcvd

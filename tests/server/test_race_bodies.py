@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from samedeal_server.http.race_bodies import VISIBLE
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
-    with NotedServer(store_url, tmp_path_factory.mktemp("openings") / "log").start() as running:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    with LoggedServer(store_url, tmp_path_factory.mktemp("openings") / "log").start() as running:
         yield running
 
 
@@ -50,7 +50,7 @@ OPENING_BODIES = [
 
 @pytest.mark.parametrize(("body", "kind"), OPENING_BODIES)
 def test_the_server_accepts_the_bodies_that_have_a_type(
-    server: NotedServer, body: dict[str, Any], kind: str | None
+    server: LoggedServer, body: dict[str, Any], kind: str | None
 ) -> None:
     document = request(server, "GET", "/openapi.json").json
     content = document["paths"]["/api/v1/races"]["post"]["requestBody"]["content"]
@@ -64,7 +64,7 @@ def test_the_server_accepts_the_bodies_that_have_a_type(
     assert answer.status == (201 if kind else 400)
 
 
-def test_a_whole_number_may_have_a_decimal_point(server: NotedServer) -> None:
+def test_a_whole_number_may_have_a_decimal_point(server: LoggedServer) -> None:
     for limit_ms, status in (("5000.0", 201), ("5e3", 201), ("5000.5", 400), ("1e300", 400)):
         body = f'{{"game": "corners", "options": {{"limit_ms": {limit_ms}}}}}'.encode()
         answer = request(server, "POST", "/api/v1/races", body)

@@ -13,12 +13,12 @@ from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.__main__ import main
-from support.logged_server import Line, NotedServer
+from support.logged_server import Line, LoggedServer
 
 COMMITMENT = "0f" * 32
 
 
-class NewerServer(NotedServer):
+class NewerServer(LoggedServer):
     """A server with races that need a format of which this version knows nothing."""
 
     program = (__file__,)

@@ -1,4 +1,4 @@
-"""The hall: races are created, found again, looked after when nobody is there, and kept when they are over."""
+"""The registry: races are created, found again, looked after when nobody is there, and kept when they are over."""
 
 import asyncio
 import re
@@ -14,9 +14,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Moved, Options, Resigned
 from samedeal.race.race import OPEN_MS
-from samedeal_server.races import registry as halls
+from samedeal_server.races import registry as registries
 from samedeal_server.races.live_races import RaceFilter
-from samedeal_server.races.registry import RACE_ID, Hall, checked_game
+from samedeal_server.races.registry import RACE_ID, Registry, checked_game
 from samedeal_server.races.room import Room
 from samedeal_server.store.archive import Search
 from samedeal_server.store.clock import Clock
@@ -34,7 +34,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 async def opened(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
     chosen = Options(**{"limit_ms": 60_000, "start_delay_ms": 30, **options})
-    return await parts.hall.create(GAMES[slug], {}, seed, chosen)
+    return await parts.registry.create(GAMES[slug], {}, seed, chosen)
 
 
 async def finished(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
@@ -55,9 +55,9 @@ class Later(Clock):
         return super().now() + OPEN_MS + 3_600_000
 
 
-async def refusal(race: str, hall: Hall) -> str:
+async def refusal(race: str, registry: Registry) -> str:
     with pytest.raises(Refused) as refused:
-        await hall.room(race)
+        await registry.room(race)
     return refused.value.code
 
 
@@ -95,8 +95,8 @@ async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis
 async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as parts:
         numbers = iter([1, 1, 2, 2, 2, 3])
-        monkeypatch.setattr(halls, "choice", lambda words: words[0])
-        monkeypatch.setattr(halls, "randbelow", lambda limit: next(numbers))
+        monkeypatch.setattr(registries, "choice", lambda words: words[0])
+        monkeypatch.setattr(registries, "randbelow", lambda limit: next(numbers))
         first, second = await opened(parts), await opened(parts)
         kept = second.race.id
         await run(second)
@@ -124,7 +124,7 @@ async def test_what_a_game_does_not_have_is_refused(
 ) -> None:
     async with process(redis_url) as parts:
         with pytest.raises(Refused) as refused:
-            await parts.hall.create(GAMES[slug], variant, seed, Options(limit_ms=60_000))
+            await parts.registry.create(GAMES[slug], variant, seed, Options(limit_ms=60_000))
         assert refused.value.code == "bad-request"
         assert redis.keys() == []
 
@@ -142,24 +142,24 @@ def test_a_game_is_known_by_its_slug() -> None:
 async def test_a_race_is_found_by_every_process_as_it_stands(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         room = await opened(here)
-        assert await here.hall.room(room.race.id) is room
+        assert await here.registry.room(room.race.id) is room
         await run(room)
-        found = await there.hall.room(room.race.id)
+        found = await there.registry.room(room.race.id)
         assert found.race == room.race
-        assert await there.hall.room(room.race.id) is found
+        assert await there.registry.room(room.race.id) is found
 
 
 async def test_who_asks_at_once_gets_the_same_room(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
-        rooms = await asyncio.gather(*(there.hall.room(race) for _ in range(10)))
+        rooms = await asyncio.gather(*(there.registry.room(race) for _ in range(10)))
         assert len(set(rooms)) == 1
 
 
 async def test_who_stops_waiting_for_a_room_takes_it_from_nobody(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
-        first, second = (asyncio.create_task(there.hall.room(race)) for _ in range(2))
+        first, second = (asyncio.create_task(there.registry.room(race)) for _ in range(2))
         await asyncio.sleep(0)
         first.cancel()
         assert (await second).race.id == race
@@ -179,11 +179,11 @@ async def test_there_is_no_race_of_that_name(redis_url: str, redis: Redis, race:
         redis.set("race:{}:head", "bait")
         redis.set("bait", "bait")
         redis.config_resetstat()
-        assert await refusal(race, parts.hall) == "not-found"
+        assert await refusal(race, parts.registry) == "not-found"
         asked = "cmdstat_hget" in redis.info("commandstats")
         assert asked == (re.fullmatch("[a-z0-9-]{1,64}", race) is not None)
         assert redis.get("bait") == b"bait"
-        assert await parts.hall.room(room.race.id) is room
+        assert await parts.registry.room(room.race.id) is room
 
 
 async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
@@ -191,7 +191,7 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
     async with process(redis_url) as parts:
         foreign = opened_by_hand(race_id="foreign-race-1").race
         assert await parts.log.create(foreign.header, foreign.digest)
-        assert await refusal("foreign-race-1", parts.hall) == "bad-replay"
+        assert await refusal("foreign-race-1", parts.registry) == "bad-replay"
         assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
 
 
@@ -200,7 +200,7 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
 
 async def listed(parts: Process, **wanted: Any) -> list[str]:
     """The ids of the live races in a list."""
-    found, _ = await parts.hall.live.listed(RaceFilter(**wanted))
+    found, _ = await parts.registry.live.listed(RaceFilter(**wanted))
     return [race.race for race in found]
 
 
@@ -213,7 +213,7 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         await waiting.submit(seat_for(1))
         races = ended.race, waiting.race
     async with process(redis_url, started=True, clock=Later) as after:
-        rooms = [await after.hall.room(race.id) for race in races]
+        rooms = [await after.registry.room(race.id) for race in races]
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
         await until(lambda: all(room.idle for room in rooms))
@@ -291,7 +291,7 @@ async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost
         redis.xdel(f"race:{{{race.id}}}:log", f"{head[0]}-0")
         redis.hset(f"race:{{{race.id}}}:head", mapping={"n": head[0] - 1, "h": entries[-2].h})
     async with process(redis_url) as after:
-        room = await after.hall.room(race.id)
+        room = await after.registry.room(race.id)
         assert room.race == race
         assert room.kept
 
@@ -315,13 +315,13 @@ async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: 
         redis.hset(f"race:{{{bad.race.id}}}:head", mapping={"n": 1, "h": "0" * 64})
         redis.zadd("races:due", {bad.race.id: 1})
         async with process(redis_url, started=True) as other:
-            assert (await other.hall.room(good.race.id)).race.n == 0
+            assert (await other.registry.room(good.race.id)).race.n == 0
             await good.submit(seat_for(1))
-            there = await other.hall.room(good.race.id)
+            there = await other.registry.room(good.race.id)
             await until(lambda: there.race.n == 1)
             assert good.race.id in await listed(other)
             with pytest.raises(Refused) as refused:
-                await other.hall.room(bad.race.id)
+                await other.registry.room(bad.race.id)
             assert refused.value.code == "unsupported-version"
             await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 1)
 
@@ -329,7 +329,7 @@ async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: 
 async def test_a_process_follows_what_another_does(redis_url: str) -> None:
     async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
         mine = await opened(here)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         await run(mine)
         await until(lambda: theirs.race == mine.race)
         for seat in (1, 2):
@@ -369,9 +369,9 @@ async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str
         assert not redis.exists("races:due")
     async with process(redis_url) as later:
         redis.delete(*(f"race:{{{race.id}}}:{part}" for part in ("log", "head")))
-        assert (await later.hall.room(race.id)).race == race
+        assert (await later.registry.room(race.id)).race == race
         with pytest.raises(Refused) as refused:
-            await (await later.hall.room(race.id)).submit(that(Moved(seat=1, move="draw")))
+            await (await later.registry.room(race.id)).submit(that(Moved(seat=1, move="draw")))
         assert refused.value.code == "race-over"
 
 
@@ -419,7 +419,7 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
         room = await opened(before)
         await room.submit(seat_for(1))
     async with process(redis_url, clock=Later) as after:
-        again = await after.hall.room(room.race.id)
+        again = await after.registry.room(room.race.id)
         await until(lambda: again.race.closed and again.idle)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
@@ -446,7 +446,7 @@ async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -
         entries = await parts.log.read(room.race.id)
         await parts.log.append(other.race.id, other.race.digest, [structs.replace(entry) for entry in entries])
     async with process(redis_url) as later:
-        assert await refusal(other.race.id, later.hall) == "bad-replay"
+        assert await refusal(other.race.id, later.registry) == "bad-replay"
 
 
 # The clock.

@@ -39,10 +39,10 @@ from samedeal.race.events import (
 )
 from samedeal.race.race import RESTART, UNDO, Race
 from samedeal.replays.bot_replay import replay_of
-from samedeal.replays.replay import MOST_BYTES, MOST_ENTRIES, Replay, read
+from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, Replay, read
 from samedeal.wire import codec
 from samedeal_server.store import replay_codec
-from samedeal_server.store.archive import Ended, Search
+from samedeal_server.store.archive import RaceSummary, Search
 from support.finished_races import DAY, OPENED_AT, SECRET, SIGNING_KEY, Logged, finished
 from support.races_by_hand import closed, running
 from support.stores import process
@@ -114,7 +114,7 @@ def raced(slug: str, kind: Kind, random: Random) -> tuple[Race, Replay]:
     if log.race.stage == "countdown":
         with suppress(Refused):  # the day of the deal may be over
             log.say(Dealt(k=0 if kind == "open" else random.choice((0, 300))), 5_000)
-    end = log.race.called_off_at if log.race.ends_at is None else log.race.ends_at
+    end = log.race.expires_at if log.race.ends_at is None else log.race.ends_at
     log.say(Closed(secret=SECRET.hex()), max(0, end - log.race.at))
     return log.race, log.replay()
 
@@ -136,8 +136,8 @@ def anything(race: Race, random: Random) -> AnyEvent:
             by=by,
         )
         ready = Readied(seat=seat)
-        wishes: tuple[AnyEvent, ...] = (joined, Left(seat=seat), ready, ready, Unreadied(seat=seat), Counting())
-        return random.choice(wishes)
+        events: tuple[AnyEvent, ...] = (joined, Left(seat=seat), ready, ready, Unreadied(seat=seat), Counting())
+        return random.choice(events)
     if race.stage == "countdown":
         return random.choice(
             (Nonce(seat=seat, nonce=nonce(seat, random.randrange(2)).hex()), Dealt(), Taken(seat=seat))
@@ -319,8 +319,8 @@ def changed(data: bytes, change: bytes, at: int) -> bytes:
 
 
 def test_what_would_fill_the_memory_is_refused() -> None:
-    zeros = replay_codec._deflated(bytes(4 * MOST_BYTES))
-    many = replay_codec._deflated(msgpack.encode((b"", [0] * (MOST_ENTRIES + 1), b"", "")))
+    zeros = replay_codec._deflated(bytes(4 * MAX_BYTES))
+    many = replay_codec._deflated(msgpack.encode((b"", [0] * (MAX_ENTRIES + 1), b"", "")))
     whole = pack(race_of("corners"))
     found = replay_codec._head(whole)
     assert found
@@ -330,7 +330,7 @@ def test_what_would_fill_the_memory_is_refused() -> None:
         refused(checked(data))
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert most < 2.5 * MOST_BYTES
+        assert most < 2.5 * MAX_BYTES
 
 
 # What was kept before.
@@ -351,7 +351,7 @@ def test_plain_json_is_read_as_it_is() -> None:
 async def test_a_store_with_races_in_plain_json_goes_on_with_them(redis_url: str, redis: Redis) -> None:
     earlier = finished("corners", 10, seed="42")
     text, header = codec.encode(earlier, "json"), earlier.header
-    ended = Ended(header.race, "corners", "corners:42", earlier.entries[-1].at, earlier.standings)
+    ended = RaceSummary(header.race, "corners", "corners:42", earlier.entries[-1].at, earlier.standings)
     redis.set(f"replay:{{{header.race}}}", text)
     redis.set(f"ended:{{{header.race}}}", codec.encode(ended, "json"))
     redis.zadd("replays", {header.race: ended.ended_at})
@@ -364,7 +364,7 @@ async def test_a_store_with_races_in_plain_json_goes_on_with_them(redis_url: str
         newest, *others = await parts.archive.search(Search(), 2**53)
         assert (newest.race, newest.standings) == (race.id, replay.standings)
         assert others == [ended]
-        assert (await parts.hall.room(header.race)).race.digest == earlier.digest
+        assert (await parts.registry.room(header.race)).race.digest == earlier.digest
 
 
 async def test_the_results_of_a_day_have_races_that_were_kept_in_plain_json(redis_url: str, redis: Redis) -> None:

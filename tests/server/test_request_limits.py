@@ -16,10 +16,10 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.admission import Admission
-from samedeal_server.access.rate_limits import PACED_PER_S, Allowance, Allowances
+from samedeal_server.access.rate_limits import PACED_PER_S, RateLimit, RateLimits
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
-from support.logged_server import Answer, Line, NotedServer, request
+from support.logged_server import Answer, Line, LoggedServer, request
 
 BURST = 100
 COSTS = {
@@ -60,11 +60,11 @@ SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server whose buckets do not fill up again during a test; each test is a proxy for clients of its own."""
     log = tmp_path_factory.mktemp("limits") / "log"
     limits = {"requests_per_second": "0.001", "request_burst": f"{BURST}", "trusted_proxies": "127.0.0.1"}
-    with NotedServer(store_url, log, emptied=True, metrics="on", **limits).start() as running:
+    with LoggedServer(store_url, log, emptied=True, metrics="on", **limits).start() as running:
         yield running
         assert running.failures() == []
 
@@ -79,7 +79,7 @@ def declared() -> set[str]:
     return found
 
 
-def until_refused(server: NotedServer, operation: str, client: str) -> tuple[int, Answer]:
+def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[int, Answer]:
     """How many requests of a client are answered before one is refused, and the refusal."""
     method, path = operation.split()
     path = re.sub(r"{.*?}", "none", path)
@@ -95,7 +95,7 @@ def test_every_endpoint_has_a_stated_cost() -> None:
     assert declared() == set(COSTS)
 
 
-def test_every_endpoint_refuses_a_client_that_asks_too_often(server: NotedServer) -> None:
+def test_every_endpoint_refuses_a_client_that_asks_too_often(server: LoggedServer) -> None:
     expected = {**COSTS, **ODD}
     with ThreadPoolExecutor(len(expected)) as pool:
         clients = [f"192.0.2.{number}" for number in range(len(expected))]
@@ -111,7 +111,7 @@ def test_every_endpoint_refuses_a_client_that_asks_too_often(server: NotedServer
 
 
 @pytest.mark.parametrize("path", SOCKETS)
-async def test_every_handshake_is_limited(server: NotedServer, path: str) -> None:
+async def test_every_handshake_is_limited(server: LoggedServer, path: str) -> None:
     client = f"198.51.100.{list(SOCKETS).index(path)}"
 
     async def status() -> int:
@@ -126,7 +126,7 @@ async def test_every_handshake_is_limited(server: NotedServer, path: str) -> Non
     assert await status() == 429
 
 
-def test_all_requests_of_a_client_take_from_one_bucket_and_others_have_their_own(server: NotedServer) -> None:
+def test_all_requests_of_a_client_take_from_one_bucket_and_others_have_their_own(server: LoggedServer) -> None:
     for _ in range(BURST // 10):
         assert request(server, "GET", "/api/v1/replays/none/steps", X_Forwarded_For="203.0.113.1").status == 404
     assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.1").status == 429
@@ -137,18 +137,18 @@ def test_a_player_can_load_the_page_several_times_within_the_defaults(store_url:
     page = Path(__file__).parents[2] / "clients" / "web"
     files = [file.relative_to(page).as_posix() for file in page.rglob("*") if file.is_file()]
     limit = f"{Settings().requests_per_second}"
-    with NotedServer(store_url, tmp_path / "log", requests_per_second=limit).start() as server:
+    with LoggedServer(store_url, tmp_path / "log", requests_per_second=limit).start() as server:
         loaded = [request(server, "GET", f"/page/{file}").status for _ in range(8) for file in files]
     assert set(loaded) == {200}
 
 
 def test_no_limit_is_a_setting_too(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
+    with LoggedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
         assert {request(server, "GET", "/healthz").status for _ in range(2 * BURST)} == {200}
 
 
 def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
-    allowance = Allowance("requests", 60 * 2, lambda: 0.0, burst=10)
+    allowance = RateLimit("requests", 60 * 2, lambda: 0.0, burst=10)
     allowance.take("a", 10)
     for count, wait_s in ((1, 1), (5, 3), (10, 5)):
         with pytest.raises(Refused, match=f"again in {wait_s} s") as refused:
@@ -158,13 +158,13 @@ def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
 
 def test_beyond_the_prompt_ones_the_tokens_of_a_burst_are_spread_over_time() -> None:
     now = [0.0]
-    allowance = Allowance("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
+    allowance = RateLimit("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
     assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
     assert allowance.take("b", 60) == 0
     now[0] = 2.0  # 100 tokens later
     assert allowance.take("a", 40) == 0
     assert allowance.take("a", 10) == 10 / PACED_PER_S
-    assert Allowance("races", 60, lambda: 0.0).take("a", 60) == 0
+    assert RateLimit("races", 60, lambda: 0.0).take("a", 60) == 0
 
 
 async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rotation() -> None:
@@ -177,7 +177,7 @@ async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rot
         raise AssertionError("the application answers")
 
     settings = Settings()
-    admission = Admission(Allowances(settings), settings)
+    admission = Admission(RateLimits(settings), settings)
 
     async def arrive(host: str) -> None:
         scope: Scope = {"type": "http", "method": "GET", "client": (host, 1), "headers": [], "scheme": "http"}
@@ -188,7 +188,7 @@ async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rot
 
 
 async def test_valid_tokens_work_where_wrong_ones_are_used_up(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", wrong_tokens_per_minute="3").start() as server:
+    with LoggedServer(store_url, tmp_path / "log", wrong_tokens_per_minute="3").start() as server:
 
         async def answer(**hello: str) -> m.FromServer:
             async with await Line.open(server) as line:

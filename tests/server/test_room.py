@@ -43,7 +43,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 async def opened(parts: Process, **options: Any) -> Room:
     chosen = Options(**{"limit_ms": 60_000, "start_delay_ms": 30, **options})
-    return await parts.hall.create(Corners, {}, None, chosen)
+    return await parts.registry.create(Corners, {}, None, chosen)
 
 
 async def agrees(room: Room, log: RaceLog) -> list[Entry]:
@@ -66,7 +66,7 @@ def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
     redis.hset(head, mapping={"n": n, "h": entries[n - 1].h})
 
 
-# Granting wishes.
+# Granting pending.
 
 
 async def test_a_wish_is_in_the_log_when_its_answer_comes(redis_url: str) -> None:
@@ -110,7 +110,7 @@ async def test_a_wish_that_fails_by_our_own_fault_harms_no_other(
     async with process(redis_url) as parts:
         room = await opened(parts)
         outcomes = await asyncio.gather(
-            *(room.submit(wish) for wish in (seat_for(1), broken, seat_for(2))), return_exceptions=True
+            *(room.submit(command) for command in (seat_for(1), broken, seat_for(2))), return_exceptions=True
         )
         assert [seat.player for seat in room.race.roster] == ["player-1", "player-2"]
         assert [type(outcome) for outcome in outcomes] == [Race, ZeroDivisionError, Race]
@@ -124,8 +124,8 @@ async def test_wishes_of_one_turn_are_granted_in_order_and_written_at_once(redis
         await room.submit(seat_for(1))
         room.listen(heard)
         redis.config_resetstat()
-        wishes = [*(seat_for(player) for player in range(2, SEATS)), that(Left(seat=99)), that(Readied(seat=7))]
-        outcomes = await asyncio.gather(*(room.submit(wish) for wish in wishes), return_exceptions=True)
+        pending = [*(seat_for(player) for player in range(2, SEATS)), that(Left(seat=99)), that(Readied(seat=7))]
+        outcomes = await asyncio.gather(*(room.submit(command) for command in pending), return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [*([Race] * (SEATS - 2)), Refused, Race]
         assert calls(redis, "evalsha") == 1
         assert heard.races == [room.race]
@@ -191,7 +191,7 @@ async def test_what_many_are_told_alike_is_made_once_for_the_race_as_it_stands(r
             began = parts.clock.now() // ALIKE_MS
             for _ in range(1000):
                 for kind in ("view", "progress"):
-                    assert room.told_alike(kind, partial(told, kind)) == f"{kind} {n}".encode()
+                    assert room.shared_encoding(kind, partial(told, kind)) == f"{kind} {n}".encode()
             moments = parts.clock.now() // ALIKE_MS - began + 1
             assert 1 <= made.count("view") <= moments
             assert 1 <= made.count("progress") <= moments
@@ -233,7 +233,7 @@ async def test_an_illegal_move_is_answered_with_its_rule(redis_url: str) -> None
 async def test_two_rooms_of_one_race_grant_every_wish_once(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here, max_racers=32)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         rooms = [mine, theirs] * (SEATS // 2)
         await asyncio.gather(*(room.submit(seat_for(player)) for player, room in enumerate(rooms)))
         taken = [Taken(seat=1, by=f"{connection:016x}") for connection in (1, 2)]  # as sessions do: never one entry
@@ -249,7 +249,7 @@ async def test_two_rooms_of_one_race_grant_every_wish_once(redis_url: str) -> No
 async def test_the_same_wish_in_two_rooms_happens_once(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         for player in range(1, 8):
             both = await asyncio.gather(*(room.submit(seat_for(player)) for room in (mine, theirs)))
             assert [race.seat_of(f"player-{player}") is not None for race in both] == [True, True]
@@ -259,7 +259,7 @@ async def test_the_same_wish_in_two_rooms_happens_once(redis_url: str) -> None:
 async def test_a_wish_that_is_no_longer_possible_is_refused_when_the_log_has_moved_on(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here, max_racers=2)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         await asyncio.gather(mine.submit(seat_for(1)), mine.submit(seat_for(2)))
         with pytest.raises(Refused) as refusal:
             await theirs.submit(seat_for(3))
@@ -271,13 +271,13 @@ async def test_a_wish_that_is_no_longer_possible_is_refused_when_the_log_has_mov
 async def test_both_hear_everything_once_and_in_order(redis_url: str) -> None:
     async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
         mine = await opened(here, max_racers=32)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         ears = Heard(), Heard()
         for room, ear in zip((mine, theirs), ears, strict=True):
             room.listen(ear)
         for turn in range(5):
-            wishes = [room.submit(seat_for(4 * turn + n)) for n, room in enumerate((mine, theirs, mine, theirs))]
-            await asyncio.gather(*wishes)
+            pending = [room.submit(seat_for(4 * turn + n)) for n, room in enumerate((mine, theirs, mine, theirs))]
+            await asyncio.gather(*pending)
         await until(lambda: mine.race.n == theirs.race.n == SEATS)
         entries = await agrees(mine, here.log)
         assert ears[0].entries == ears[1].entries == entries
@@ -446,7 +446,7 @@ async def test_another_writer_who_continued_from_an_older_point_is_followed(
         for player in range(1, 6):
             await mine.submit(seat_for(player))
         cut(redis, mine.race, await agrees(mine, here.log), 3)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         assert theirs.race.n == 3
         for player in range(11, 11 + written):
             await theirs.submit(seat_for(player))
@@ -468,7 +468,7 @@ async def test_a_race_that_another_process_has_kept_and_cleared_away_is_over_her
     async with process(redis_url) as here, process(redis_url) as there:
         mine, heard = await opened(here), Heard()
         await run(mine)
-        theirs = await there.hall.room(mine.race.id)
+        theirs = await there.registry.room(mine.race.id)
         mine.listen(heard)
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))

@@ -19,7 +19,7 @@ async def test_a_new_store_gets_the_present_version(redis_url: str) -> None:
         with Redis.from_url(redis_url) as redis:
             assert redis.get(KEY) == str(SCHEMA).encode()
         await check_schema(parts.store)
-        await migrate(parts.store, parts.hall)
+        await migrate(parts.store, parts.registry)
 
 
 @pytest.mark.parametrize("found", [f"{SCHEMA + 1}", "two", "\udcff", ""])
@@ -51,7 +51,7 @@ async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> No
         async with process(redis_url) as after:
             await check_schema(after.store)
             assert await listed(after) == []
-            await migrate(after.store, after.hall)
+            await migrate(after.store, after.registry)
             assert await listed(after) == [rooms[1].race.id, rooms[0].race.id]
             assert await listed(after, stage="running") == [rooms[1].race.id]
             assert redis.get(KEY) == str(SCHEMA).encode()
@@ -77,7 +77,7 @@ async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monk
 
             monkeypatch.setattr(after.store, "insist", fails_once)
             with pytest.raises(Refused):
-                await migrate(after.store, after.hall)
+                await migrate(after.store, after.registry)
             assert redis.get(KEY) is None
-            await migrate(after.store, after.hall)
+            await migrate(after.store, after.registry)
             assert sorted(await listed(after)) == sorted(room.race.id for room in rooms)

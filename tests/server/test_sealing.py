@@ -41,7 +41,7 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
-from support.logged_server import Answer, Line, NotedServer, request
+from support.logged_server import Answer, Line, LoggedServer, request
 from support.servers import MASTER_KEY, SIGNING_KEY
 from support.timed_server import TimedServer
 
@@ -53,10 +53,10 @@ RACERS = ("ada", "bo", "cy")
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server that logs and counts all it can."""
     log = tmp_path_factory.mktemp("sealing") / "log"
-    server = NotedServer(
+    server = LoggedServer(
         store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
     )
     with server.start() as running:
@@ -133,7 +133,7 @@ def shown(game: Game) -> dict[str, list[str]]:
 class Scene:
     """A race that runs, who is there, and everything that must not come out."""
 
-    server: NotedServer
+    server: LoggedServer
     header: Header
     seed: str
     secret: bytes
@@ -173,7 +173,7 @@ def forms(raw: bytes) -> Iterator[bytes]:
 
 @asynccontextmanager
 async def scene(
-    server: NotedServer, game: str, seed: str | None = None, spectators: str = "progress", daily: bool = False
+    server: LoggedServer, game: str, seed: str | None = None, spectators: str = "progress", daily: bool = False
 ) -> AsyncIterator[Scene]:
     """A race that has just been dealt: ada and bo play, cy has resigned, eve looks on."""
     options: dict[str, Any] = {"start_delay_ms": 300, "max_racers": 3}
@@ -352,7 +352,7 @@ def told(game: Game, tries: Iterable[str]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("seed", [None, "7"])
 @pytest.mark.parametrize("game", sorted(GAMES))
-async def test_each_sees_the_own_table_and_nothing_else(server: NotedServer, game: str, seed: str | None) -> None:
+async def test_each_sees_the_own_table_and_nothing_else(server: LoggedServer, game: str, seed: str | None) -> None:
     async with scene(server, game, seed) as race:
         await play(race, 25)
         await asyncio.sleep(0.3)  # until the last progress is told
@@ -367,7 +367,7 @@ async def test_each_sees_the_own_table_and_nothing_else(server: NotedServer, gam
     assert game == "corner-stones" or race.hands["cy"].seen(0) < everything, "the test would have found nothing hidden"
 
 
-async def test_what_must_not_be_found_would_be(server: NotedServer) -> None:
+async def test_what_must_not_be_found_would_be(server: LoggedServer) -> None:
     """Once the race is over all of it is there to be found, but for the tokens and the key."""
     async with scene(server, "corners") as race:
         await play(race, 2)
@@ -382,7 +382,7 @@ async def test_what_must_not_be_found_would_be(server: NotedServer) -> None:
     assert cards(["AS", "the TD-", {"2C": 1}, ["XAS", "ASK", "as", "1S"]]) == {"AS", "TD", "2C"}
 
 
-async def test_no_private_key_is_in_what_comes_after_the_race(server: NotedServer) -> None:
+async def test_no_private_key_is_in_what_comes_after_the_race(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         await finish(race)
         replays = [request(server, "GET", f"/api/v1/replays/{race.race}.{form}").body for form in REPLAY_FORMS]
@@ -396,7 +396,7 @@ async def test_no_private_key_is_in_what_comes_after_the_race(server: NotedServe
     assert [found(answer, [*forms(KEY), *forms(PRIVATE_KEY)]) for answer in answers] == [[]] * len(answers)
 
 
-async def test_onlookers_of_a_race_shown_after_learn_nothing_before(server: NotedServer) -> None:
+async def test_onlookers_of_a_race_shown_after_learn_nothing_before(server: LoggedServer) -> None:
     async with scene(server, "corners", spectators="after") as race:
         await play(race, 10)
         for name, line in race.lines.items():
@@ -409,7 +409,7 @@ async def test_onlookers_of_a_race_shown_after_learn_nothing_before(server: Note
         assert {standing.name for standing in over.standings} == set(RACERS)
 
 
-async def test_tables_are_open_only_where_the_race_says_so_and_never_to_those_who_race(server: NotedServer) -> None:
+async def test_tables_are_open_only_where_the_race_says_so_and_never_to_those_who_race(server: LoggedServer) -> None:
     async with scene(server, "corners", spectators="open") as race:
         await play(race, 10)
         seen = {}
@@ -451,7 +451,7 @@ def everything_asked(race: Scene) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("form", ["json", "msgpack"])
-async def test_nobody_gets_more_by_asking_for_it(server: NotedServer, form: codec.Form) -> None:
+async def test_nobody_gets_more_by_asking_for_it(server: LoggedServer, form: codec.Form) -> None:
     """A stranger, somebody who has a seat in another race, and each of those who are there, with every request."""
     async with scene(server, "the-edge") as race, scene(server, "the-edge") as other:
         await play(race, 3)
@@ -482,7 +482,7 @@ async def test_nobody_gets_more_by_asking_for_it(server: NotedServer, form: code
         assert (view.seat, view.board, view.boards, view.deal) == (None, None, None, None)
 
 
-async def test_a_token_that_is_not_right_shows_nothing(server: NotedServer) -> None:
+async def test_a_token_that_is_not_right_shows_nothing(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         token = race.tokens["ada"]
         digest = sha256(token.encode()).hexdigest()
@@ -568,7 +568,7 @@ def clean(answer: Answer, race: Scene) -> bool:
     return True
 
 
-async def test_no_replay_is_to_be_had_before_the_end(server: NotedServer) -> None:
+async def test_no_replay_is_to_be_had_before_the_end(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         await play(race, 3)
         names = [race.race + suffix.replace("{race}", race.race) for suffix in SUFFIXES]
@@ -633,7 +633,7 @@ def aimed(path: str, end: str) -> str:
     return re.sub(r"\{.*\}", lambda _: end, path) if "{" in path else path + end
 
 
-async def test_no_address_tells_anything_of_a_running_race(server: NotedServer) -> None:
+async def test_no_address_tells_anything_of_a_running_race(server: LoggedServer) -> None:
     async with scene(server, "corners") as race, scene(server, "corners", seed="seven") as opened:
         await play(race, 5)
         await play(opened, 5)
@@ -672,7 +672,7 @@ PAR_OF_DEALS = {"/api/v1/deals/{deal:path}/par", "/api/v1/deals/{deal:path}/par/
 """What is asked with a deal code; the next test asks."""
 
 
-async def test_par_tells_nothing_of_a_running_race(server: NotedServer) -> None:
+async def test_par_tells_nothing_of_a_running_race(server: LoggedServer) -> None:
     """Not by the race, nor by the deal of an open one; and to have guessed a sealed deal is not to be told."""
     async with scene(server, "corners") as race, scene(server, "corners", seed="eight") as opened:
         await play(race, 5)
@@ -699,7 +699,7 @@ async def test_par_tells_nothing_of_a_running_race(server: NotedServer) -> None:
             assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
 
 
-async def par_of(server: NotedServer, seed: str) -> Answer:
+async def par_of(server: LoggedServer, seed: str) -> Answer:
     """The par of a deal of Corners, as soon as the computer has played it."""
     async with asyncio.timeout(60):
         while True:
@@ -713,7 +713,7 @@ def paths(routes: Iterable[BaseRoute]) -> set[str]:
     return {route.path for route in routes if isinstance(route, Mount | Route | WebSocketRoute)}
 
 
-async def test_verification_does_not_help_to_guess_a_running_race(server: NotedServer) -> None:
+async def test_verification_does_not_help_to_guess_a_running_race(server: LoggedServer) -> None:
     """What anybody knows of the race, closed with a guess: the answer depends on nothing but what was handed in."""
     async with scene(server, "corners") as race, scene(server, "corners") as over:
         replay = json.loads(codec.encode(await finish(over), "json"))
@@ -730,7 +730,7 @@ async def test_verification_does_not_help_to_guess_a_running_race(server: NotedS
                 assert {"commitment", "deal", "chain", "standings"} <= failed
 
 
-async def test_the_salt_of_a_race_makes_no_other_race_with_its_secret(server: NotedServer) -> None:
+async def test_the_salt_of_a_race_makes_no_other_race_with_its_secret(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         opening = {"game": "corners"}
         for more in ({"salt": race.header.salt}, {"race": race.race}, {"commitment": race.header.commitment}):
@@ -871,7 +871,7 @@ async def test_the_store_learns_the_secret_of_a_daily_deal_only_when_a_race_on_i
 # Receipts, the store and the log.
 
 
-async def test_a_receipt_cannot_be_used_to_guess_what_a_rival_did(server: NotedServer) -> None:
+async def test_a_receipt_cannot_be_used_to_guess_what_a_rival_did(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         await play(race, 5)
         replay = await finish(race)
@@ -932,7 +932,7 @@ def written(store_url: str) -> bytes:
 
 
 async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
-    server: NotedServer, store_url: str
+    server: LoggedServer, store_url: str
 ) -> None:
     async with scene(server, "corners") as race:
         await play(race, 5)
@@ -952,7 +952,7 @@ async def test_no_secret_is_in_the_store_or_on_its_disk_while_the_race_runs(
             assert found(data, never) == []
 
 
-async def test_no_secret_is_in_the_servers_log(server: NotedServer) -> None:
+async def test_no_secret_is_in_the_servers_log(server: LoggedServer) -> None:
     async with scene(server, "corners") as race:
         await play(race, 5)
         await race.lines["ada"].send(b'{"t":"hello","id":1,"token":"' + race.tokens["ada"].encode() + b'","x":1}')

@@ -21,7 +21,7 @@ from samedeal.proof import commitments
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.__main__ import CLIENTS_FAULTS
-from support.logged_server import Line, NotedServer, written
+from support.logged_server import Line, LoggedServer, written
 from support.servers import Racer
 
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
@@ -29,16 +29,16 @@ NONCE = "5c" * 32
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("session") / "log"
-    with NotedServer(
+    with LoggedServer(
         store_url, log, away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
     ).start() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def strict(store_url: str, server: NotedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server that is quick to lose its patience, over the same store."""
     log = tmp_path_factory.mktemp("strict") / "log"
     limits = {
@@ -48,7 +48,7 @@ def strict(store_url: str, server: NotedServer, tmp_path_factory: pytest.TempPat
         "burst": "20",
         "connections_per_address": "3",
     }
-    with NotedServer(store_url, log, emptied=False, public_url="https://Race.Example", **limits).start() as running:
+    with LoggedServer(store_url, log, emptied=False, public_url="https://Race.Example", **limits).start() as running:
         yield running
 
 
@@ -87,7 +87,7 @@ def boarded(answer: m.FromServer) -> m.Board:
     return board
 
 
-async def alone(line: Line, server: NotedServer, game: str = "corners", **options: Any) -> m.View:
+async def alone(line: Line, server: LoggedServer, game: str = "corners", **options: Any) -> m.View:
     """A running race for one at an open deal."""
     race = server.create(game, seed="1", max_racers=1, start_delay_ms=0, **options)
     await line.ask("join", race=race)
@@ -122,7 +122,7 @@ MALFORMED: dict[codec.Form, list[bytes]] = {
 
 @pytest.mark.parametrize("name", [None, "ada"])
 async def test_bytes_that_are_no_message_end_the_connection(
-    server: NotedServer, form: codec.Form, name: str | None
+    server: LoggedServer, form: codec.Form, name: str | None
 ) -> None:
     for data in MALFORMED[form]:
         async with await Line.open(server, form, name) as line:
@@ -196,7 +196,7 @@ NOT_OURS: list[tuple[object, str, int | None]] = [
 
 
 async def test_a_message_that_is_not_of_the_protocol_is_refused_by_name_and_play_goes_on(
-    server: NotedServer, form: codec.Form
+    server: LoggedServer, form: codec.Form
 ) -> None:
     async with await Line.open(server, form, "ada") as line:
         before = await alone(line, server)
@@ -208,7 +208,7 @@ async def test_a_message_that_is_not_of_the_protocol_is_refused_by_name_and_play
         assert after.n == before.n + 1
 
 
-async def test_a_message_however_deep_is_refused_and_play_goes_on(server: NotedServer, form: codec.Form) -> None:
+async def test_a_message_however_deep_is_refused_and_play_goes_on(server: LoggedServer, form: codec.Form) -> None:
     deepest = {
         "json": b'{"t":"ping","nested":' + b"[" * 2_000 + b"]" * 2_000 + b',"id":8}',
         "msgpack": b"\x83\xa1t\xa4ping\xa6nested" + b"\x91" * 4_000 + b"\x90\xa2id\x08",
@@ -220,7 +220,7 @@ async def test_a_message_however_deep_is_refused_and_play_goes_on(server: NotedS
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_a_message_that_is_too_long_is_refused_and_play_goes_on(server: NotedServer, form: codec.Form) -> None:
+async def test_a_message_that_is_too_long_is_refused_and_play_goes_on(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         for length in (4_097, 60_000):
@@ -235,13 +235,13 @@ async def test_a_message_that_is_too_long_is_refused_and_play_goes_on(server: No
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_an_endless_message_ends_the_connection(server: NotedServer, form: codec.Form) -> None:
+async def test_an_endless_message_ends_the_connection(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         await line.send(b"x" * 65_537)
         assert await line.close_code() == 1009
 
 
-async def test_messagepack_is_not_taken_from_a_text_frame(server: NotedServer) -> None:
+async def test_messagepack_is_not_taken_from_a_text_frame(server: LoggedServer) -> None:
     for text in ('{"t":"ping","id":1}', "5", ""):
         async with await Line.open(server, "msgpack", "ada") as line:
             await line.socket.send(text)
@@ -249,13 +249,13 @@ async def test_messagepack_is_not_taken_from_a_text_frame(server: NotedServer) -
             assert await line.close_code() == 4001
 
 
-async def test_json_is_taken_from_a_binary_frame_and_answered_as_text(server: NotedServer) -> None:
+async def test_json_is_taken_from_a_binary_frame_and_answered_as_text(server: LoggedServer) -> None:
     async with await Line.open(server, "json", "ada") as line:
         await line.socket.send(b'{"t":"ping","id":99}')
         assert await line.socket.recv() == '{"re":99,"t":"pong"}'
 
 
-async def test_text_that_is_no_text_ends_the_connection(server: NotedServer) -> None:
+async def test_text_that_is_no_text_ends_the_connection(server: LoggedServer) -> None:
     async with await Line.open(server, "json", "ada") as line:
         await line.socket.send(b'{"t":"ping","id":"\xff"}', text=True)
         assert await line.close_code() == 1007
@@ -264,7 +264,7 @@ async def test_text_that_is_no_text_ends_the_connection(server: NotedServer) -> 
 # Hello.
 
 
-async def test_a_connection_that_does_not_say_hello_is_closed(strict: NotedServer, form: codec.Form) -> None:
+async def test_a_connection_that_does_not_say_hello_is_closed(strict: LoggedServer, form: codec.Form) -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with await Line.open(strict, form) as line:
@@ -272,7 +272,7 @@ async def test_a_connection_that_does_not_say_hello_is_closed(strict: NotedServe
     assert loop.time() - began > 0.9
 
 
-async def test_nothing_but_hello_counts_as_hello(strict: NotedServer, form: codec.Form) -> None:
+async def test_nothing_but_hello_counts_as_hello(strict: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(strict, form) as line:
         assert isinstance(await line.ask("ping"), m.Pong)
         assert refused(await line.ask("hello"), "bad-message", "a name or a token")
@@ -280,13 +280,13 @@ async def test_nothing_but_hello_counts_as_hello(strict: NotedServer, form: code
         assert await line.close_code() == 4001
 
 
-async def test_hello_in_time_is_enough(strict: NotedServer) -> None:
+async def test_hello_in_time_is_enough(strict: LoggedServer) -> None:
     async with await Line.open(strict, "json", "ada") as line:
         await asyncio.sleep(1.2)  # longer than a hello may take
         assert isinstance(await line.ask("ping"), m.Pong)
 
 
-async def test_hello_is_said_once(server: NotedServer, form: codec.Form) -> None:
+async def test_hello_is_said_once(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
         assert isinstance(welcome, m.Welcome)
@@ -295,7 +295,7 @@ async def test_hello_is_said_once(server: NotedServer, form: codec.Form) -> None
         assert viewed(await alone(line, server)).standings[0].name == "ada"
 
 
-async def test_nobody_is_anybody_by_a_wrong_token(server: NotedServer, form: codec.Form) -> None:
+async def test_nobody_is_anybody_by_a_wrong_token(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
     assert isinstance(welcome, m.Welcome)
@@ -312,7 +312,7 @@ async def test_nobody_is_anybody_by_a_wrong_token(server: NotedServer, form: cod
         assert (again.player, again.name, again.token) == (welcome.player, "ada", None)
 
 
-async def test_a_program_may_show_its_token_in_the_handshake(server: NotedServer, form: codec.Form) -> None:
+async def test_a_program_may_show_its_token_in_the_handshake(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
     assert isinstance(welcome, m.Welcome)
@@ -337,7 +337,7 @@ async def test_a_program_may_show_its_token_in_the_handshake(server: NotedServer
         {"t": "leave"},
     ],
 )
-async def test_nothing_is_done_before_hello(server: NotedServer, asked: dict[str, Any]) -> None:
+async def test_nothing_is_done_before_hello(server: LoggedServer, asked: dict[str, Any]) -> None:
     async with await Line.open(server) as line:
         assert refused(await line.ask(**asked), "bad-token", "hello")
         assert await line.close_code() == 4003
@@ -363,7 +363,7 @@ HOSTILE_NAMES = [
 ]
 
 
-async def test_a_name_that_deceives_is_refused(server: NotedServer, form: codec.Form) -> None:
+async def test_a_name_that_deceives_is_refused(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         for name in HOSTILE_NAMES:
             answer = await line.ask("hello", name=name)
@@ -376,7 +376,7 @@ async def test_a_name_that_deceives_is_refused(server: NotedServer, form: codec.
 # Races and seats.
 
 
-async def test_a_race_that_is_not_there_is_not_found(server: NotedServer, form: codec.Form) -> None:
+async def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, form: codec.Form) -> None:
     names = ["calm-otter-42", "../races", "CALM-OTTER", "race:{x}:log", "*", "\0", "a b", "é", "..", "%2e", "x" * 64]
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
@@ -386,7 +386,7 @@ async def test_a_race_that_is_not_there_is_not_found(server: NotedServer, form: 
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_nobody_acts_without_a_seat(server: NotedServer, form: codec.Form) -> None:
+async def test_nobody_acts_without_a_seat(server: LoggedServer, form: codec.Form) -> None:
     requests: list[dict[str, Any]] = [
         {"t": "ready"},
         {"t": "ready", "ready": False},
@@ -405,7 +405,7 @@ async def test_nobody_acts_without_a_seat(server: NotedServer, form: codec.Form)
         assert viewed(await ada.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_every_request_has_its_stage(server: NotedServer, form: codec.Form) -> None:
+async def test_every_request_has_its_stage(server: LoggedServer, form: codec.Form) -> None:
     """From the open race over the countdown to its end: what is out of place is refused and changes nothing."""
     race = server.create("corners", max_racers=2, start_delay_ms=400)
     promise = commitments.nonce_commitment(race, bytes.fromhex(NONCE))
@@ -453,7 +453,7 @@ async def test_every_request_has_its_stage(server: NotedServer, form: codec.Form
 
 
 async def test_an_illegal_move_is_refused_in_the_words_of_the_game_and_changes_nothing(
-    server: NotedServer, form: codec.Form
+    server: LoggedServer, form: codec.Form
 ) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
@@ -475,7 +475,7 @@ async def test_an_illegal_move_is_refused_in_the_words_of_the_game_and_changes_n
         assert (again.n, again.h, again.board) == (view.n, view.h, view.board)
 
 
-async def test_a_move_is_made_once_however_often_it_is_sent(server: NotedServer, form: codec.Form) -> None:
+async def test_a_move_is_made_once_however_often_it_is_sent(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         sent = line.written({"t": "move", "id": 8, "move": "draw", "ply": 0})
@@ -497,7 +497,7 @@ async def test_a_move_is_made_once_however_often_it_is_sent(server: NotedServer,
     assert [entry.event.move for entry in replay.entries if hasattr(entry.event, "move")] == ["draw", "draw"]
 
 
-async def test_a_race_may_forbid_undo_and_a_second_attempt(server: NotedServer, form: codec.Form) -> None:
+async def test_a_race_may_forbid_undo_and_a_second_attempt(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         for options in ({"undo": False}, {"attempts": 1}):
             moves = boarded(await alone(line, server, "corner-stones", **options)).moves
@@ -510,7 +510,7 @@ async def test_a_race_may_forbid_undo_and_a_second_attempt(server: NotedServer, 
             assert boarded(await line.ask("move", move=allowed.pop(), ply=1)).ply == 2
 
 
-async def test_a_connection_may_join_again_and_keeps_its_seat(server: NotedServer, form: codec.Form) -> None:
+async def test_a_connection_may_join_again_and_keeps_its_seat(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         for _ in range(3):
@@ -520,7 +520,7 @@ async def test_a_connection_may_join_again_and_keeps_its_seat(server: NotedServe
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_who_watched_may_join_and_who_raced_may_watch(server: NotedServer, form: codec.Form) -> None:
+async def test_who_watched_may_join_and_who_raced_may_watch(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=2, start_delay_ms=0)
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         assert viewed(await ada.ask("watch", race=race)).seat is None
@@ -536,7 +536,7 @@ async def test_who_watched_may_join_and_who_raced_may_watch(server: NotedServer,
         assert viewed(await ada.ask("move", move="draw", ply=0)).n == back.n + 1
 
 
-async def test_who_leaves_looks_on_and_may_come_back(server: NotedServer, form: codec.Form) -> None:
+async def test_who_leaves_looks_on_and_may_come_back(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=2)
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         await bo.ask("join", race=race)
@@ -554,7 +554,7 @@ async def test_who_leaves_looks_on_and_may_come_back(server: NotedServer, form: 
 
 
 async def test_who_goes_away_before_the_countdown_does_not_keep_others_waiting(
-    strict: NotedServer, form: codec.Form
+    strict: LoggedServer, form: codec.Form
 ) -> None:
     race = strict.create("corners", seed="1", max_racers=3)
     async with await Line.open(strict, form) as ada:
@@ -576,7 +576,7 @@ async def test_who_goes_away_before_the_countdown_does_not_keep_others_waiting(
         assert [standing.name for standing in view.standings] == ["bo", "cy"]
 
 
-async def test_with_open_tables_onlookers_see_every_move(server: NotedServer, form: codec.Form) -> None:
+async def test_with_open_tables_onlookers_see_every_move(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0, spectators="open")
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         await ada.ask("join", race=race)
@@ -588,7 +588,7 @@ async def test_with_open_tables_onlookers_see_every_move(server: NotedServer, fo
             pass
 
 
-async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: NotedServer, form: codec.Form) -> None:
+async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         full, own = await alone(ada, server), await alone(bo, server)
         assert refused(await bo.ask("join", race=full.race), "untimely")
@@ -599,7 +599,7 @@ async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: NotedServe
         assert (moved.race, moved.n) == (own.race, own.n + 1)
 
 
-async def test_a_connection_may_go_from_race_to_race(server: NotedServer, form: codec.Form) -> None:
+async def test_a_connection_may_go_from_race_to_race(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         first = await alone(line, server)
         second = await alone(line, server)
@@ -610,7 +610,7 @@ async def test_a_connection_may_go_from_race_to_race(server: NotedServer, form: 
         assert viewed(await line.ask("move", move="draw", ply=0)).race == first.race
 
 
-async def test_the_newer_connection_has_the_seat(server: NotedServer, form: codec.Form) -> None:
+async def test_the_newer_connection_has_the_seat(server: LoggedServer, form: codec.Form) -> None:
     older = await Racer("ada").connect(server, form)
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0)
     await older.join(race)
@@ -623,7 +623,7 @@ async def test_the_newer_connection_has_the_seat(server: NotedServer, form: code
         assert viewed(await newer.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_the_deal_comes_whole_to_whoever_asks_in_that_moment(server: NotedServer) -> None:
+async def test_the_deal_comes_whole_to_whoever_asks_in_that_moment(server: LoggedServer) -> None:
     """News of the deal are not lost when a request is refused just then."""
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=60)
     async with await Line.open(server, "json", "ada") as line:
@@ -643,7 +643,7 @@ async def test_the_deal_comes_whole_to_whoever_asks_in_that_moment(server: Noted
 # Floods, slow readers and doors.
 
 
-async def test_a_flood_is_slowed_down_and_loses_nothing(strict: NotedServer) -> None:
+async def test_a_flood_is_slowed_down_and_loses_nothing(strict: LoggedServer) -> None:
     loop = asyncio.get_running_loop()
     async with await Line.open(strict, "json", "ada") as line, await Line.open(strict, "json", "bo") as other:
         view = await alone(other, strict)
@@ -663,7 +663,7 @@ async def answers(line: Line, count: int) -> list[int | None]:
     return [(await line.hear()).re for _ in range(count)]
 
 
-async def test_who_does_not_read_stops_nobody_and_comes_back(server: NotedServer) -> None:
+async def test_who_does_not_read_stops_nobody_and_comes_back(server: LoggedServer) -> None:
     race = server.create("corners", seed="1", max_racers=2, start_delay_ms=0)
     slow, quick = await Racer("slow").connect(server), await Racer("quick").connect(server)
     await asyncio.gather(slow.join(race), quick.join(race))
@@ -704,13 +704,13 @@ async def test_who_does_not_read_stops_nobody_and_comes_back(server: NotedServer
     await asyncio.gather(quick.close(), slow.close())
 
 
-def memory(server: NotedServer) -> int:
+def memory(server: LoggedServer) -> int:
     """What the server's process keeps in memory, in kB."""
     assert server.process
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(server.process.pid)]))
 
 
-async def refused_at_the_door(server: NotedServer, **options: Any) -> tuple[int, dict[str, Any]]:
+async def refused_at_the_door(server: LoggedServer, **options: Any) -> tuple[int, dict[str, Any]]:
     """Status and problem with which a connection is turned away."""
     with pytest.raises(InvalidStatus) as caught:
         async with connect(server.url.replace("http", "ws") + "/ws", **options):
@@ -722,7 +722,7 @@ async def refused_at_the_door(server: NotedServer, **options: Any) -> tuple[int,
     return response.status_code, problem
 
 
-async def test_pages_of_other_sites_may_not_play(server: NotedServer) -> None:
+async def test_pages_of_other_sites_may_not_play(server: LoggedServer) -> None:
     own = server.url
     for origin in (None, own):
         async with await Line.open(server, "json", "ada", origin=origin) as line:
@@ -733,14 +733,14 @@ async def test_pages_of_other_sites_may_not_play(server: NotedServer) -> None:
         assert (status, problem["code"]) == (403, "foreign-page"), origin
 
 
-async def test_pages_at_the_public_address_may_play(strict: NotedServer) -> None:
+async def test_pages_at_the_public_address_may_play(strict: LoggedServer) -> None:
     async with await Line.open(strict, "json", "ada", origin="https://race.example") as line:
         assert isinstance(await line.ask("ping"), m.Pong)
     for origin in ("http://race.example", "https://race.example:81", "https://race.example.evil.example"):
         assert (await refused_at_the_door(strict, additional_headers={"Origin": origin}))[0] == 403
 
 
-async def test_connections_are_not_logged_one_by_one(server: NotedServer) -> None:
+async def test_connections_are_not_logged_one_by_one(server: LoggedServer) -> None:
     before = server.log
     async with await Line.open(server, "json", "ada") as line:
         await line.ask("ping")
@@ -749,7 +749,7 @@ async def test_connections_are_not_logged_one_by_one(server: NotedServer) -> Non
     assert server.log == before
 
 
-async def test_only_known_subprotocols_are_spoken(server: NotedServer) -> None:
+async def test_only_known_subprotocols_are_spoken(server: LoggedServer) -> None:
     for names in (["samedeal.v2.json"], ["chat"], ["SAMEDEAL.V1.JSON", "mqtt"]):
         status, problem = await refused_at_the_door(server, subprotocols=[Subprotocol(name) for name in names])
         assert (status, problem["code"]) == (426, "unsupported-version")
@@ -762,7 +762,7 @@ async def test_only_known_subprotocols_are_spoken(server: NotedServer) -> None:
         assert await socket.recv() == '{"re":1,"t":"pong"}'
 
 
-async def test_an_address_has_only_so_many_connections(strict: NotedServer) -> None:
+async def test_an_address_has_only_so_many_connections(strict: LoggedServer) -> None:
     async with AsyncExitStack() as stack:
         lines = [await stack.enter_async_context(await Line.open(strict, "json", "ada")) for _ in range(3)]
         assert (await refused_at_the_door(strict))[0] == 429
@@ -779,7 +779,7 @@ async def test_an_address_has_only_so_many_connections(strict: NotedServer) -> N
             assert isinstance(await line.ask("ping"), m.Pong)
 
 
-def test_a_handshake_that_is_none_is_refused(server: NotedServer) -> None:
+def test_a_handshake_that_is_none_is_refused(server: LoggedServer) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
         connection.request("GET", "/ws")

@@ -11,7 +11,7 @@ from redis import Redis
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
-from samedeal.replays.replay import MOST_BYTES, Replay, read
+from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.http.well_known import PROGRAM
@@ -69,7 +69,7 @@ def test_what_is_well_known(redis_url: str) -> None:
     assert document == {
         "server": PROGRAM,
         "subprotocols": list(codec.SUBPROTOCOLS),
-        "limits": {**limits, "replay_bytes": MOST_BYTES},
+        "limits": {**limits, "replay_bytes": MAX_BYTES},
         "keys": [{"key": public(SIGNING_KEY), "since": key["since"], "current": True}],
         "time": document["time"],
     }

@@ -9,11 +9,11 @@ import pytest
 
 from samedeal.wire import messages as m
 from server.test_http import problem
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.servers import racers
 
 
-class SixthServer(NotedServer):
+class SixthServer(LoggedServer):
     """A server that has the game too."""
 
     program = ("-m", "support.sixth_server")

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 
 from samedeal_server.uvicorn_limits import connections as guard
-from samedeal_server.uvicorn_limits.connections import GuardedRequests
+from samedeal_server.uvicorn_limits.connections import LimitedHttpConnection
 from support.hostile_client import Hostile
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.stores import until
 
 MUCH = b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 8
@@ -20,13 +20,13 @@ TABLE = Path("/proc/net/tcp")
 
 
 @pytest.fixture
-def server(store_url: str, tmp_path: Path) -> Iterator[NotedServer]:
-    with NotedServer(store_url, tmp_path / "log", unread_seconds="1", hello_timeout_ms="1000").start() as running:
+def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
+    with LoggedServer(store_url, tmp_path / "log", unread_seconds="1", hello_timeout_ms="1000").start() as running:
         yield running
         assert running.failures() == []
 
 
-def unsent(server: NotedServer) -> list[int]:
+def unsent(server: LoggedServer) -> list[int]:
     """How many bytes the kernel holds for each client of the server, closed connections included."""
     rows = [row.split() for row in TABLE.read_text().splitlines()[1:]]
     queues = [int(row[4].partition(":")[0], 16) for row in rows if int(row[1].partition(":")[2], 16) == server.port]
@@ -34,7 +34,7 @@ def unsent(server: NotedServer) -> list[int]:
 
 
 @pytest.mark.skipif(not TABLE.exists(), reason="only Linux shows what its kernel holds")
-async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_for_long(server: NotedServer) -> None:
+async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_for_long(server: LoggedServer) -> None:
     most = 0
 
     def all_dropped() -> bool:
@@ -51,7 +51,7 @@ async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_f
     assert most < 4 * guard.HTTP_SENT_BYTES
 
 
-async def test_a_client_that_resets_a_connection_with_several_requests_leaves_no_error(server: NotedServer) -> None:
+async def test_a_client_that_resets_a_connection_with_several_requests_leaves_no_error(server: LoggedServer) -> None:
     for _ in range(20):
         with Hostile(server, receives=4096) as client:
             client.send(MUCH)
@@ -83,7 +83,7 @@ class Connection:
 
 
 def test_the_connections_with_the_most_unsent_data_are_ended_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MOST_UNSENT_BYTES", 100)
+    monkeypatch.setattr(guard, "MAX_UNSENT_BYTES", 100)
     for sizes, ended in (
         ([], []),
         ([40, 60], [False, False]),
@@ -92,5 +92,5 @@ def test_the_connections_with_the_most_unsent_data_are_ended_first(monkeypatch: 
         ([300, 5, 200], [True, False, True]),
     ):
         connections = [Connection(size) for size in sizes]
-        guard._bound_unsent(cast("list[GuardedRequests]", cast(Any, connections)))
+        guard._bound_unsent(cast("list[LimitedHttpConnection]", cast(Any, connections)))
         assert [connection.aborted for connection in connections] == ended

@@ -14,7 +14,7 @@ from conftest import kept_store
 from samedeal_server.store.checks import durability, fingerprint
 from support.clusters import free_ports
 from support.faulty_store import Valkey
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 from support.servers import MASTER_KEY, Server
 
 OTHER_KEY = "a5" * 32
@@ -138,7 +138,7 @@ def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(
 async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_path: Path) -> None:
     [port] = free_ports(1)
     valkey = Valkey(tmp_path / "store", options=("--port", f"{port}"))
-    server = NotedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False, workers=workers)
+    server = LoggedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False, workers=workers)
     (tmp_path / "log").touch()
     starting = asyncio.create_task(asyncio.to_thread(server.start))
     async with asyncio.timeout(60):

@@ -22,7 +22,7 @@ from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health
 from support.clusters import free_ports
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 
 PASSWORD = "correct-horse"
 ANSWERS_AGAIN = "the store answers again"
@@ -47,18 +47,18 @@ def store(own_url: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def server(own_url: str, store: Any, tmp_path: Path) -> Iterator[NotedServer]:
-    with NotedServer(own_url, tmp_path / "log") as server:
+def server(own_url: str, store: Any, tmp_path: Path) -> Iterator[LoggedServer]:
+    with LoggedServer(own_url, tmp_path / "log") as server:
         yield server
 
 
-def ready(server: NotedServer) -> tuple[int, str]:
+def ready(server: LoggedServer) -> tuple[int, str]:
     """Status and text of `/readyz`."""
     status, body = server.get("/readyz")
     return status, body.decode() if status == 200 else str(json.loads(body)["detail"])
 
 
-def open_race(server: NotedServer) -> int:
+def open_race(server: LoggedServer) -> int:
     """The status of a request that has to write."""
     return server.get("/api/v1/races", {"game": "corners", "seed": "1"})[0]
 
@@ -98,7 +98,7 @@ def mend(redis: Any) -> None:
     ],
 )
 def test_the_cause_is_logged_once_and_reported_until_it_is_over(
-    how: str, cause: str, server: NotedServer, store: Any
+    how: str, cause: str, server: LoggedServer, store: Any
 ) -> None:
     assert ready(server)[0] == 200
     assert open_race(server) == 201
@@ -120,7 +120,7 @@ def test_the_cause_is_logged_once_and_reported_until_it_is_over(
 
 @pytest.mark.parametrize("how", ["maxmemory", "read-only"])
 def test_a_server_that_nobody_uses_finds_out_that_the_store_accepts_writes_again(
-    how: str, server: NotedServer, store: Any
+    how: str, server: LoggedServer, store: Any
 ) -> None:
     fail(store, how)
     assert open_race(server) == 503

@@ -15,7 +15,7 @@ from samedeal_server.store.checks import MASTER_KEY
 from samedeal_server.store.connection import PROBE
 from samedeal_server.store.race_log import LINGER_S
 from server.test_registry import opened
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.servers import racers
 from support.stores import KEY, process, run, that, until
 
@@ -55,7 +55,7 @@ def lifetime(key: str) -> Callable[[int], bool] | None:
 async def test_every_key_has_the_lifetime_that_is_documented(redis_url: str, tmp_path: Path) -> None:
     with (
         Redis.from_url(redis_url) as redis,
-        NotedServer(redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex()).start() as server,
+        LoggedServer(redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex()).start() as server,
     ):
         async with racers(server, "ada", "bo") as (ada, bo):
             opening = json.dumps({"game": "corners", "seed": "held"}).encode()
@@ -87,7 +87,7 @@ async def test_every_key_has_the_lifetime_that_is_documented(redis_url: str, tmp
         assert used == LIFETIMES.keys() - {PROBE}  # which is only written while the store refuses writes
 
 
-async def daily_race(server: NotedServer) -> str:
+async def daily_race(server: LoggedServer) -> str:
     opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
     race: str = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
     async with racers(server, "cy") as (cy,):

@@ -18,10 +18,10 @@ from support.stores import process, run, until
 ENDLESS_LOOPS = {
     "embedded.py": {"_keep"},  # the server ends with it
     "guard.py": {"watch"},  # supervised
-    "hall.py": {"create"},  # until a name is free
+    "registry.py": {"create"},  # until a name is free
     "jobs.py": {"_exchange"},  # until the job has its answer
     "metrics.py": {"watch"},  # supervised
-    "room.py": {"_grant"},  # until nobody else has written first
+    "room.py": {"_commit"},  # until nobody else has written first
     "session.py": {"_receive_all"},  # until the connection ends
     "store.py": {"_insisted"},  # until a deadline
     "store_checks.py": {"check_store"},  # until a deadline
@@ -104,7 +104,7 @@ async def test_a_log_that_cannot_be_read_does_not_keep_other_races_from_being_cl
         with Redis.from_url(redis_url) as redis:
             await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"), timeout_s=60)
             await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)
-            assert not any(task.done() for task in after.hall._tasks)
+            assert not any(task.done() for task in after.registry._tasks)
             redis.zadd("races:due", {bad.race.id: 1})
             await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)  # the sweep still runs
 

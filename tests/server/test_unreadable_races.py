@@ -11,7 +11,7 @@ from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
-from support.logged_server import Line, NotedServer, request
+from support.logged_server import Line, LoggedServer, request
 from support.stores import contents
 
 RACE = "calm-otter-42"
@@ -101,9 +101,9 @@ async def test_a_head_that_cannot_be_read_is_refused(log: RaceLog, redis: Redis,
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("unreadable") / "log"
-    with NotedServer(store_url, log, connections_per_address="0").start() as running:
+    with LoggedServer(store_url, log, connections_per_address="0").start() as running:
         yield running
         assert "Traceback" not in running.log
 
@@ -117,7 +117,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ids=[*(f"header with {kind}" for kind in HEADERS), *(f"entry with {kind}" for kind in ENTRIES)],
 )
 async def test_such_a_race_is_refused_and_kept_and_others_go_on(
-    server: NotedServer, store_url: str, number: int, text: bytes, fields: dict[bytes, bytes], named: str
+    server: LoggedServer, store_url: str, number: int, text: bytes, fields: dict[bytes, bytes], named: str
 ) -> None:
     race = f"{RACE}-{number}"
     with Redis.from_url(store_url) as redis:

@@ -17,7 +17,7 @@ from websockets.frames import Frame, Opcode
 from conftest import kept_store
 from samedeal_server.uvicorn_limits import connections
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
-from support.logged_server import Line, NotedServer, request
+from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
 from support.slow_readers import SETTINGS, crowded
 
@@ -27,7 +27,7 @@ SMALL_KB = 12_000
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server that is quick to lose its patience, and sends no pings of its own.
 
     Its store is its own: other tests empty theirs, and the server would say of its races that the store had lost them.
@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotedServer]:
     log = tmp_path_factory.mktemp("guard") / "log"
     patience = {"hello_timeout_ms": "600", "unread_seconds": "1", "ping_seconds": "3600", "away_seconds": "0.3"}
     for store_url in kept_store(tmp_path_factory.mktemp("store")):
-        with NotedServer(store_url, log, connections_per_address="0", emptied=True, **patience).start() as running:
+        with LoggedServer(store_url, log, connections_per_address="0", emptied=True, **patience).start() as running:
             yield running
 
 
@@ -45,7 +45,7 @@ def _nothing_fails(request: pytest.FixtureRequest) -> Iterator[None]:
     if "server" not in request.fixturenames:
         yield
         return
-    server: NotedServer = request.getfixturevalue("server")
+    server: LoggedServer = request.getfixturevalue("server")
     assert server.get("/healthz") == (200, b"ok\n")
     before = memory(server)
     yield
@@ -63,7 +63,7 @@ def test_the_guard_was_tested_with_the_version_of_uvicorn_that_is_here() -> None
 # Frames.
 
 
-def test_a_message_has_only_so_many_fragments(server: NotedServer) -> None:
+def test_a_message_has_only_so_many_fragments(server: LoggedServer) -> None:
     with Hostile.shaken(server) as eve:
         text = b'{"t":"ping","id":1}'
         eve.send(frame(TEXT, text, fin=False) + frame(CONT, fin=False) * 126 + frame(CONT))
@@ -72,14 +72,14 @@ def test_a_message_has_only_so_many_fragments(server: NotedServer) -> None:
         assert eve.close_code() == 1009
 
 
-def test_fragments_without_end_are_ended(server: NotedServer) -> None:
+def test_fragments_without_end_are_ended(server: LoggedServer) -> None:
     for opcode in (TEXT, BINARY):
         with Hostile.shaken(server) as eve:
             eve.send(frame(opcode, fin=False))
             assert eve.flood(frame(CONT, fin=False) * 10_000, 1_000) < 1_000
 
 
-def test_a_message_in_fragments_is_no_longer_than_one_in_one_piece(server: NotedServer) -> None:
+def test_a_message_in_fragments_is_no_longer_than_one_in_one_piece(server: LoggedServer) -> None:
     with Hostile.shaken(server) as eve:
         eve.send(frame(TEXT, b"x" * 40_000, fin=False) + frame(CONT, b"x" * 40_000))
         assert eve.close_code() == 1009
@@ -88,14 +88,14 @@ def test_a_message_in_fragments_is_no_longer_than_one_in_one_piece(server: Noted
         assert eve.close_code() == 1009
 
 
-def test_a_message_that_is_not_finished_does_not_keep_one_from_closing(server: NotedServer) -> None:
+def test_a_message_that_is_not_finished_does_not_keep_one_from_closing(server: LoggedServer) -> None:
     with Hostile.shaken(server) as eve:
         eve.send(frame(TEXT, b"half a", fin=False) + frame(CLOSE, b"\x03\xe8"))
         assert eve.close_code() == 1000
 
 
 @pytest.mark.parametrize("opcode", [PING, PONG])
-def test_only_so_many_control_frames_are_taken(server: NotedServer, opcode: int) -> None:
+def test_only_so_many_control_frames_are_taken(server: LoggedServer, opcode: int) -> None:
     with Hostile.shaken(server) as eve:
         eve.send(frame(opcode, b"x") * 20 + said('{"t":"ping","id":1}'))
         if opcode == PING:
@@ -106,13 +106,13 @@ def test_only_so_many_control_frames_are_taken(server: NotedServer, opcode: int)
 
 
 @pytest.mark.parametrize("opcode", [PING, PONG, CLOSE])
-def test_a_flood_of_control_frames_from_one_who_does_not_read_is_ended(server: NotedServer, opcode: int) -> None:
+def test_a_flood_of_control_frames_from_one_who_does_not_read_is_ended(server: LoggedServer, opcode: int) -> None:
     with Hostile.shaken(server, receives=4096) as eve:
         assert eve.flood(frame(opcode, b"\x03\xe8" + b"p" * 100) * 500, 1_000) < 1_000
 
 
 def test_answers_to_pings_of_the_server_are_not_counted(store_url: str, tmp_path: Path) -> None:
-    pinging = NotedServer(store_url, tmp_path / "log", ping_seconds="1", control_frames="1")
+    pinging = LoggedServer(store_url, tmp_path / "log", ping_seconds="1", control_frames="1")
     with pinging.start() as server, Hostile.shaken(server) as ada:
         ada.send(said(HELLO))
         assert ada.frame()[0] == TEXT
@@ -126,14 +126,14 @@ def test_answers_to_pings_of_the_server_are_not_counted(store_url: str, tmp_path
         assert got == (TEXT, b'{"re":2,"t":"pong"}')
 
 
-def test_nothing_is_compressed(server: NotedServer) -> None:
+def test_nothing_is_compressed(server: LoggedServer) -> None:
     with Hostile.shaken(server, extensions="permessage-deflate") as eve:
         assert b"deflate" not in eve.handshake.lower()
         eve.send(frame(TEXT, b"\xaaV*Q\xb2R*\xc8\xccKW\xd2Q\xcaL\x01\xd2\x86\xb5\x00", rsv=4))
         assert eve.close_code() == 1002
 
 
-def test_a_flood_of_tiny_messages_is_looked_at_no_faster_than_it_is_answered(server: NotedServer) -> None:
+def test_a_flood_of_tiny_messages_is_looked_at_no_faster_than_it_is_answered(server: LoggedServer) -> None:
     with ExitStack() as stack:
         crowd = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(20)]
         before = peak = memory(server)
@@ -161,7 +161,7 @@ HALF = {
 }
 
 
-def test_half_sent_requests_are_closed(server: NotedServer) -> None:
+def test_half_sent_requests_are_closed(server: LoggedServer) -> None:
     with ExitStack() as stack:
         clients = [stack.enter_context(Hostile(server)) for _ in HALF]
         for client, half in zip(clients, HALF.values(), strict=True):
@@ -171,7 +171,7 @@ def test_half_sent_requests_are_closed(server: NotedServer) -> None:
 
 
 @pytest.mark.parametrize("start", HALF)
-def test_requests_that_come_byte_by_byte_are_closed(server: NotedServer, start: str) -> None:
+def test_requests_that_come_byte_by_byte_are_closed(server: LoggedServer, start: str) -> None:
     with Hostile(server) as eve:
         eve.send(HALF[start])
         began = time.monotonic()
@@ -180,7 +180,7 @@ def test_requests_that_come_byte_by_byte_are_closed(server: NotedServer, start: 
             assert time.monotonic() - began < 30
 
 
-def test_a_connection_without_a_message_is_closed_though_its_handshake_was_good(server: NotedServer) -> None:
+def test_a_connection_without_a_message_is_closed_though_its_handshake_was_good(server: LoggedServer) -> None:
     with Hostile.shaken(server) as eve:
         assert eve.close_code() == 4001
     with Hostile.shaken(server) as eve:
@@ -196,7 +196,7 @@ def answer(server: Server, data: bytes) -> tuple[int, bytes]:
         return int(head.split()[1]), rest
 
 
-def test_a_head_has_only_so_many_headers(server: NotedServer) -> None:
+def test_a_head_has_only_so_many_headers(server: LoggedServer) -> None:
     def status(count: int) -> int:
         return request(server, "GET", "/healthz", None, **{f"X{number}": "x" for number in range(count - 1)}).status
 
@@ -206,7 +206,7 @@ def test_a_head_has_only_so_many_headers(server: NotedServer) -> None:
     assert answer(server, upgrade + b"X: x\r\n" * 100 + b"\r\n")[0] == 413
 
 
-def test_a_head_is_only_so_long(server: NotedServer) -> None:
+def test_a_head_is_only_so_long(server: LoggedServer) -> None:
     assert request(server, "GET", "/healthz", X="x" * 15_000).status == 200
     for path in ("/healthz", "/ws"):
         code, rest = answer(server, f"GET {path} HTTP/1.1\r\nX: {'x' * 30_000}".encode())
@@ -223,20 +223,20 @@ def test_a_head_is_only_so_long(server: NotedServer) -> None:
         b"POST /api/v1/verify HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX: ",
     ],
 )
-def test_heads_and_trailers_without_end_are_ended(server: NotedServer, endless: bytes) -> None:
+def test_heads_and_trailers_without_end_are_ended(server: LoggedServer, endless: bytes) -> None:
     with Hostile(server) as eve:
         eve.send(endless)
         assert eve.flood(b"x" * 100_000, 2_000) < 2_000
 
 
-def test_a_body_in_the_smallest_of_chunks_is_taken(server: NotedServer) -> None:
+def test_a_body_in_the_smallest_of_chunks_is_taken(server: LoggedServer) -> None:
     body = b'{"game":"corners","options":{"limit_ms":600000}}' + b" " * 10_000
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
     head = b"POST /api/v1/races HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert answer(server, head + chunks)[0] == 201
 
 
-def test_only_so_many_requests_wait_on_one_connection(server: NotedServer) -> None:
+def test_only_so_many_requests_wait_on_one_connection(server: LoggedServer) -> None:
     one = b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n"
     with Hostile(server) as ada:
         ada.send(one * 5)
@@ -248,13 +248,13 @@ def test_only_so_many_requests_wait_on_one_connection(server: NotedServer) -> No
 @pytest.mark.parametrize(
     "junk", [b"\0" * 100, b"\x16\x03\x01\x02\x00\x01", b"HELO there\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"]
 )
-def test_what_is_no_request_is_refused(server: NotedServer, junk: bytes) -> None:
+def test_what_is_no_request_is_refused(server: LoggedServer, junk: bytes) -> None:
     code, rest = answer(server, junk)
     assert (code, b"bad-request" in rest) == (400, True)
 
 
 @pytest.mark.parametrize("path", [b"/ws\xff", b"/ws?\xc3\xa9", b"*", b"", b"//", b"http://x/ws", b"/ws#\x80"])
-def test_a_handshake_at_an_odd_address_is_refused(server: NotedServer, path: bytes) -> None:
+def test_a_handshake_at_an_odd_address_is_refused(server: LoggedServer, path: bytes) -> None:
     greeting = Hostile.greeting(server).replace(b"GET /ws", b"GET " + path, 1)
     assert answer(server, greeting)[0] in (400, 403, 404)
 
@@ -262,7 +262,7 @@ def test_a_handshake_at_an_odd_address_is_refused(server: NotedServer, path: byt
 # Those who do not read.
 
 
-def test_one_who_asks_and_does_not_read_is_dropped_whatever_pings_it_sends(server: NotedServer) -> None:
+def test_one_who_asks_and_does_not_read_is_dropped_whatever_pings_it_sends(server: LoggedServer) -> None:
     race = server.create("gallery", seed="1", spectators="open")
     with Hostile.shaken(server, receives=4096) as eve:
         eve.send(said(HELLO))
@@ -274,7 +274,7 @@ def test_one_who_asks_and_does_not_read_is_dropped_whatever_pings_it_sends(serve
 def test_one_who_reads_too_slowly_is_told_so(store_url: str, tmp_path: Path) -> None:
     """The line takes only so much, and no more than a few answers may wait for it."""
     for setting in ({"queue_messages": "5"}, {"queue_bytes": "20000"}):
-        with NotedServer(store_url, tmp_path / "log", unread_seconds="600", emptied=True, **setting).start() as server:
+        with LoggedServer(store_url, tmp_path / "log", unread_seconds="600", emptied=True, **setting).start() as server:
             race = server.create("gallery", seed="1")
             with Hostile.shaken(server, receives=4096) as slow:
                 slow.send(said(HELLO))
@@ -285,7 +285,7 @@ def test_one_who_reads_too_slowly_is_told_so(store_url: str, tmp_path: Path) -> 
                 assert slow.close_code() == 4008
 
 
-def test_who_asks_over_http_and_does_not_read_is_dropped(server: NotedServer) -> None:
+def test_who_asks_over_http_and_does_not_read_is_dropped(server: LoggedServer) -> None:
     with Hostile(server, receives=4096) as eve:
         began = time.monotonic()
         while not gone([eve], 0.002):
@@ -296,7 +296,7 @@ def test_who_asks_over_http_and_does_not_read_is_dropped(server: NotedServer) ->
 async def test_a_crowd_that_does_not_read_costs_little_and_is_dropped_while_others_play(
     store_url: str, tmp_path: Path
 ) -> None:
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **SETTINGS).start() as server:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **SETTINGS).start() as server:
         crowd = await crowded(server, 100)
         print(crowd)
         assert len(crowd.dropped_s) == 100, "all are dropped"
@@ -309,7 +309,7 @@ async def test_a_crowd_that_does_not_read_costs_little_and_is_dropped_while_othe
 
 
 def test_a_server_has_only_so_many_connections(store_url: str, tmp_path: Path) -> None:
-    with NotedServer(store_url, tmp_path / "log", connections="5").start() as server, ExitStack() as stack:
+    with LoggedServer(store_url, tmp_path / "log", connections="5").start() as server, ExitStack() as stack:
         for _ in range(5):
             stack.enter_context(Hostile.shaken(server))
         code, rest = answer(server, b"GET /healthz HTTP/1.1\r\n\r\n")
@@ -318,7 +318,7 @@ def test_a_server_has_only_so_many_connections(store_url: str, tmp_path: Path) -
 
 def test_an_address_has_only_so_many_requests_at_once(store_url: str, tmp_path: Path) -> None:
     limits = {"http_connections_per_address": "4", "connections_per_address": "10"}
-    with NotedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server, ExitStack() as stack:
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server, ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(Hostile.shaken(server))  # these are no longer requests
         waiting = [stack.enter_context(Hostile(server)) for _ in range(4)]
@@ -328,7 +328,7 @@ def test_an_address_has_only_so_many_requests_at_once(store_url: str, tmp_path: 
             time.sleep(0.01)
 
 
-def test_a_storm_of_connections_leaves_nothing_behind(server: NotedServer) -> None:
+def test_a_storm_of_connections_leaves_nothing_behind(server: LoggedServer) -> None:
     assert server.process
     files = Path(f"/proc/{server.process.pid}/fd")
     before = len(os.listdir(files)) if files.exists() else 0
@@ -346,7 +346,7 @@ def test_a_storm_of_connections_leaves_nothing_behind(server: NotedServer) -> No
 
 async def test_nobody_writes_lines_into_the_log(store_url: str, tmp_path: Path) -> None:
     evil = "\r\n2026-01-01 00:00:00,000 ERROR samedeal_server: \x1b[31mforged\x85\u2028forged"
-    with NotedServer(store_url, tmp_path / "log", log_level="debug").start() as server:
+    with LoggedServer(store_url, tmp_path / "log", log_level="debug").start() as server:
         async with await Line.open(server) as line:
             await line.ask("hello", name=evil)
             await line.ask("hello", name="eve", client=evil[:64])
@@ -369,7 +369,7 @@ async def test_nobody_writes_lines_into_the_log(store_url: str, tmp_path: Path) 
         assert not text.startswith("2026-01-01 00")
 
 
-def test_a_flood_of_bad_requests_writes_nothing_into_the_log(server: NotedServer) -> None:
+def test_a_flood_of_bad_requests_writes_nothing_into_the_log(server: LoggedServer) -> None:
     before = server.log
     for _ in range(50):
         answer(server, b"\0\r\n\r\n")

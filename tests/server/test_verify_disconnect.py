@@ -12,10 +12,10 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from samedeal_server.http.verification import MOST_VERIFICATIONS_OF_ONE, Demand, Verifications
+from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE, Verifications, VerifyQuery
 from support.finished_races import finished
 from support.hostile_client import Hostile
-from support.logged_server import NotedServer, request
+from support.logged_server import LoggedServer, request
 from support.stores import process, until
 
 BODY = b"".join(finished("corners").lines())
@@ -25,7 +25,7 @@ LONG = HEAD + ENTRY * 100_000 + FOOT
 UPLOAD = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(LONG) + LONG
 
 
-def verifying(server: NotedServer) -> list[int]:
+def verifying(server: LoggedServer) -> list[int]:
     """The processes in which the server verifies replays."""
     assert server.process
     table = subprocess.check_output(["ps", "-A", "-o", "pid=,ppid=,args="], text=True)
@@ -35,13 +35,13 @@ def verifying(server: NotedServer) -> list[int]:
 
 
 @pytest.fixture
-def server(store_url: str, tmp_path: Path) -> Iterator[NotedServer]:
-    with NotedServer(store_url, tmp_path / "log").start() as running:
+def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
+    with LoggedServer(store_url, tmp_path / "log").start() as running:
         yield running
         assert running.failures() == []
 
 
-async def test_a_verification_ends_when_its_client_leaves(server: NotedServer) -> None:
+async def test_a_verification_ends_when_its_client_leaves(server: LoggedServer) -> None:
     with Hostile(server) as client:
         client.send(UPLOAD)
         await until(lambda: verifying(server), 60)
@@ -74,11 +74,11 @@ class Client:
 
 
 async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: str) -> None:
-    clients = [Client() for _ in range(MOST_VERIFICATIONS_OF_ONE)]
+    clients = [Client() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
     async with process(redis_url) as parts:
         verifications = Verifications(parts.archive)
         async with verifications._turn:
-            waiting = [asyncio.create_task(verifications.verify(client.request, Demand())) for client in clients]
+            waiting = [asyncio.create_task(verifications.verify(client.request, VerifyQuery())) for client in clients]
             await until(lambda: verifications._under_way.total() == len(clients))
             for client in clients[1:]:
                 client.leaves.set()

@@ -13,7 +13,7 @@ import pytest
 from samedeal.errors import Refused
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
-from samedeal.replays.replay import MOST_BYTES
+from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire import codec
 from samedeal_server.jobs.verifier import verified
 from support.finished_races import SECRET, finished
@@ -39,7 +39,7 @@ def long_json() -> bytes:
     """A replay of as many entries as fit into 64 MiB, told in JSON that is not canonical."""
     data, entry = codec.encode(finished("corners"), "json"), ENTRY.strip() + b", "
     at = data.index(ENTRY.strip())
-    return data[:at] + entry * ((MOST_BYTES - len(data)) // len(entry)) + data[at:]
+    return data[:at] + entry * ((MAX_BYTES - len(data)) // len(entry)) + data[at:]
 
 
 @pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])

@@ -8,9 +8,9 @@ from starlette.types import Receive, Scope, Send
 
 from samedeal_server.__main__ import quiet_uvicorn
 from samedeal_server.settings import Settings
-from samedeal_server.uvicorn_limits.connections import SENT_NOW, GuardedConfig, watch
+from samedeal_server.uvicorn_limits.connections import SENT_NOW, LimitedConfig, watch
 
-MOST_BYTES = 16 * 2**20
+MAX_BYTES = 16 * 2**20
 UNBOUNDED = 10**9
 
 
@@ -31,10 +31,10 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             await send({"type": "websocket.send", "bytes": data, "text": text})
 
 
-def config(settings: Settings) -> GuardedConfig:
+def config(settings: Settings) -> LimitedConfig:
     """The guard with every bound of a WebSocket lifted, except that of what one message may be."""
-    its = GuardedConfig(echo, settings)
-    its.ws_max_size = MOST_BYTES
+    its = LimitedConfig(echo, settings)
+    its.ws_max_size = MAX_BYTES
     return its
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 
 from samedeal.proof import commitments, receipts
-from samedeal.race.race import MOST_MOVES, RESTART, UNDO
+from samedeal.race.race import MAX_MOVES, RESTART, UNDO
 from samedeal.wire import messages as m
 from support.campaign import Persistent, started
 from support.faulty_proxy import Proxy
@@ -83,7 +83,7 @@ class Survivor(Persistent):
         await self.begin(self.race)
         while not enough.is_set() and not self.done:
             move = self.choice()
-            if move is None or len(self.history.tries) == MOST_MOVES:
+            if move is None or len(self.history.tries) == MAX_MOVES:
                 self.done = True
             elif refused := (await self.attempt(move)).refused:
                 self.refusals.append(f"{move}: {refused}")

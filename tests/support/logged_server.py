@@ -20,7 +20,7 @@ from samedeal.wire import messages as m
 from support.servers import Server
 
 
-class NotedServer(Server):
+class LoggedServer(Server):
     """A server process; everything it logs goes to a file."""
 
     def __init__(self, store_url: str, log: Path, *, emptied: bool = True, **settings: str) -> None:

@@ -30,7 +30,7 @@ from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.store import replay_codec
-from samedeal_server.store.archive import DailyRace, Ended
+from samedeal_server.store.archive import DailyRace, RaceSummary
 from support.logged_server import request
 from support.servers import Racer, Server
 from support.stores import until
@@ -209,7 +209,7 @@ def _unpack(redis: "Redis", race: str, *, daily: bool = False) -> None:
     assert summary
     assert read(replay_codec.text(data)) == replay
     store.set(f"replay:{{{race}}}", replay_codec.text(data))
-    ended = Ended(
+    ended = RaceSummary(
         race, summary.header.game, summary.deal, summary.ended_at, replay.standings, summary.header.reveals_at
     )
     store.set(f"ended:{{{race}}}", codec.encode(ended, "json"))

@@ -21,10 +21,10 @@ from websockets.exceptions import ConnectionClosedError
 from websockets.frames import Close
 
 from samedeal.errors import Refused
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.races import registry
 from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store import clock, guests
 from samedeal_server.store.archive import Archive
@@ -235,12 +235,12 @@ class Process(Owner):
         store = _Store(Client(world, self))
         self.archive, self.clock, self._guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
         self.log = RaceLog(store)
-        self.hall = Hall(self.log, self.archive, LiveRaces(store), self.clock, KEY, away_s=world.away_s)
-        self._turns, self._allowances = asyncio.Semaphore(24), Allowances(SETTINGS)
+        self.registry = Registry(self.log, self.archive, LiveRaces(store), self.clock, KEY, away_s=world.away_s)
+        self._turns, self._rate_limits = asyncio.Semaphore(24), RateLimits(SETTINGS)
 
     async def start(self) -> None:
         try:
-            await self.hall.start()
+            await self.registry.start()
             self.serving = True
         except Refused:
             self.gone = True
@@ -251,7 +251,7 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(line)))
 
     async def _serve(self, line: "Line") -> None:
-        parts = "msgpack", self.hall, self._guests, self._allowances, self._turns, SETTINGS
+        parts = "msgpack", self.registry, self._guests, self._rate_limits, self._turns, SETTINGS
         its = _Session(len(self.sessions), _Served(self.world, line), *parts)
         try:
             await its.run()
@@ -271,7 +271,7 @@ class Process(Owner):
         self.serving = False
         for line in self.lines:
             line.end(RESTARTING)
-        await self.hall.stop()
+        await self.registry.stop()
         self.kill()
 
 

@@ -473,7 +473,7 @@ async def _race(scene: Scene, number: int) -> None:
         await slot.served()
         with suppress(Refused):
             process = slot.process
-            room = await process.call(world.loop.create_task, process.hall.create(game, {}, seed, options))
+            room = await process.call(world.loop.create_task, process.registry.create(game, {}, seed, options))
             break
         await asyncio.sleep(PAUSE_S)
     scene.races.append(room.race.id)
@@ -529,7 +529,7 @@ async def _at_rest(scene: Scene, race: str) -> list[str]:
         if player.stage == "over" and player.view and player.view.standings != replay.standings:
             found.append(f"{player.name} was told other standings than the replay's")
     for slot in scene.slots:
-        room = await slot.process.hall.room(race)
+        room = await slot.process.registry.room(race)
         if (room.race.n, room.race.digest, room.race.closed) != (len(replay.entries), replay.digest, True):
             found.append(f"{slot.process.name} has another race than the replay")
     entries = await scene.slots[0].process.log.read(race)
@@ -542,7 +542,7 @@ async def _at_rest(scene: Scene, race: str) -> list[str]:
 
 def _busy(scene: Scene, race: str) -> bool:
     """Whether some process has yet to hear that the race is over."""
-    its = [slot.process.hall._rooms.get(race) for slot in scene.slots]
+    its = [slot.process.registry._rooms.get(race) for slot in scene.slots]
     return any(room and not room.race.closed for room in its)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from samedeal.wire import messages as m
 from support.faulty_store import Valkey
 from support.hostile_client import Hostile, memory, said
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 from support.servers import Racer
 
 SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
@@ -49,7 +49,7 @@ class Crowd:
         )
 
 
-def come(server: NotedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
+def come(server: LoggedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
     """So many connect, say hello, ask, and from then on do nothing."""
     clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(count)]
     asked = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
@@ -71,7 +71,7 @@ def leave(clients: list[Hostile]) -> list[float]:
     return times
 
 
-async def crowded(server: NotedServer, count: int) -> Crowd:
+async def crowded(server: LoggedServer, count: int) -> Crowd:
     """What comes of a crowd of so many, while somebody plays."""
     race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
     ada = await Racer("ada").connect(server)
@@ -107,7 +107,7 @@ async def main() -> int:
         store = Valkey(Path(folder, "store"))
         await store.start()
         with await asyncio.to_thread(
-            NotedServer(store.url, Path(folder, "log"), emptied=True, **SETTINGS).start
+            LoggedServer(store.url, Path(folder, "log"), emptied=True, **SETTINGS).start
         ) as server:
             crowd = await crowded(server, count)
         await store.kill()

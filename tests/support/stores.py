@@ -13,7 +13,7 @@ from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
 from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Proposal, Room
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -33,7 +33,7 @@ class Process:
     log: RaceLog
     archive: Archive
     clock: Clock
-    hall: Hall
+    registry: Registry
 
 
 @asynccontextmanager
@@ -55,15 +55,15 @@ async def process(
         its_log,
         archive,
         its_clock,
-        Hall(its_log, archive, LiveRaces(store), its_clock, KEY, away_s=away_s, open_races=open_races),
+        Registry(its_log, archive, LiveRaces(store), its_clock, KEY, away_s=away_s, open_races=open_races),
     )
     await its_clock.measure()
     if started:
-        await parts.hall.start()
+        await parts.registry.start()
     try:
         yield parts
     finally:
-        await parts.hall.stop()
+        await parts.registry.stop()
         await store.close()
 
 
@@ -84,7 +84,7 @@ class Heard:
 
 
 def seat_for(player: int) -> Proposal:
-    """Somebody's wish to have a seat, once, committed to ``nonce(player)``."""
+    """Somebody's command to have a seat, once, committed to ``nonce(player)``."""
 
     def proposal(race: Race) -> list[AnyEvent]:
         if race.seat_of(f"player-{player}"):
@@ -97,7 +97,7 @@ def seat_for(player: int) -> Proposal:
 
 
 def that(*events: AnyEvent) -> Proposal:
-    """The wish that these events happen."""
+    """The command that these events happen."""
     return lambda race: events
 
 

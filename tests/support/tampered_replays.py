@@ -118,10 +118,10 @@ def subject(slug: str, kind: Kind) -> Subject:
     k = first(log.race.game, log.race.root or "", {}, "friendly/1") if kind == "friendly" else 0
     log.say(Dealt(k=k), (log.race.starts_at or 0) - log.race.at)
     log.say(Taken(seat=2, by=random.randbytes(8).hex()), 100)
-    for seat, wish in ((1, ""), (1, ""), (1, RESTART), (2, ""), (1, UNDO), (1, ""), (2, ""), (2, UNDO), (1, "")):
+    for seat, wanted in ((1, ""), (1, ""), (1, RESTART), (2, ""), (1, UNDO), (1, ""), (2, ""), (2, UNDO), (1, "")):
         run = log.race.seat(seat).run
         assert run
-        move = wish if wish and run.may(wish) else random.choice(run.game.moves())
+        move = wanted if wanted and run.may(wanted) else random.choice(run.game.moves())
         log.say(Moved(seat=seat, move=move), 50)
     for seat in (1, 2):
         log.say(Resigned(seat=seat), random.randrange(1, 2_000))
@@ -443,9 +443,9 @@ def _option(race: Subject, field: str, value: Any) -> Expected:
         case "start_delay_ms" if (5_000 if value is None else value) > race.time(dealt) - race.time(counting):
             refused = {"order": dealt}
         case "undo" | "attempts" if value is not None:
-            wish, allowed = (UNDO, 0) if field == "undo" else (RESTART, value - 1)
-            wishes = [n for n in race.numbers("moved") if race.event(n)["move"] == wish]
-            refused = {"moves": wishes[allowed]} if len(wishes) > allowed else {}
+            wanted, allowed = (UNDO, 0) if field == "undo" else (RESTART, value - 1)
+            positions = [n for n in race.numbers("moved") if race.event(n)["move"] == wanted]
+            refused = {"moves": positions[allowed]} if len(positions) > allowed else {}
         case "filter" if value is None:
             refused = {"filter": dealt}
         case "filter" if race.kind != "open":

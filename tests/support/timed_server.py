@@ -9,7 +9,7 @@ from samedeal.day import Day
 from samedeal_server import app
 from samedeal_server.__main__ import main
 from samedeal_server.store.clock import Clock
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 
 AHEAD = "TIMED_AHEAD_MS"
 """The variable that names the file in which stands how far the clock is ahead."""
@@ -17,7 +17,7 @@ HOUR_MS = 3_600_000
 NOON_MS = 12 * HOUR_MS
 
 
-class TimedServer(NotedServer):
+class TimedServer(LoggedServer):
     """A server process with a clock that can be set while it runs; from then on it goes as clocks do."""
 
     program = ("-m", "support.timed_server")

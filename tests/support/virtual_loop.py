@@ -15,7 +15,7 @@ from random import Random
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
-MOST_STEPS = 200_000
+MAX_STEPS = 200_000
 """More than any history has: one that does not end has come to nothing."""
 
 
@@ -146,7 +146,7 @@ class Loop:
         """What comes of a coroutine. Raises Stuck if nothing does."""
         asyncio._set_running_loop(self._loop)
         try:
-            self._most = self.steps + MOST_STEPS
+            self._most = self.steps + MAX_STEPS
             task = self.create_task(future)
             while not task.done():
                 self._step()

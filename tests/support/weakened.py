@@ -81,7 +81,7 @@ DEFENCES = {
     ),
     "doubt": Defence(
         SERVER + "races/room.py",
-        "                if self._doubtful:\n                    await self._reconcile()\n",
+        "                if self._needs_resync:\n                    await self._reconcile()\n",
         "",
         (
             "server/test_room.py::test_after_a_failure_the_room_believes_the_log",

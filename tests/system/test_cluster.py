@@ -308,7 +308,7 @@ async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
         await alone.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
         while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
-        async with secured(secure, port, certificate, key):
+        async with is_persisted(secure, port, certificate, key):
             assert (await store.checked()).startswith("Valkey ")
             log, header = RaceLog(store), numbered(1)
             assert await log.create(header, before(header))
@@ -323,7 +323,7 @@ async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def secured(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
+async def is_persisted(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
     """Speaks TLS at a port and passes everything on to another."""
     tasks = set[asyncio.Task[None] | None]()
 

@@ -15,7 +15,7 @@ from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
@@ -146,11 +146,11 @@ class Deaf(RaceLog):
 async def test_a_server_stops_even_if_its_store_s_client_does_not_hear(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
-    hall = Hall(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
+    registry = Registry(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
     async with asyncio.timeout(10):
-        await hall.start()
+        await registry.start()
         await asyncio.sleep(0)
-        await hall.stop()
+        await registry.stop()
         await store.close()
     assert log.swallowed
 

@@ -20,7 +20,7 @@ from samedeal.wire import messages as m
 from samedeal_server.store import embedded
 from samedeal_server.store.embedded import EmbeddedStore
 from support.campaign import Persistent, store_pid
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 from support.servers import Racer, Server
 
 LINUX = pytest.mark.skipif(
@@ -29,7 +29,7 @@ LINUX = pytest.mark.skipif(
 FULL = (503, "The store's disk is full.")
 
 
-class Full(NotedServer):
+class Full(LoggedServer):
     """A server over an embedded store, on a disk that can be filled."""
 
     def __init__(self, folder: Path, **settings: str) -> None:

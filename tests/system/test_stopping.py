@@ -21,12 +21,12 @@ program.main()
 HANGING = """
 import asyncio
 from samedeal_server import __main__ as program
-from samedeal_server.hall import Hall
+from samedeal_server.registry import Registry
 
-async def hang(hall):
+async def hang(registry):
     await asyncio.Event().wait()
 
-Hall.stop = hang
+Registry.stop = hang
 program.STOP_S = 0.5
 program.main()
 """

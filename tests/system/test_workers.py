@@ -16,13 +16,13 @@ import pytest
 from samedeal.games.catalogue import GAMES
 from server.test_metrics import value
 from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
-from support.logged_server import NotedServer
+from support.logged_server import LoggedServer
 from support.servers import Server
 
 MOVES = 40
 
 
-class Workers(NotedServer):
+class Workers(LoggedServer):
     """A server of two workers that logs all it can."""
 
     def __init__(self, store_url: str, log: Path, metrics: str = "off") -> None:

@@ -18,7 +18,7 @@ from samedeal.game import Game, Move, Variant
 from samedeal.games.corner_stones import CORNERS, FIRSTS, ROWS, STEPS
 from samedeal.games.grid import CELLS, OWN_CELLS
 
-MOST_MOVES = 200
+MAX_MOVES = 200
 """Where every play ends. Only in Corner Stones, where cards can go to and fro for ever, is it ever reached."""
 
 Liking = Callable[[Game, Move, Words], Sequence[Move]]
@@ -61,7 +61,7 @@ def plays(game: type[Game], seed: str, numbers: Iterable[int], variant: Variant 
 
 def _played(bot: Bot, position: Game, words: Words, k: int) -> Run:
     moves: list[Move] = []
-    while not position.over and len(moves) < MOST_MOVES:
+    while not position.over and len(moves) < MAX_MOVES:
         liked = bot.likes(position, moves[-1] if moves else "", words)
         moves.append(liked[words.below(len(liked))])
         position = position.after(moves[-1])

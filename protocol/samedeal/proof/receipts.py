@@ -15,8 +15,8 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, SeatNumber, header_bytes
 from samedeal.wire.lenient import lenient
 
-MOST_LINE_BYTES = 65_536
-MOST_LINES = 2**20
+MAX_LINE_BYTES = 65_536
+MAX_LINES = 2**20
 
 
 class HeaderKept(Struct, frozen=True, array_like=True, tag="header", forbid_unknown_fields=True):
@@ -113,8 +113,8 @@ def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
 
 def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
     for number, text in enumerate(lines, start=1):
-        if number > MOST_LINES or len(text) > MOST_LINE_BYTES:
-            raise Refused("bad-replay", f"Receipts have at most {MOST_LINES} lines of {MOST_LINE_BYTES} bytes.")
+        if number > MAX_LINES or len(text) > MAX_LINE_BYTES:
+            raise Refused("bad-replay", f"Receipts have at most {MAX_LINES} lines of {MAX_LINE_BYTES} bytes.")
         try:
             yield _decoder.decode(text)
         except (DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -39,7 +39,7 @@ def due(
         absent = (seat for seat in race.roster if released_at(seat, seen, away_ms) <= now)
         if seat := next(absent, None):
             return Left(seat=seat.number)
-        return Counting() if race.set_to_go else None
+        return Counting() if race.ready_to_start else None
     if race.stage == "countdown" and deal_number is not None and now >= deal_at(race, reachable_from):
         return Dealt(k=deal_number)
     return None
@@ -51,7 +51,7 @@ def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, reachable_from:
         return race.ends_at
     if race.stage == "countdown":
         return deal_at(race, reachable_from)
-    times = [race.called_off_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
+    times = [race.expires_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
     return min(times if race.n else (*times, race.header.opened_at + EMPTY_MS))
 
 
@@ -63,6 +63,6 @@ def released_at(seat: Seat, seen: Mapping[int, int], away_ms: int) -> int:
 def deal_at(race: Race, reachable_from: int = 0) -> int:
     """When a countdown ends. While nonces are missing, it lasts long enough for them to arrive."""
     starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
-    if race.nonces_in:
+    if race.has_all_nonces:
         return starts_at
     return max(starts_at, counting_at + NONCE_MS, reachable_from + NONCE_AFTER_OUTAGE_MS)

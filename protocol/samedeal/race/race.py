@@ -31,18 +31,18 @@ from samedeal.race.events import (
     entry_bytes,
     header_bytes,
 )
-from samedeal.race.undo_history import Past
-from samedeal.values import Frozen, Trail, derived, replace
+from samedeal.race.undo_history import UndoHistory
+from samedeal.values import PersistentList, Value, derived, replace
 
 UNDO, RESTART = "undo", "restart"
-MOST_SEATS = 64
+MAX_SEATS = 64
 """How many seats a race has, those that were left included: twice as many as can race, so that a log that is all coming
 and going is folded as quickly as one of moves."""
 OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it may be called off."""
-MOST_MOVES = 5_000
+MAX_MOVES = 5_000
 """How many moves one racer may make in a race, so that no log grows without bound."""
-MOST_ENTRIES = MOST_MOVES + 3_000
+MAX_ENTRIES = MAX_MOVES + 3_000
 """How many entries may be about one seat: moves, and coming back, and being ready and not ready. All seats together
 have fewer than a replay can hold."""
 
@@ -71,16 +71,16 @@ class Standing(Struct, frozen=True, kw_only=True):
     """The time from the start to the win, or to the moment when `home` was first reached."""
 
 
-class Run(Frozen, frozen=True):
+class Run(Value, frozen=True):
     """One racer's way through the deal."""
 
     options: Options
     """Those of the race."""
     deal: Game
     game: Game
-    moves: Trail[Move] = Trail()
+    moves: PersistentList[Move] = PersistentList()
     """All of them, undo and restart included, over all attempts."""
-    past: Past = Past()
+    past: UndoHistory = UndoHistory()
     """The positions that undo goes back to; a reveal empties it."""
     attempts: int = 1
     peak: int = 0
@@ -91,22 +91,22 @@ class Run(Frozen, frozen=True):
 
     def after(self, move: Move, ms: int) -> Self:
         """The run after a move `ms` after the deal. Raises IllegalMove, or Refused where the race does not allow it."""
-        if len(self.moves) >= MOST_MOVES:
-            raise Refused("not-allowed", f"A racer makes at most {MOST_MOVES} moves in a race.")
+        if len(self.moves) >= MAX_MOVES:
+            raise Refused("not-allowed", f"A racer makes at most {MAX_MOVES} moves in a race.")
         if move == RESTART:
             self._check_restart()
-            moves = self.moves.and_then(RESTART)
-            return replace(self, moves=moves, game=self.deal, past=Past(), attempts=self.attempts + 1)
+            moves = self.moves.appended(RESTART)
+            return replace(self, moves=moves, game=self.deal, past=UndoHistory(), attempts=self.attempts + 1)
         if move == UNDO:
             self._check_undo()
             game, past = self.past.back()
-            return replace(self, moves=self.moves.and_then(UNDO), game=game, past=past)
+            return replace(self, moves=self.moves.appended(UNDO), game=game, past=past)
         game = self.game.after(move)
         home = game.home
         peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
         move = _text(move)
-        past = Past() if self.game.reveals(game) else self.past.and_then(self.game, move)
-        moves = self.moves.and_then(move)
+        past = UndoHistory() if self.game.reveals(game) else self.past.appended(self.game, move)
+        moves = self.moves.appended(move)
         return replace(self, moves=moves, game=game, past=past, peak=peak, peak_ms=peak_ms)
 
     def may(self, move: Move) -> bool:
@@ -148,7 +148,7 @@ class Run(Frozen, frozen=True):
             raise IllegalMove("The deal is untouched: there is nothing to start again.")
 
 
-class Seat(Frozen, frozen=True):
+class Seat(Value, frozen=True):
     """One place in a race and who has it."""
 
     number: int
@@ -198,7 +198,7 @@ class Seat(Frozen, frozen=True):
         )
 
 
-class Race(Frozen, frozen=True):
+class Race(Value, frozen=True):
     """A race as it stands after a part of its log. It never changes: ``after`` answers with the next one."""
 
     header: Header
@@ -268,7 +268,7 @@ class Race(Frozen, frozen=True):
             case Unreadied(seat=number):
                 return self._seated(replace(self._waiting(number), ready=False))
             case Counting():
-                if not self.set_to_go:
+                if not self.ready_to_start:
                     raise Refused("untimely", "The countdown begins when every racer is ready.")
                 return replace(self, counting_at=at)
             case Nonce(seat=number, nonce=nonce):
@@ -313,7 +313,7 @@ class Race(Frozen, frozen=True):
         return tuple([seat for seat in self.seats if not seat.left])
 
     @property
-    def set_to_go(self) -> bool:
+    def ready_to_start(self) -> bool:
         """Whether the countdown may begin: all are ready, and they are at least two unless it is a race for one."""
         if self.stage != "open":
             return False
@@ -344,12 +344,12 @@ class Race(Frozen, frozen=True):
         return None if self.seed is None else f"{self.header.game}:{self.seed}"
 
     @property
-    def nonces_in(self) -> bool:
+    def has_all_nonces(self) -> bool:
         """Whether every nonce is known that the deal follows from."""
         return not self.header.sealed or all(seat.nonce for seat in self.roster)
 
     @property
-    def called_off_at(self) -> int:
+    def expires_at(self) -> int:
         """When a race that waits for its countdown may be called off; one for a daily deal must be dealt by then."""
         return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
 
@@ -361,7 +361,7 @@ class Race(Frozen, frozen=True):
     def finished(self, at: int) -> bool:
         """Whether nothing more can happen but the closing: all are done, the time is up, or nobody ever started."""
         if self.ends_at is None:
-            return (self.stage == "open" or self.header.daily) and at >= self.called_off_at
+            return (self.stage == "open" or self.header.daily) and at >= self.expires_at
         return at >= self.ends_at or all(seat.run is None or seat.run.done for seat in self.seats)
 
     def seat(self, number: int) -> Seat:
@@ -373,12 +373,12 @@ class Race(Frozen, frozen=True):
     def seat_for(self, player: str) -> int:
         """The number of the seat that a player who has none gets by joining: the former one, or else a new one.
 
-        Once there are MOST_SEATS of them, new players get the first one that was left.
+        Once there are MAX_SEATS of them, new players get the first one that was left.
         """
         former = next((seat.number for seat in self.seats if seat.player == player), None)
-        if former is not None or len(self.seats) < MOST_SEATS:
+        if former is not None or len(self.seats) < MAX_SEATS:
             return former or len(self.seats) + 1
-        return next((seat.number for seat in self.seats if seat.left), MOST_SEATS + 1)
+        return next((seat.number for seat in self.seats if seat.left), MAX_SEATS + 1)
 
     def seat_of(self, player: str) -> Seat | None:
         """The seat that a player has."""
@@ -403,7 +403,7 @@ class Race(Frozen, frozen=True):
     def _joined(self, at: int, event: Joined) -> Self:
         if self.stage != "open":
             raise Refused("untimely", "Seats are taken before the countdown.")
-        if len(self.roster) >= self.options.max_racers or event.seat > MOST_SEATS:
+        if len(self.roster) >= self.options.max_racers or event.seat > MAX_SEATS:
             raise Refused("race-full")
         if self.seat_of(event.player):
             raise Refused("untimely", f"{event.name} has a seat already.")
@@ -467,7 +467,7 @@ class Race(Frozen, frozen=True):
 
     def _seated(self, seat: Seat) -> Self:
         """The race with one seat as an entry has made it."""
-        if seat.entries >= MOST_ENTRIES:
+        if seat.entries >= MAX_ENTRIES:
             raise Refused("not-allowed", "This seat has used up its share of the race's log.")
         seats = list(self.seats)
         seats[seat.number - 1] = replace(seat, entries=seat.entries + 1)

@@ -3,36 +3,36 @@
 from msgspec import Struct
 
 from samedeal.game import Game, Move
-from samedeal.values import Trail, replace
+from samedeal.values import PersistentList, replace
 
 KEPT = 32
 """A position takes as much as dozens of moves do, and this few moves are played again in no time."""
 
 
-class Past(Struct, frozen=True):
+class UndoHistory(Struct, frozen=True):
     """The positions that one came through, back to the last that undo may reach."""
 
-    positions: Trail[Game] = Trail()
+    positions: PersistentList[Game] = PersistentList()
     """Every KEPT-th, from the first on."""
-    moves: Trail[Move] = Trail()
+    moves: PersistentList[Move] = PersistentList()
     """The one that was made in each."""
 
     def __len__(self) -> int:
         return len(self.moves)
 
-    def and_then(self, position: Game, move: Move) -> "Past":
+    def appended(self, position: Game, move: Move) -> "UndoHistory":
         """The past with one more position, and the move that was made there."""
         positions = self.positions
         if len(self.moves) % KEPT == 0:
             # What was worked out for the position is left behind, or all that can be undone would carry its moves.
-            positions = positions.and_then(replace(position))
-        return Past(positions, self.moves.and_then(move))
+            positions = positions.appended(replace(position))
+        return UndoHistory(positions, self.moves.appended(move))
 
-    def back(self) -> "tuple[Game, Past]":
+    def back(self) -> "tuple[Game, UndoHistory]":
         """The newest position, and the past before it. Raises IndexError if there is none."""
         moves, positions = self.moves.without_last(), self.positions
         at, since = divmod(len(moves), KEPT)
         position = positions[at]
         for move in moves[len(moves) - since :]:
             position = position.after(move)
-        return position, Past(positions if since else positions.without_last(), moves)
+        return position, UndoHistory(positions if since else positions.without_last(), moves)

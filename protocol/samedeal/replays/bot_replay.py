@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from msgspec import json
 
-from samedeal.computer.bots import BOTS, MOST_MOVES, Run, play
+from samedeal.computer.bots import BOTS, MAX_MOVES, Run, play
 from samedeal.game import Game, Variant
 from samedeal.proof.commitments import commitment
 from samedeal.race.events import (
@@ -52,7 +52,7 @@ def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: 
         commitment=commitment(id_, secret),
         opened_at=0,
         options=Options(
-            limit_ms=(MOST_MOVES + 2) * TICK_MS, max_racers=1, start_delay_ms=0, undo=False, attempts=1, unlisted=True
+            limit_ms=(MAX_MOVES + 2) * TICK_MS, max_racers=1, start_delay_ms=0, undo=False, attempts=1, unlisted=True
         ),
     )
     race, entries = Race.opened(header, secret), list[Entry]()

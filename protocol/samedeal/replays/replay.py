@@ -13,10 +13,10 @@ from samedeal.race.events import Closed, Entry, Header, Hex32, Record
 from samedeal.race.race import Race, Standing
 from samedeal.wire import codec
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """The largest replay that is read in one piece."""
-MOST_LINE_BYTES = 65_536
-MOST_ENTRIES = 2**19
+MAX_LINE_BYTES = 65_536
+MAX_ENTRIES = 2**19
 """The longest replay that is read line by line. No race has as many."""
 
 Format = Literal["samedeal.replay/1"]
@@ -145,12 +145,12 @@ class ReplayLines:
     def _lines(self) -> Iterator[bytes]:
         self._file.seek(0)
         number = 0
-        while line := self._file.readline(MOST_LINE_BYTES + 1):
+        while line := self._file.readline(MAX_LINE_BYTES + 1):
             number += 1
-            if len(line) > MOST_LINE_BYTES:
-                raise Refused("bad-replay", f"Line {number} has more than {MOST_LINE_BYTES} bytes.")
-            if number > MOST_ENTRIES + 2:
-                raise Refused("bad-replay", f"A replay has at most {MOST_ENTRIES} entries.")
+            if len(line) > MAX_LINE_BYTES:
+                raise Refused("bad-replay", f"Line {number} has more than {MAX_LINE_BYTES} bytes.")
+            if number > MAX_ENTRIES + 2:
+                raise Refused("bad-replay", f"A replay has at most {MAX_ENTRIES} entries.")
             yield line
 
 
@@ -171,8 +171,8 @@ def read(data: bytes) -> Replay:
     In JSON white space and the order of fields are free; MessagePack is read only as it is written here. No field may
     be unknown or there twice: two programs that read the same file cannot find different races in it.
     """
-    if len(data) > MOST_BYTES:
-        raise Refused("bad-replay", f"A replay has at most {MOST_BYTES} bytes.")
+    if len(data) > MAX_BYTES:
+        raise Refused("bad-replay", f"A replay has at most {MAX_BYTES} bytes.")
     form: codec.Form = "json" if data.lstrip()[:1] == b"{" else "msgpack"
     try:
         replay = codec.decode(data, form, Replay)

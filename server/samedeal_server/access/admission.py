@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket
 from samedeal.errors import Refused
 from samedeal_server.access.network import network
 from samedeal_server.access.origins import check_origin
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.disconnects import disconnected
 from samedeal_server.http.responses import problem_response
 from samedeal_server.jobs.turns import Turns
@@ -27,8 +27,8 @@ slowed down, and the requests of many connections are spread over time."""
 class Admission:
     """Finds out which client sends a request, and holds each client to its limits."""
 
-    def __init__(self, allowances: Allowances, settings: Settings) -> None:
-        self._requests, self._settings = allowances.requests, settings
+    def __init__(self, rate_limits: RateLimits, settings: Settings) -> None:
+        self._requests, self._settings = rate_limits.requests, settings
         self._in_progress = Counter[str]()  # HTTP requests, by the client's network
         self._starts = Turns()
 

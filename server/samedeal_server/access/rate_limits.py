@@ -1,4 +1,4 @@
-"""Allowances: how much of what costs the server something one address may ask for in a minute."""
+"""RateLimits: how much of what costs the server something one address may ask for in a minute."""
 
 import math
 import time
@@ -9,7 +9,7 @@ from samedeal.errors import Refused
 from samedeal_server.access.network import network
 from samedeal_server.settings import Settings
 
-MOST_REMEMBERED = 10_000
+MAX_REMEMBERED = 10_000
 PROMPT: Final = 50
 """How many request tokens one address is granted at once: enough to load the page and to join a race."""
 PACED_PER_S: Final = 50
@@ -17,7 +17,7 @@ PACED_PER_S: Final = 50
 spread over time."""
 
 
-class Allowance:
+class RateLimit:
     """A token bucket for each address."""
 
     def __init__(
@@ -58,17 +58,17 @@ class Allowance:
         """Whoever has not been here for longest is forgotten when there are too many: that bounds the memory."""
         self._left.pop(key, None)
         self._left[key] = left, now
-        if len(self._left) > MOST_REMEMBERED:
+        if len(self._left) > MAX_REMEMBERED:
             del self._left[next(iter(self._left))]
 
 
-class Allowances:
+class RateLimits:
     """All that there are."""
 
     def __init__(self, settings: Settings) -> None:
-        self.requests = Allowance(
+        self.requests = RateLimit(
             "requests", settings.requests_per_second * 60, burst=settings.request_burst, prompt=PROMPT
         )
-        self.races = Allowance("new races", settings.races_per_minute)
-        self.guests = Allowance("new guests", settings.guests_per_minute)
-        self.wrong_tokens = Allowance("unknown tokens", settings.wrong_tokens_per_minute)
+        self.races = RateLimit("new races", settings.races_per_minute)
+        self.guests = RateLimit("new guests", settings.guests_per_minute)
+        self.wrong_tokens = RateLimit("unknown tokens", settings.wrong_tokens_per_minute)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from samedeal_server.access.rate_limits import Allowance
+from samedeal_server.access.rate_limits import RateLimit
 from samedeal_server.http.requests import asked
 from samedeal_server.http.responses import MEDIA, json_response
 
@@ -157,7 +157,7 @@ def endpoints(resource: object) -> list[Endpoint]:
     ]
 
 
-def routes(declared: Iterable[Endpoint], requests: Allowance) -> list[BaseRoute]:
+def routes(declared: Iterable[Endpoint], requests: RateLimit) -> list[BaseRoute]:
     """The routes of endpoints. Those at one address have to follow each other.
 
     Each request takes what its endpoint costs from `requests`, beyond the token that was taken on admission.
@@ -165,7 +165,7 @@ def routes(declared: Iterable[Endpoint], requests: Allowance) -> list[BaseRoute]
     return [_route(path, list(there), requests) for path, there in groupby(declared, lambda endpoint: endpoint.path)]
 
 
-def _route(path: str, there: list[Endpoint], requests: Allowance) -> Route:
+def _route(path: str, there: list[Endpoint], requests: RateLimit) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in there}
 
     async def answer(request: Request) -> Response:

@@ -18,7 +18,7 @@ from samedeal_server.access.network import base_of
 from samedeal_server.http.endpoint import Answer, at
 from samedeal_server.http.responses import PAGE, TEXT, has
 from samedeal_server.races.live_races import LIVE_STAGES, Listed
-from samedeal_server.races.registry import Hall, checked_game
+from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 
 TITLE: Final = "Same Deal"
@@ -43,10 +43,10 @@ RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 
 
 class Page:
-    """The endpoints that people open, over a hall."""
+    """The endpoints that people open, over a registry."""
 
-    def __init__(self, hall: Hall, settings: Settings) -> None:
-        self._hall, self._settings = hall, settings
+    def __init__(self, registry: Registry, settings: Settings) -> None:
+        self._registry, self._settings = registry, settings
         self._shell = (folder() / "index.html").read_text(encoding="utf-8")
 
     @at("GET", "/", SHELL)
@@ -63,7 +63,7 @@ class Page:
     async def race(self, request: Request) -> Response:
         """A race's invitation: for browsers the page, which also tells what is wrong; else how to join by hand."""
         try:
-            race = await self._hall.summary(request.path_params["race"])
+            race = await self._registry.summary(request.path_params["race"])
         except Refused as refused:
             return self._refused(request, refused)
         title = GAMES[race.game].title if race.game in GAMES else race.game

@@ -21,7 +21,7 @@ from samedeal_server.http.races import chosen_variant
 from samedeal_server.http.replays import FORMS, named
 from samedeal_server.http.requests import address, checked
 from samedeal_server.http.responses import MEDIA, json_response, liked
-from samedeal_server.jobs.par_service import Doing, Pars, check_played
+from samedeal_server.jobs.par_service import ParProgress, Pars, check_played
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import checked_game
@@ -82,7 +82,7 @@ VARIANTS: Final = {
 }
 """The games' own options as they are written in the query of an address."""
 UNDER_WAY: Final = Answer(
-    202, Doing, told="The computer plays: ask again.", headers={"Retry-After": "In how many seconds."}
+    202, ParProgress, told="The computer plays: ask again.", headers={"Retry-After": "In how many seconds."}
 )
 STRIP: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 
@@ -130,7 +130,7 @@ class ParOfDeals:
     async def of_deal(self, request: Request) -> Response:
         """What the computer makes of a deal; to ask is to begin."""
         found = await self._pars.of_deal(*_deal(request), address(request))
-        return _doing(found) if isinstance(found, Doing) else json_response(DealPar(**_told(found)))
+        return _doing(found) if isinstance(found, ParProgress) else json_response(DealPar(**_told(found)))
 
     @at(
         "GET",
@@ -157,7 +157,7 @@ class ParOfDeals:
     async def _of_race(self, request: Request, query: Strips, picture: bool) -> Response:
         race = request.path_params["race"]
         found = await self._pars.of_race(race, address(request))
-        if isinstance(found, Doing):
+        if isinstance(found, ParProgress):
             return _doing(found)
         par, racers = found
         racers = tuple(racer for racer in racers if query.seat in (None, racer.seat))
@@ -179,7 +179,7 @@ def _told(par: Par) -> dict[str, Any]:
     return told | {"goal": GAMES[par.game].goal}
 
 
-def _doing(doing: Doing) -> Response:
+def _doing(doing: ParProgress) -> Response:
     return json_response(doing, 202, {"Retry-After": "1"})
 
 

@@ -15,7 +15,7 @@ from samedeal.race.events import Header, Options, Seed
 from samedeal.wire import views
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_of
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, Answer, Body, Link, at
 from samedeal_server.http.games import Slug
 from samedeal_server.http.links import race_links
@@ -23,14 +23,14 @@ from samedeal_server.http.race_bodies import CHOSEN_FOR_DAILY, OPENINGS, VISIBLE
 from samedeal_server.http.requests import address, bearer_token, body, checked
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.live_races import Listed, RaceFilter
-from samedeal_server.races.registry import Hall, checked_game
+from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
 
-MOST_OPENING_BYTES: Final = 16_384
+MAX_OPENING_BYTES: Final = 16_384
 
 
-class Opening(Struct, frozen=True, forbid_unknown_fields=True):
+class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     """How a race is to be."""
 
     game: Slug
@@ -64,7 +64,7 @@ class RaceList(Struct, frozen=True):
 
 
 class _Chosen(Struct, frozen=True):
-    """The options of an Opening, checked where they are known to be whole."""
+    """The options of an CreateRace, checked where they are known to be whole."""
 
     options: Options
 
@@ -72,8 +72,8 @@ class _Chosen(Struct, frozen=True):
 class Races:
     """The endpoints about races that are on."""
 
-    def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
-        self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
+    def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
+        self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
 
     @at(
         "GET",
@@ -87,7 +87,7 @@ class Races:
     )
     async def all(self, request: Request, query: RaceFilter) -> RaceList:
         """The live races that are not unlisted, the newest first, in pages."""
-        return RaceList(*await self._hall.live.listed(query))
+        return RaceList(*await self._registry.live.listed(query))
 
     @at(
         "POST",
@@ -104,7 +104,7 @@ class Races:
     )
     async def open(self, request: Request) -> Response:
         """Opens a race. With a guest's token it counts as that guest's."""
-        opening = await body(request, Opening, MOST_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
+        opening = await body(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
         game = checked_game(opening.game)
         usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
         chosen = {name: _whole(value) for name, value in opening.options.items()}
@@ -118,12 +118,12 @@ class Races:
         variant = chosen_variant(game, opening.variant)
         client = address(request)
         if not opening.daily:
-            self._hall.dealer.check(game, options.filter, client)
-        self._allowances.races.take(client)
-        owners = {self._hall.address_owner(client): self._settings.open_races_per_address}
+            self._registry.dealer.check(game, options.filter, client)
+        self._rate_limits.races.take(client)
+        owners = {self._registry.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):
             owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
-        room = await self._hall.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
+        room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
         header = room.race.header
         link = f"{base_of(request, self._settings)}/r/{header.race}"
         return json_response(Opened(header.race, link, header), 201, {"Location": f"{V1}/races/{header.race}"})
@@ -131,8 +131,8 @@ class Races:
     @at("GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "store-unavailable"))
     async def one(self, request: Request) -> View:
         """A race as somebody sees it who looks on, with its header."""
-        room = await self._hall.room(request.path_params["race"])
-        return views.view(room.race, None, self._hall.clock.now(), header=True)
+        room = await self._registry.room(request.path_params["race"])
+        return views.view(room.race, None, self._registry.clock.now(), header=True)
 
 
 def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
@@ -148,7 +148,7 @@ def _whole(value: float | bool | str) -> float | bool | str:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _check_daily(opening: Opening) -> None:
+def _check_daily(opening: CreateRace) -> None:
     """Raises Refused("bad-request") where a race on a daily deal is not to be like all others on it."""
     if opening.seed is not None:
         raise Refused("bad-request", "A daily deal is the same for all: it takes no seed.")

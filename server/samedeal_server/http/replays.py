@@ -19,9 +19,9 @@ from samedeal_server.http.requests import address
 from samedeal_server.http.responses import MEDIA, has, liked
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
-from samedeal_server.store.archive import Ended, Search
+from samedeal_server.store.archive import RaceSummary, Search
 
 Form = Literal["json", "msgpack", "ndjson"]
 """How a replay is written."""
@@ -41,7 +41,7 @@ KEPT_WITHIN_S: Final = 2
 class ReplayList(Struct, frozen=True):
     """Finished races, the newest first."""
 
-    replays: Sequence[Ended]
+    replays: Sequence[RaceSummary]
     next: str | None
     """What to ask for as `before` to have the next page; null if there is none."""
 
@@ -49,8 +49,8 @@ class ReplayList(Struct, frozen=True):
 class Replays:
     """The endpoints about races that are over."""
 
-    def __init__(self, hall: Hall, renderings: Renderings, settings: Settings) -> None:
-        self._hall, self._renderings, self._settings = hall, renderings, settings
+    def __init__(self, registry: Registry, renderings: Renderings, settings: Settings) -> None:
+        self._registry, self._renderings, self._settings = registry, renderings, settings
 
     @at(
         "GET",
@@ -67,7 +67,7 @@ class Replays:
     )
     async def all(self, request: Request, query: Search) -> ReplayList:
         """Finished races, the newest first, in pages; by game, by player or by deal."""
-        found = await self._hall.archive.search(query, self._hall.clock.now())
+        found = await self._registry.archive.search(query, self._registry.clock.now())
         return ReplayList(found, found[-1].race if len(found) == query.limit else None)
 
     @at(
@@ -119,10 +119,10 @@ class Replays:
     async def _kept(self, race: str) -> bytes:
         """What is kept of a race; one that is being put away is waited for."""
         for _ in range(KEPT_WITHIN_S * 10):
-            kept = await self._hall.archive.told(race, self._hall.clock.now())
+            kept = await self._registry.archive.told(race, self._registry.clock.now())
             if kept is not None:
                 return kept
-            if not (await self._hall.room(race)).race.closed:
+            if not (await self._registry.room(race)).race.closed:
                 raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
             await asyncio.sleep(0.1)
         raise Refused("not-found", "The replay is being put away; it will be here in a moment.")

@@ -10,21 +10,21 @@ from samedeal_server.http.endpoint import Answer, at
 from samedeal_server.http.responses import TEXT
 from samedeal_server.http.well_known import PATH, WellKnown, well_known
 from samedeal_server.ops import metrics
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 
 
 class Service:
     """The endpoints about the server itself."""
 
-    def __init__(self, hall: Hall, settings: Settings, ready: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, registry: Registry, settings: Settings, ready: Callable[[], Awaitable[None]]) -> None:
         """`ready` raises Refused while the server cannot do its work."""
-        self._hall, self._settings, self._ready = hall, settings, ready
+        self._registry, self._settings, self._ready = registry, settings, ready
 
     @at("GET", PATH, refuses=("store-unavailable",))
     async def known(self, request: Request) -> WellKnown:
         """What everybody may know of the server: its limits, and the keys that replays are signed with."""
-        return well_known(self._settings, await self._hall.archive.keys(), self._hall.clock.now())
+        return well_known(self._settings, await self._registry.archive.keys(), self._registry.clock.now())
 
     @at("GET", "/healthz", Answer(media=(TEXT,)))
     async def healthz(self, request: Request) -> Response:

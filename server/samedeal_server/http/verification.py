@@ -12,7 +12,7 @@ from starlette.requests import Request
 from samedeal.errors import Refused
 from samedeal.proof.verification import Fact
 from samedeal.race.events import Hex32
-from samedeal.replays.replay import MOST_BYTES, Replay
+from samedeal.replays.replay import MAX_BYTES, Replay
 from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, Body, at
 from samedeal_server.http.replays import FORMS
@@ -22,11 +22,11 @@ from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
 UPLOAD_S: Final = 20
-MOST_VERIFICATIONS, MOST_VERIFICATIONS_OF_ONE = 16, 8
+MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 16, 8
 """How many replays may be on their way or wait until they are verified, and how many of them from one address."""
 
 
-class Demand(Struct, frozen=True, forbid_unknown_fields=True):
+class VerifyQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of a replay beyond being true."""
 
     key: tuple[Hex32, ...] = ()
@@ -61,16 +61,16 @@ class Verifications:
         refuses=("bad-replay", "foreign-page", "unsupported-version", "store-unavailable"),
         cost=10,
     )
-    async def verify(self, request: Request, query: Demand) -> Verification:
+    async def verify(self, request: Request, query: VerifyQuery) -> Verification:
         """Verifies a replay in any of its forms, told apart by what it holds and not by what it is called."""
         known = {key.key for key in await self._archive.keys()}
         sender = address(request)
-        if self._under_way.total() >= MOST_VERIFICATIONS or self._under_way[sender] >= MOST_VERIFICATIONS_OF_ONE:
+        if self._under_way.total() >= MAX_VERIFICATIONS or self._under_way[sender] >= MAX_VERIFICATIONS_OF_ONE:
             raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")
         self._under_way[sender] += 1
         try:
             with TemporaryFile() as file:
-                await upload(request, file, MOST_BYTES, UPLOAD_S)
+                await upload(request, file, MAX_BYTES, UPLOAD_S)
                 found = await while_connected(request, self._verdict(file, query.key))
         except Refused:
             metrics.VERIFICATIONS.labels("refused").inc()

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 from msgspec import Struct
 
-from samedeal.replays.replay import MOST_BYTES
+from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.settings import Settings
 from samedeal_server.store.archive import PublicKey
@@ -50,6 +50,6 @@ def well_known(settings: Settings, keys: Sequence[PublicKey], now: int) -> WellK
         connections_per_address=settings.connections_per_address,
         hello_timeout_ms=settings.hello_timeout_ms,
         away_seconds=settings.away_seconds,
-        replay_bytes=MOST_BYTES,
+        replay_bytes=MAX_BYTES,
     )
     return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, now)

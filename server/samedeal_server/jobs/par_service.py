@@ -14,19 +14,19 @@ from samedeal.wire import codec
 from samedeal_server.jobs.pool import JobFailed
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.store.connection import Store
 
 logger = logging.getLogger(__name__)
 
-MOST_WANTED: Final = 16
+MAX_WANTED: Final = 16
 """How many deals may be with the computer of this process, one being played and the others in a queue.
 The share of one address is bounded by the places that it may have in that queue."""
 KEPT_S: Final = 30 * 86_400
 """How long a par is kept: longer would be no use, as it can be found out again in a second."""
 
 
-class Doing(Struct, frozen=True):
+class ParProgress(Struct, frozen=True):
     """How far the computer has come with a deal."""
 
     done: int
@@ -40,8 +40,8 @@ class Pars:
     at the same moment both find out, and find the same.
     """
 
-    def __init__(self, store: Store, hall: Hall) -> None:
-        self._store, self._hall, self._jobs = store, hall, hall.dealer.jobs
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store, self._registry, self._jobs = store, registry, registry.dealer.jobs
         self._done: dict[str, int] = {}  # the deals that are with the computer, and how many plays of each are over
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -51,7 +51,7 @@ class Pars:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | Doing:
+    async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | ParProgress:
         """The par of a deal, or how far the computer has come: to ask is to begin. `address` is the client's, empty if
         it is unknown.
 
@@ -62,23 +62,23 @@ class Pars:
         await self.check_told(game, seed)
         return await self._found(game, seed, variant, address)
 
-    async def of_race(self, id_: str, address: str = "") -> tuple[Par, tuple[Compared, ...]] | Doing:
+    async def of_race(self, id_: str, address: str = "") -> tuple[Par, tuple[Compared, ...]] | ParProgress:
         """The par of a race's deal, with all who were dealt to in the order of the standings, or as for a deal.
 
         Raises Refused("deal-sealed") also before the race is over, and until its deal may be told; Refused("not-found")
         where nothing was dealt.
         """
-        race = (await self._hall.room(id_)).race
+        race = (await self._registry.room(id_)).race
         check_played(race.game)
         if not race.closed:
             raise Refused("deal-sealed", f"The par of {id_} can be had when the race is over.")
         if race.seed is None:
             raise Refused("not-found", f"Nothing was dealt in {id_}: it was called off.")
-        if self._hall.clock.now() < race.reveals_at:
+        if self._registry.clock.now() < race.reveals_at:
             raise Refused("deal-sealed", f"{id_} was on a daily deal, which others may have yet to play.")
         await self.check_told(race.game, race.seed)
         found = await self._found(race.game, race.seed, race.header.variant, address)
-        if isinstance(found, Doing):
+        if isinstance(found, ParProgress):
             return found
         dealt_to = [standing for standing in race.standings() if race.seat(standing.seat).run]
         return found, tuple(
@@ -88,22 +88,22 @@ class Pars:
 
     async def check_told(self, game: type[Game], seed: str) -> None:
         """Raises Refused("deal-sealed") while a race on a deal is live."""
-        if await self._hall.raced(game, seed):
+        if await self._registry.raced(game, seed):
             raise Refused("deal-sealed", "A race on this deal is on, or about to be: its par can be had afterwards.")
 
-    async def _found(self, game: type[Game], seed: str, variant: Variant, address: str) -> Par | Doing:
+    async def _found(self, game: type[Game], seed: str, variant: Variant, address: str) -> Par | ParProgress:
         key = _key(game, seed, variant)
         if key not in self._done:
             text = await self._store.ask("GET", key)
             if text is not None:
                 return codec.decode(text, "json", Par)
             self._begin(key, game, seed, variant, address)
-        return Doing(self._done[key], PLAYS[game.slug])
+        return ParProgress(self._done[key], PLAYS[game.slug])
 
     def _begin(self, key: str, game: type[Game], seed: str, variant: Variant, address: str) -> None:
         if key in self._done:  # while the store was asked
             return
-        if len(self._done) >= MOST_WANTED:
+        if len(self._done) >= MAX_WANTED:
             raise Refused("too-many", "The computer has enough deals to play; ask again in a moment.")
         place = self._jobs.turns.place(address)
         self._done[key] = 0

@@ -10,13 +10,11 @@ from msgspec import Struct, json
 
 from samedeal.errors import Refused
 from samedeal.proof.verification import Fact, verify
-from samedeal.replays.replay import MOST_LINE_BYTES, Log, ReplayLines, in_lines, read
+from samedeal.replays.replay import MAX_LINE_BYTES, Log, ReplayLines, in_lines, read
 from samedeal_server.jobs.limits import MAX_MEMORY, limit_cpu, limit_process
 
-MOST_SECONDS = 60
+MAX_SECONDS = 60
 """How long it may compute. The longest races take half of that."""
-MOST_MEMORY = MAX_MEMORY
-"""How many bytes of memory it may take. The longest files that are read in one piece take half of that."""
 
 
 class Verdict(Struct, frozen=True, tag=True):
@@ -35,7 +33,7 @@ class Refusal(Struct, frozen=True, tag=True):
 
 
 async def verified(
-    file: BinaryIO, keys: Collection[str] = (), *, seconds: int = MOST_SECONDS, memory: int = MOST_MEMORY
+    file: BinaryIO, keys: Collection[str] = (), *, seconds: int = MAX_SECONDS, memory: int = MAX_MEMORY
 ) -> Verdict:
     """The verdict on a replay in a real file, in any form; if there are `keys`, the signature has to be by one of them.
 
@@ -83,7 +81,7 @@ def _found(file: BinaryIO, keys: Collection[str]) -> Verdict | Refusal:
 
 def _log(file: BinaryIO) -> Log:
     file.seek(0)
-    lines = in_lines(file.readline(MOST_LINE_BYTES))
+    lines = in_lines(file.readline(MAX_LINE_BYTES))
     file.seek(0)
     return ReplayLines(file) if lines else read(file.read())
 

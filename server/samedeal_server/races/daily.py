@@ -25,7 +25,7 @@ DAYS_AHEAD = 366
 """How many days before its day the commitment to a daily deal can be had."""
 FRESH_S = 1.0
 """For how long the results of a day are reused before the store is asked for more."""
-MOST_DAYS = 64
+MAX_DAYS = 64
 """How many days' results are remembered."""
 SOUGHT_S = 2.0
 """How long an answer waits for the number of a deal that nobody has played."""
@@ -167,7 +167,7 @@ class Dailies:
     async def _results_of(self, commitment: str) -> DayResults:
         """The results of a day, at most FRESH_S old. Only races that have ended since are read."""
         found = self._results[commitment] = self._results.pop(commitment, DayResults())
-        if len(self._results) > MOST_DAYS:
+        if len(self._results) > MAX_DAYS:
             del self._results[next(iter(self._results))]
         now_s = asyncio.get_running_loop().time
         async with found.updating:

@@ -27,7 +27,7 @@ FULL: Final = "Too many races are waiting for their deal; wait a few seconds and
 SETTLE_S: Final = 0.5
 """How long a search waits for further nonces when some are late, so that they do not start one each."""
 MAX_RETRY_S: Final = 60.0
-MOST_KNOWN: Final = 1_000
+MAX_KNOWN: Final = 1_000
 """How many daily deals are remembered."""
 
 
@@ -62,7 +62,7 @@ class Dealer:
         if search is None or search.cancelled():
             search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
             self._daily[root, name] = search
-            for known in [known for known, search in self._daily.items() if search.done()][:-MOST_KNOWN]:
+            for known in [known for known, search in self._daily.items() if search.done()][:-MAX_KNOWN]:
                 del self._daily[known]
         return search
 
@@ -109,7 +109,7 @@ class DealSearch:
         `address` is the client's, empty if it is unknown. Raises Refused("too-many") if the queue is full.
         """
         self._address = address
-        if race.set_to_go and self._place is None and is_searched(race.header) and not race.header.daily:
+        if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.daily:
             self._place = self._dealer.jobs.turns.place(address)
 
     def number(self, race: Race) -> int | None:
@@ -120,7 +120,7 @@ class DealSearch:
         if race.root is None or not is_searched(race.header):
             return 0
         if self._search is None or self._root != race.root:
-            delay_s = 0.0 if race.nonces_in else SETTLE_S
+            delay_s = 0.0 if race.has_all_nonces else SETTLE_S
             self._cancel()
             self._root = race.root
             self._search = asyncio.get_running_loop().create_task(self._find(race, delay_s))

@@ -1,4 +1,4 @@
-"""The hall: every room of this process, opened when somebody comes or something is due, from the log or the archive."""
+"""The registry: the rooms of this process, opened when somebody joins a race or something is due in it."""
 
 import asyncio
 import hmac
@@ -22,7 +22,7 @@ from samedeal_server.races.live_races import Listed, LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
 from samedeal_server.races.room import Room
-from samedeal_server.store.archive import Archive, Ended
+from samedeal_server.store.archive import Archive, RaceSummary
 from samedeal_server.store.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.store.race_log import BLOCK_S, RaceLog
 
@@ -37,7 +37,7 @@ STARTING_TRIES = 5
 """How often a store that was there a moment ago is tried when the server starts; each takes up to two seconds."""
 
 
-class Hall:
+class Registry:
     """Creates races and finds them again."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Hall:
             opening.add_done_callback(lambda _: self._opening.pop(race, None))
         return await asyncio.shield(self._opening[race])
 
-    async def summary(self, race: str) -> Listed | Ended:
+    async def summary(self, race: str) -> Listed | RaceSummary:
         """What lists show of a race, live or finished, without opening a room for it. Raises as ``room``."""
         if race in self._rooms:
             return Listed.of(self._rooms[race].race)
@@ -260,7 +260,7 @@ class Hall:
     async def _forget(self, race: str) -> None:
         """Forgets a room that nobody needs: not before the store has, though it may have gone back, what it knows."""
         room = self._rooms.get(race)
-        if room and (not room.race.n or await room.secured()) and room.idle and self._rooms.get(race) is room:
+        if room and (not room.race.n or await room.is_persisted()) and room.idle and self._rooms.get(race) is room:
             del self._rooms[race]
             await room.close()
 
@@ -268,14 +268,14 @@ class Hall:
         """Has an overdue race do what is due. One that fails is tried again later: it must not stop the others."""
         try:
             room = await self.room(race)
-            if room.kept and await room.secured():
+            if room.kept and await room.is_persisted():
                 await room.finish_indexing()
             elif room.abandoned and await self._log.delete_empty(race):
                 await self._drop(race)
                 await self.live.retract(room.race.header)
                 await self.live.forget(race)
             else:
-                room.remind()
+                room.wake()
         except Exception as error:
             code = error.code if isinstance(error, Refused) else "internal"
             if code == "store-unavailable":

@@ -15,7 +15,7 @@ from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.compact_log import Remembered
+from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.race_log import Behind, Lost, RaceLog
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ It is asked again whenever the race has moved on before the log took the events.
 AGAIN_S = 1.0
 """How soon a deed that is due is tried again while the store is away."""
 ANSWER_WITHIN_S = 1.8
-"""How long a wish may take, what went before it included, until whoever waits is told that the store is away."""
+"""How long a command may take, what went before it included, until whoever waits is told that the store is away."""
 ALIKE_MS = 50
 """So much later the time that is left of a race is told anew to those who are told it alike."""
 
@@ -44,7 +44,7 @@ class Listener(Protocol):
         """The race after new entries. Must return at once and not raise."""
 
 
-class _Wish:
+class _PendingCommand:
     """A proposal on its way, and the one who waits for the race that it leads to."""
 
     __slots__ = ("proposal", "settled", "until")
@@ -84,13 +84,13 @@ class Room:
         self.race = race
         self.writing = False
         """Whether the log is being written: if another process was quicker, that is found out in writing."""
-        self._entries = Remembered(race.secret, entries)
-        self.deal = DealSearch(dealer, self.remind)
+        self._entries = CompactLog(race.secret, entries)
+        self.deal = DealSearch(dealer, self.wake)
         self._log, self._archive, self._live, self._clock = log, archive, live, clock
-        self._doubtful = False  # whether the log may hold what the memory does not: after any failure of the store
+        self._needs_resync = False  # whether the log may hold what the memory does not: after any failure of the store
         self._kept = kept
         self._closing = False
-        self._deaf_until = clock.now() if race.stage == "countdown" else 0  # no server had the race, or it no store
+        self._nonce_grace_from = clock.now() if race.stage == "countdown" else 0
         self._noted_due_at: int | None = None
         self._noted_summary: tuple[str, int] | None = None
         self._presence = presence
@@ -98,15 +98,15 @@ class Room:
         self._listeners: set[Listener] = set()
         self._alike: dict[Hashable, bytes] = {}
         self._alike_of: tuple[str, int] | None = None
-        self._wishes: list[_Wish] = []
-        self._bell = asyncio.Event()  # rung when there is something to look at
-        self._waiting: dict[_Wish, None] = {}  # whoever waits for an answer, the longest first
+        self._pending: list[_PendingCommand] = []
+        self._wakeup = asyncio.Event()  # rung when there is something to look at
+        self._waiting: dict[_PendingCommand, None] = {}  # whoever waits for an answer, the longest first
         self._patience: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_for: int | None = None
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._work())
-        self.remind()
+        self.wake()
 
     async def submit(self, proposal: Proposal) -> Race:
         """The race once what is proposed is in the log. Raises Refused.
@@ -116,31 +116,31 @@ class Room:
         """
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
-        wish = _Wish(proposal, self._loop)
-        self._wishes.append(wish)
-        self._waiting[wish] = None
-        self._bell.set()
+        command = _PendingCommand(proposal, self._loop)
+        self._pending.append(command)
+        self._waiting[command] = None
+        self._wakeup.set()
         if self._patience is None:
-            self._patience = self._loop.call_at(wish.until, self._lose_patience)
+            self._patience = self._loop.call_at(command.until, self._lose_patience)
         try:
-            return await wish.settled
+            return await command.settled
         finally:
-            del self._waiting[wish]
+            del self._waiting[command]
 
     def _lose_patience(self) -> None:
         """Tells those who have waited for too long; one timer watches over all, since hardly anybody ever does."""
         loop, self._patience = self._loop, None
-        for wish in tuple(self._waiting):
-            if wish.until > loop.time():
-                self._patience = loop.call_at(wish.until, self._lose_patience)
+        for command in tuple(self._waiting):
+            if command.until > loop.time():
+                self._patience = loop.call_at(command.until, self._lose_patience)
                 return
-            if not wish.settled.done():
-                self._deaf_until = self._clock.now()
-                wish.settle(Refused("store-unavailable"))
+            if not command.settled.done():
+                self._nonce_grace_from = self._clock.now()
+                command.settle(Refused("store-unavailable"))
 
-    def remind(self) -> None:
+    def wake(self) -> None:
         """Has the room look whether anything is due."""
-        self._bell.set()
+        self._wakeup.set()
 
     def listen(self, listener: Listener) -> None:
         self._listeners.add(listener)
@@ -151,14 +151,14 @@ class Room:
     def connect(self, seat: int, taken: int) -> None:
         """Marks a seat as connected to this process, by the connection that took it with the entry ``taken``."""
         self._presence.connect(seat, taken)
-        self.remind()
+        self.wake()
 
     def disconnect(self, seat: int, taken: int) -> None:
         """Undoes ``connect``. Before the countdown the seat is released if the player stays away."""
         self._presence.disconnect(seat, taken)
-        self.remind()
+        self.wake()
 
-    def told_alike(self, kind: Hashable, told: Callable[[], bytes]) -> bytes:
+    def shared_encoding(self, kind: Hashable, told: Callable[[], bytes]) -> bytes:
         """What many are told alike, which is made once: for each kind, race as it stands, and moment of ALIKE_MS."""
         of = self.race.digest, self._clock.now() // ALIKE_MS
         if of != self._alike_of:
@@ -177,15 +177,15 @@ class Room:
             self._advance(self.race.after_all(news), news)
         except Refused:
             logger.exception("the log does not continue what is known of it", extra=about(race=self.race.id))
-            self._doubtful = True
-        self.remind()
+            self._needs_resync = True
+        self.wake()
         return True
 
     @property
     def idle(self) -> bool:
         """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
         unneeded = self._kept or (self.race.stage == "open" and self._presence.attended(self.race))
-        return unneeded and not self._listeners and not self._waiting and not self._wishes
+        return unneeded and not self._listeners and not self._waiting and not self._pending
 
     @property
     def abandoned(self) -> bool:
@@ -197,7 +197,7 @@ class Room:
         """Whether the archive was given the race."""
         return self._kept
 
-    async def secured(self) -> bool:
+    async def is_persisted(self) -> bool:
         """Whether the store has all that is known here. If it went back to an older state, that is written again.
 
         Raises Refused("store-unavailable").
@@ -205,14 +205,14 @@ class Room:
         known = self.race
         there = await (self._archive.has(known.id) if self._kept else self._logged(known))
         if not there:
-            self._kept, self._doubtful = False, True
-            self.remind()
+            self._kept, self._needs_resync = False, True
+            self.wake()
         return there
 
     async def close(self) -> None:
         """Ends the room's work when what is under way is written: a write is never cancelled."""
         self._closing = True
-        self.remind()
+        self.wake()
         await self._task
         for timer in (self._timer, self._patience):
             if timer:
@@ -223,40 +223,40 @@ class Room:
 
     async def _work(self) -> None:
         while not self._closing:
-            await self._bell.wait()
-            self._bell.clear()
-            wishes, self._wishes = self._wishes, []
+            await self._wakeup.wait()
+            self._wakeup.clear()
+            pending, self._pending = self._pending, []
             try:
-                await self._grant(wishes)
+                await self._commit(pending)
             except Exception as error:
                 if not isinstance(error, Refused):
                     logger.exception("a failure of the server", extra=about(race=self.race.id))
-                self._doubtful = True
-                self._deaf_until = self._clock.now()
-                for wish in wishes:
-                    wish.settle(error)
+                self._needs_resync = True
+                self._nonce_grace_from = self._clock.now()
+                for command in pending:
+                    command.settle(error)
             if self.race.stage != "countdown":
                 self.deal.end()
             self._set_timer()
-            del wishes  # it may be long until the next, and these hold the races that they led to
-        for wish in self._wishes:
-            wish.settle(Refused("store-unavailable"))
-        self._wishes = []
+            del pending  # it may be long until the next, and these hold the races that they led to
+        for command in self._pending:
+            command.settle(Refused("store-unavailable"))
+        self._pending = []
 
-    async def _grant(self, wishes: Sequence[_Wish]) -> None:
+    async def _commit(self, pending: Sequence[_PendingCommand]) -> None:
         while True:
             try:
-                if self._doubtful:
+                if self._needs_resync:
                     await self._reconcile()
                 if self.race.stage == "open" and isinstance(self._due(self.race, self._clock.now()), Left):
                     await self._presence.note(self.race)  # another process may have seen the player
-                wishes = [wish for wish in wishes if not wish.settled.done()]
-                race, made, outcomes = self._imagined(wishes)
+                pending = [command for command in pending if not command.settled.done()]
+                race, made, outcomes = self._apply(pending)
                 if made:
                     self.writing = True
                     await self._log.append(self.race.id, self.race.digest, made)
             except (Behind, Lost):
-                self._doubtful = True
+                self._needs_resync = True
             else:
                 break
             finally:
@@ -264,21 +264,21 @@ class Room:
         if made:
             self._advance(race, made)
             self._tell(made)
-        for wish, outcome in zip(wishes, outcomes, strict=True):
-            wish.settle(outcome)
+        for command, outcome in zip(pending, outcomes, strict=True):
+            command.settle(outcome)
         await self._note_due()
 
-    def _imagined(self, wishes: Sequence[_Wish]) -> tuple[Race, list[Entry], list[Race | Exception]]:
-        """The race if all wishes are granted that can be, with the entries for the log.
+    def _apply(self, pending: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
+        """The race if all pending are granted that can be, with the entries for the log.
 
-        The outcome of each wish is the race just after it: what later ones make of that is theirs.
+        The outcome of each command is the race just after it: what later ones make of that is theirs.
         """
         race, made, outcomes = self.race, list[Entry](), list[Race | Exception]()
         now = max(self._clock.now(), race.at)
-        for wish in wishes:
+        for command in pending:
             before = race, len(made)
             try:
-                for event in wish.proposal(race):
+                for event in command.proposal(race):
                     race, entry = race.extended(now, event)
                     made.append(entry)
                 outcomes.append(race)
@@ -331,7 +331,7 @@ class Room:
                 await self._start_over()
         elif digest != known.digest:
             await self._start_over()
-        self._doubtful = False
+        self._needs_resync = False
 
     async def _logged(self, race: Race) -> bool:
         return await self._log.head(race.id) == (race.n, race.digest)
@@ -363,7 +363,7 @@ class Room:
         entries = await self._log.read(self.race.id)
         untouched = Race.opened(self.race.header, self.race.secret)
         race = untouched.after_all(entries)
-        self.race, self._entries = untouched, Remembered(untouched.secret)
+        self.race, self._entries = untouched, CompactLog(untouched.secret)
         self._advance(race, entries)
 
     async def _note_due(self) -> None:
@@ -402,7 +402,7 @@ class Room:
     def _set_timer(self) -> None:
         race = self.race
         due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
-        if race.stage == "running" and not self._doubtful and self._timer and due_at == self._timer_for:
+        if race.stage == "running" and not self._needs_resync and self._timer and due_at == self._timer_for:
             return  # as it was set before
         if self._timer:
             self._timer.cancel()
@@ -411,30 +411,30 @@ class Room:
             wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
             if (note_in_s := self._presence.note_in_s(race)) is not None:
                 wait_s = max(0.0, min(wait_s, note_in_s))
-            if self._doubtful or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
+            if self._needs_resync or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
                 wait_s, due_at = AGAIN_S, 0
             self._timer_for = due_at
             self._timer = self._loop.call_later(wait_s, self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        self.remind()
+        self.wake()
 
     def _due(self, race: Race, now: int) -> AnyEvent | None:
         """What has to be written now, whether players are connected or not."""
         number = None
         dealing = race.stage == "countdown" and not race.finished(now)
-        if dealing and (race.nonces_in or now >= deal_at(race, self._deaf_until)):
+        if dealing and (race.has_all_nonces or now >= deal_at(race, self._nonce_grace_from)):
             number = self.deal.number(race)  # sought as soon as the nonces are in
         return due(
             race,
             now,
             seen=self._presence.seen(race, now),
             away_ms=self._presence.away_ms,
-            reachable_from=self._deaf_until,
+            reachable_from=self._nonce_grace_from,
             deal_number=number,
         )
 
     def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
-        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._deaf_until)
+        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._nonce_grace_from)
         return at if race.n else max(at, self._watched_until)

@@ -28,7 +28,7 @@ DAILY_BATCH = 200
 """How many results of a day are read at once."""
 
 
-class Ended(Struct, frozen=True, omit_defaults=True):
+class RaceSummary(Struct, frozen=True, omit_defaults=True):
     """A finished race in a list."""
 
     race: str
@@ -138,7 +138,7 @@ class Archive:
         data = await self._kept(race)
         return None if data is None else await asyncio.to_thread(replay_codec.replay, data)
 
-    async def summary(self, race: str) -> Ended | None:
+    async def summary(self, race: str) -> RaceSummary | None:
         """A finished race as lists show it, with its deal whether it may be told or not; None if it is not kept here.
 
         Raises Refused("unsupported-version") if what is kept cannot be read, Refused("store-unavailable").
@@ -165,7 +165,7 @@ class Archive:
                     yield race, None
                     logger.error("the result of a daily deal: %s", refused.text, extra=about(race=race))
 
-    async def search(self, search: Search, now: int) -> list[Ended]:
+    async def search(self, search: Search, now: int) -> list[RaceSummary]:
         """Finished races, the newest first, without the deals that must not be told yet, and without what is damaged.
 
         Raises Refused("bad-request") for two of game, player and deal at once, Refused("not-found") if the race to go
@@ -181,7 +181,7 @@ class Archive:
             if rank is None:
                 raise Refused("not-found", f"No race {search.before!r} is in this list.")
             first = rank + 1
-        found: list[Ended] = []
+        found: list[RaceSummary] = []
         while (missing := search.limit - len(found)) > 0:
             races = _texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
             starts = dict(zip(races, await self._store.starts([*map(_replay, races)], replay_codec.START), strict=True))
@@ -195,7 +195,7 @@ class Archive:
         told = [ended if ended.reveals_at <= now else replace(ended, deal=None) for ended in found]
         return [ended for ended in told if search.deal in (None, ended.deal)]
 
-    async def _ended(self, race: str, start: bytes) -> Ended | None:
+    async def _ended(self, race: str, start: bytes) -> RaceSummary | None:
         """A race in a list, by the first bytes of what is kept of it; None if that cannot be read here."""
         try:
             return await self._summary(race, start)
@@ -204,14 +204,14 @@ class Archive:
                 raise
             return None
 
-    async def _summary(self, race: str, start: bytes) -> Ended | None:
+    async def _summary(self, race: str, start: bytes) -> RaceSummary | None:
         if replay_codec.plain(start):
-            return replay_codec.unpress(await self._store.ask("GET", _ended(race)) or b"", Ended)
+            return replay_codec.unpress(await self._store.ask("GET", _ended(race)) or b"", RaceSummary)
         told = replay_codec.summary(start) or replay_codec.summary(await self._kept(race) or b"")
         if told is None:
             return None
         standings = tuple([standing for _, standing in told.racers])
-        return Ended(race, told.header.game, told.deal, told.ended_at, standings, told.header.reveals_at)
+        return RaceSummary(race, told.header.game, told.deal, told.ended_at, standings, told.header.reveals_at)
 
     def _packed(self, race: Race, entries: Iterable[Entry]) -> bytes:
         signature = signed(self._signing_key, race.id, race.digest)

@@ -1,4 +1,4 @@
-"""Remembered: the log of a race as its room keeps it in memory. What is long past is packed: it is hardly ever read."""
+"""CompactLog: the log of a race as its room keeps it in memory. What is long past is packed: it is hardly ever read."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ _encoder = msgpack.Encoder()
 _decoder = msgpack.Decoder(list[tuple[int, AnyEvent]])
 
 
-class Remembered(Sequence[Entry]):
+class CompactLog(Sequence[Entry]):
     """The entries of a race from the first on. Numbers and digests are not packed: they follow from the rest."""
 
     __slots__ = ("_packs", "_recent", "_secret")

@@ -33,7 +33,7 @@ from samedeal.race.events import (
     header_bytes,
 )
 from samedeal.race.race import Standing, committed
-from samedeal.replays.replay import FORMATS, MOST_BYTES, MOST_ENTRIES, Replay, read
+from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_ENTRIES, Replay, read
 from samedeal.wire import codec
 
 TAG: Final = b"\x01"
@@ -91,7 +91,7 @@ class _Log(Struct, frozen=True, array_like=True):
 
     low: bytes
     """How many milliseconds each came after the one before, less multiples of 256: as good as random."""
-    high: Annotated[tuple[int, ...], Meta(max_length=MOST_ENTRIES)]
+    high: Annotated[tuple[int, ...], Meta(max_length=MAX_ENTRIES)]
     """Those multiples."""
     seats: bytes
     """Who made a move; 0 for any other event."""
@@ -314,7 +314,7 @@ def _entries(head: _Head, header: Header, log: _Log) -> Iterator[tuple[int, AnyE
     follow, stated = _following(header.race, head.events), iter(head.commitments)
     events, moves, others = head.events, log.moves.split(), log.seats.count(0)
     joined = sum(isinstance(event, Joined) for event in events)
-    if len(log.seats) > MOST_ENTRIES or (len(moves), len(events)) != (len(log.seats) - others, others):
+    if len(log.seats) > MAX_ENTRIES or (len(moves), len(events)) != (len(log.seats) - others, others):
         raise ValueError("its columns do not fit")
     if joined != len(head.commitments):
         raise ValueError("its commitments do not fit")
@@ -392,7 +392,7 @@ def _deflated(data: bytes, words: bytes = b"") -> bytes:
 def _inflated(data: bytes, words: bytes = b"") -> tuple[bytes, bytes] | None:
     """What was deflated, and what stands behind it; None if it does not end, or is longer than any replay."""
     inflating = zlib.decompressobj(-zlib.MAX_WBITS, zdict=words)
-    found = inflating.decompress(data, MOST_BYTES)
+    found = inflating.decompress(data, MAX_BYTES)
     return (found, inflating.unused_data) if inflating.eof else None
 
 

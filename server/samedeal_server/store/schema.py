@@ -9,7 +9,7 @@ from typing import Final
 
 from samedeal.errors import Refused
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.store.connection import Store, UnfitStoreError
 
 logger = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ async def check_schema(store: Store) -> None:
         )
 
 
-async def migrate(store: Store, hall: Hall) -> None:
+async def migrate(store: Store, registry: Registry) -> None:
     """Brings an older store up to date. Interrupted or repeated, it loses nothing. Raises Refused."""
     if int(await store.ask("GET", KEY) or 1) == SCHEMA:
         return
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
         try:
-            await hall.live.update((await hall.room(race_id)).race)
+            await registry.live.update((await registry.room(race_id)).race)
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise

@@ -32,7 +32,7 @@ from samedeal_server.settings import Settings
 
 UVICORN: Final = "0.54.0"
 """The version that the guard was tested with (tests/server/test_uvicorn_limits.py)."""
-MOST_FRAME_BYTES = 65_536
+MAX_FRAME_BYTES = 65_536
 """Longer messages end the connection with 1009 before they are read; shorter ones that are too long are answered."""
 PIECE_BYTES = 2048
 """So much is looked at at a time: what has come is made into messages or requests no faster than these are wanted."""
@@ -43,9 +43,9 @@ HTTP_SENT_BYTES = 16_384
 """The same for an HTTP response: enough for several hundred kilobytes per second to the other end of the world."""
 UNSENT_BYTES = 32_768
 """What may be unsent of a connection's data before whoever sends more has to wait."""
-MOST_UNSENT_BYTES = 64 * 2**20
+MAX_UNSENT_BYTES = 64 * 2**20
 """What may be unsent over all HTTP connections together; beyond it, those with the most to send are ended."""
-MOST_PIPELINED = 8
+MAX_PIPELINED = 8
 CHUNK_OVERHEAD = 9
 """Bytes that one byte of a body may take on the wire: in the smallest chunks it takes six."""
 CONTROL_WINDOW_S = 10.0
@@ -54,7 +54,7 @@ SENT_NOW: Final = "samedeal.sent_now"
 POLICY, TOO_BIG = 1008, 1009
 
 
-class GuardedConfig(uvicorn.Config):
+class LimitedConfig(uvicorn.Config):
     """What uvicorn is to know of this server, with the guard in place."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -62,9 +62,9 @@ class GuardedConfig(uvicorn.Config):
             app,
             host=settings.host,
             port=settings.port,
-            http=GuardedRequests,
-            ws=GuardedSocket,
-            ws_max_size=MOST_FRAME_BYTES,
+            http=LimitedHttpConnection,
+            ws=LimitedWebSocketConnection,
+            ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
             ws_ping_interval=settings.ping_seconds,
             ws_ping_timeout=settings.ping_seconds,
@@ -83,26 +83,26 @@ class GuardedConfig(uvicorn.Config):
         """How many connections that are no WebSockets there are from each network."""
 
 
-async def watch(server: uvicorn.Server, config: GuardedConfig) -> None:
+async def watch(server: uvicorn.Server, config: LimitedConfig) -> None:
     """Ends connections that keep the server waiting, for as long as it runs."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(min(1.0, config.request_s / 5, config.settings.unread_seconds / 5))
         now = loop.time()
         for connection in tuple(server.server_state.connections):
-            if isinstance(connection, GuardedRequests | GuardedSocket):
+            if isinstance(connection, LimitedHttpConnection | LimitedWebSocketConnection):
                 connection.look(now)
-        _bound_unsent([found for found in server.server_state.connections if isinstance(found, GuardedRequests)])
+        _bound_unsent([found for found in server.server_state.connections if isinstance(found, LimitedHttpConnection)])
 
 
-def _bound_unsent(connections: Iterable["GuardedRequests"]) -> None:
-    """Ends the HTTP connections with the most unsent data until the others are within MOST_UNSENT_BYTES."""
+def _bound_unsent(connections: Iterable["LimitedHttpConnection"]) -> None:
+    """Ends the HTTP connections with the most unsent data until the others are within MAX_UNSENT_BYTES."""
     unsent = sorted(
         ((found.transport.get_write_buffer_size(), id(found), found) for found in connections), reverse=True
     )
     total = sum(size for size, _, _ in unsent)
     for size, _, connection in unsent:
-        if total <= MOST_UNSENT_BYTES:
+        if total <= MAX_UNSENT_BYTES:
             break
         connection.abort()
         total -= size
@@ -131,10 +131,10 @@ class Flow(FlowControl):
             super().resume_reading()
 
 
-class GuardedRequests(HttpToolsProtocol):
+class LimitedHttpConnection(HttpToolsProtocol):
     """A connection over which HTTP is spoken, until it becomes a WebSocket."""
 
-    config: GuardedConfig
+    config: LimitedConfig
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
@@ -202,7 +202,7 @@ class GuardedRequests(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= MOST_PIPELINED:
+        if len(self.pipeline) >= MAX_PIPELINED:
             self._fault = Refused("too-many", "Too many requests at once over one connection.")
             raise HttpParserError("too many requests")
         super().on_headers_complete()
@@ -297,10 +297,10 @@ class Mailbox:
         return not self._items
 
 
-class GuardedSocket(WebSocketsSansIOProtocol):
+class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket."""
 
-    config: GuardedConfig
+    config: LimitedConfig
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -9,25 +9,25 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from samedeal.errors import Refused
 from samedeal.wire.codec import SUBPROTOCOLS, Form
 from samedeal_server.access.network import network
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
 from samedeal_server.uvicorn_limits.connections import SENT_NOW
 from samedeal_server.ws.session import Session
 
-MOST_ENTERING = 24
+MAX_ENTERING = 24
 """How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
 
 
-class Door:
+class WebSocketEndpoint:
     """Takes WebSockets, as an application in ASGI: what comes later goes by it without a layer in between."""
 
-    def __init__(self, hall: Hall, guests: Guests, allowances: Allowances, settings: Settings) -> None:
-        self._hall, self._guests, self._allowances, self._settings = hall, guests, allowances, settings
-        self._turns = asyncio.Semaphore(MOST_ENTERING)
+    def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
+        self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
+        self._turns = asyncio.Semaphore(MAX_ENTERING)
         self._connections = Counter[str]()
         self._sessions = set[Session]()
 
@@ -58,16 +58,16 @@ class Door:
     def _check(self, address: str) -> None:
         if self._connections[address] >= (self._settings.connections_per_address or float("inf")):
             raise Refused("too-many", "Too many connections from this address.")
-        self._hall.check_open()
+        self._registry.check_open()
 
     async def _serve(self, socket: WebSocket, form: Form, opened: "Open") -> None:
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
         session = Session(
             opened,
             form,
-            self._hall,
+            self._registry,
             self._guests,
-            self._allowances,
+            self._rate_limits,
             self._turns,
             self._settings,
             address=socket.client.host if socket.client else "",

@@ -16,11 +16,11 @@ from samedeal.race.race import Race
 from samedeal.wire import codec, views
 from samedeal.wire import messages as m
 from samedeal_server.access.network import network
-from samedeal_server.access.rate_limits import Allowances
+from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.well_known import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.registry import Hall
+from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Room
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests
@@ -67,9 +67,9 @@ class Session:
         self,
         socket: Socket,
         form: codec.Form,
-        hall: Hall,
+        registry: Registry,
         guests: Guests,
-        allowances: Allowances,
+        rate_limits: RateLimits,
         turns: asyncio.Semaphore,
         settings: Settings,
         *,
@@ -80,8 +80,14 @@ class Session:
 
         `address` is the one that the connection comes from, `bearer` a token that came with it.
         """
-        self._socket, self._form, self._hall, self._guests, self._settings = socket, form, hall, guests, settings
-        self._turns, self._allowances, self._address, self._bearer = turns, allowances, address, bearer
+        self._socket, self._form, self._registry, self._guests, self._settings = (
+            socket,
+            form,
+            registry,
+            guests,
+            settings,
+        )
+        self._turns, self._rate_limits, self._address, self._bearer = turns, rate_limits, address, bearer
         self._name = token_hex(8)
         self._guest: Guest | None = None
         self._format = 1  # the newest race format that the client reads
@@ -253,11 +259,11 @@ class Session:
                 guest = await self._guests.known(known_by)
             except Refused as refused:
                 if refused.code == "bad-token":
-                    self._allowances.wrong_tokens.take(self._address)
+                    self._rate_limits.wrong_tokens.take(self._address)
                 raise
         elif hello.name is not None:
             normalised(hello.name)
-            self._allowances.guests.take(self._address)
+            self._rate_limits.guests.take(self._address)
             guest, token = await self._guests.welcome(hello.name)
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
@@ -282,7 +288,7 @@ class Session:
 
     async def _readable(self, race: str) -> Room:
         """The room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
-        room = await self._hall.room(race)
+        room = await self._registry.room(race)
         if (needed := room.race.header.format) > self._format:
             text = f"This race needs race format {needed}; this client reads format {self._format}. Update the client."
             raise Refused("unsupported-version", text)
@@ -373,7 +379,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        return views.view(race, self._seat, self._hall.clock.now(), re=re, legal=self._legal, header=header)
+        return views.view(race, self._seat, self._registry.clock.now(), re=re, legal=self._legal, header=header)
 
     async def _send_all(self) -> None:
         """Sends what had to wait until the connection is closed; without a sender there is no connection."""
@@ -422,7 +428,7 @@ class Session:
 
         alike = seat is None or not whole  # a whole view of who plays is that racer's alone
         kind = self._form, whole, seat is None
-        self._send(self._room.told_alike(kind, told) if alike else told())
+        self._send(self._room.shared_encoding(kind, told) if alike else told())
 
 
 def _replaced() -> Closing:

@@ -32,7 +32,7 @@ PAUSE_S: Final = 2.0
 """How long a built-in player thinks at speed 1."""
 AGAIN_S: Final = 1.0
 """How long to wait before asking again for what the server could not do just now."""
-MOST_REFUSALS: Final = 20
+MAX_REFUSALS: Final = 20
 """So many refusals one after another end a program's race."""
 _ENDED: Final = ("race-over", "not-playing")
 
@@ -211,20 +211,20 @@ async def play(
             if refused.code in _ENDED:
                 break
             await player.refused(Refusal(refused.code, refused.text))
-            if refusals >= MOST_REFUSALS:
+            if refusals >= MAX_REFUSALS:
                 with suppress(Refused):
                     await _granted(connection, RESIGN)
     await _until(connection, lambda: connection.over)
     await player.over(connection.standings)
 
 
-async def _granted(connection: Connection, wish: str) -> None:
-    """What a player wishes, however often the server cannot do it just now. Raises Refused for any other reason."""
+async def _granted(connection: Connection, command: str) -> None:
+    """Does what a player asked for, retrying while the server is unavailable. Raises Refused for any other reason."""
     asks = {READY: connection.ready, RESIGN: connection.resign}
     ply = connection.view.board.ply if connection.view.board else 0
     while True:
         try:
-            await (asks[wish]() if wish in asks else connection.move(wish))
+            await (asks[command]() if command in asks else connection.move(command))
             return
         except Refused as refused:
             if refused.code not in PASSING:

@@ -156,10 +156,10 @@ class BotRace:
 
 
 async def _opened(server: Server, plan: Plan, **options: int) -> BotRace:
-    wish: dict[str, Any] = {"game": plan.game, "options": options}
+    body: dict[str, Any] = {"game": plan.game, "options": options}
     if plan.seed is not None:
-        wish["seed"] = plan.seed
-    return BotRace(await asyncio.to_thread(server.api.open_race, wish), state_dir() if plan.save else None)
+        body["seed"] = plan.seed
+    return BotRace(await asyncio.to_thread(server.api.open_race, body), state_dir() if plan.save else None)
 
 
 async def _played(

@@ -47,26 +47,26 @@ def here() -> Place:
     return Place(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
 
 
-def chosen(wish: Mode | None, settings: Settings, place: Place) -> tuple[Mode, str]:
+def chosen(requested: Mode | None, settings: Settings, place: Place) -> tuple[Mode, str]:
     """The mode, and what a person should be told who expected the other one. Raises Misused for `tui` where there can
     be none.
     """
-    if wish == "line" or settings.json or (settings.screen_reader and wish is None):
+    if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    why_not = _why_not(place, wished=wish == "tui")
-    if wish == "tui" and why_not:
+    why_not = _why_not(place, requested=requested == "tui")
+    if requested == "tui" and why_not:
         raise Misused(f"there can be no full screen: {why_not}")
-    if wish == "tui" or not why_not:
+    if requested == "tui" or not why_not:
         return "tui", ""
     return "line", f"playing line by line: {why_not}" if place.terminal else ""
 
 
-def _why_not(place: Place, *, wished: bool) -> str:
+def _why_not(place: Place, *, requested: bool) -> str:
     if not place.terminal:
         return "standard input, output and error are not all a terminal"
     if place.term in STUPID:
         return f"TERM={place.term or '(none)'} cannot move a cursor"
-    if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not wished:
+    if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not requested:
         return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal has {place.columns}x{place.lines}"
     if not place.installed:
         return "the full screen is not installed (pip install 'samedeal[tui]')"

@@ -14,11 +14,11 @@ from samedeal.computer.par import Square
 from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.replays.replay import MOST_BYTES, Replay, read
+from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal_cli.commands.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.net.http_api import Api, Doing, ParInfo, plain
+from samedeal_cli.net.http_api import Api, ParInfo, ParProgress, plain
 from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import in_ascii, printable
@@ -106,21 +106,21 @@ def _query(variants: Sequence[tuple[str, str | bool]]) -> dict[str, object]:
 
 def _found(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
     """The par as the server tells it, when it has been found out; meanwhile a bar shows a person how far that is."""
-    doing = api.read(data := api.fetch(path, query=query), Doing)
+    doing = api.read(data := api.fetch(path, query=query), ParProgress)
     shown = doing.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
     hidden = not shown or not sys.stderr.isatty()
     with click.progressbar(length=doing.of, label="the computer plays", file=sys.stderr, hidden=hidden) as bar:
         while doing.done is not None:
             bar.update(doing.done - bar.pos)
             time.sleep(AGAIN_S)
-            doing = api.read(data := api.fetch(path, query=query), Doing)
+            doing = api.read(data := api.fetch(path, query=query), ParProgress)
         bar.update((bar.length or 0) - bar.pos)
     return data
 
 
 def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
     try:
-        return read(api.download(path, query=query, most_bytes=MOST_BYTES))
+        return read(api.download(path, query=query, most_bytes=MAX_BYTES))
     except Refused as refused:
         raise Unreachable(api.server, f"it does not speak as Same Deal does: {plain(refused.text)}") from refused
 

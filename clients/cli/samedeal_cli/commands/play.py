@@ -107,12 +107,12 @@ def solo(
     if daily:
         check_daily({"the deal of a code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
     options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
-    wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
+    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if seed is not None:
-        wish["seed"] = seed
+        body["seed"] = seed
     if daily:
-        wish["daily"] = True
-    opened = Api(settings.address).open_race(wish)
+        body["daily"] = True
+    opened = Api(settings.address).open_race(body)
     return play(settings, settings.address, opened.race, name=name, ready=True, boards=boards, mode=mode)
 
 

@@ -106,13 +106,13 @@ def new(
         attempts=attempts,
         spectators=spectators,
     )
-    wish: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
+    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if deal or seed:
-        wish["seed"] = deal.seed if deal else seed
+        body["seed"] = deal.seed if deal else seed
     if daily:
-        wish["daily"] = True
+        body["daily"] = True
     api = Api(settings.address)
-    data = api.fetch("/races", body=wish)
+    data = api.fetch("/races", body=body)
     opened = api.read(data, Opened)
     if settings.json:
         click.echo(data)

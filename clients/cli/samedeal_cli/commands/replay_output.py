@@ -9,7 +9,7 @@ from samedeal.replays.replay import Replay
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.render.cast import cast
-from samedeal_cli.render.picture import MOST_TABLES, poster_svg
+from samedeal_cli.render.picture import MAX_TABLES, poster_svg
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
@@ -52,7 +52,7 @@ def verified(found: Replay) -> bool:
 
 
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
-    "svg": lambda player, chosen: poster_svg(player, 1 if chosen else MOST_TABLES).encode(),
+    "svg": lambda player, chosen: poster_svg(player, 1 if chosen else MAX_TABLES).encode(),
     "cast": lambda player, _: "".join(f"{line}\n" for line in cast(player)).encode(),
 }
 """What a replay can be shown as: of a player, and of one racer alone if one was chosen."""

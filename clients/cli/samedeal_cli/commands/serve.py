@@ -31,7 +31,7 @@ START_S: Final = 30.0
 """How long a server may take to answer."""
 STOP_S: Final = 15.0
 LOOK_S: Final = 0.05
-MOST_PORTS: Final = 100
+MAX_PORTS: Final = 100
 READY: Final = "samedeal serves at "
 TAKEN: Final = "address already in use"
 """What a server says when it serves, and when it cannot."""
@@ -131,7 +131,7 @@ async def served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
     process: subprocess.Popen[bytes] | None = None
     try:
-        for number in range(port, min(port + MOST_PORTS, 65536)):
+        for number in range(port, min(port + MAX_PORTS, 65536)):
             with _claimed(number) as ours:
                 if not ours:
                     continue

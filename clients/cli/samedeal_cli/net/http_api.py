@@ -25,7 +25,7 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 """The largest JSON document or picture that is read from a server."""
 PROBLEM_BYTES: Final = 64 * 2**10
 """The same for the body of a refusal."""
-MOST_REDIRECTS: Final = 5
+MAX_REDIRECTS: Final = 5
 
 
 class GameInfo(Struct, frozen=True):
@@ -119,7 +119,7 @@ class Limited(Struct, frozen=True):
     limits: Limits = Limits()
 
 
-class Doing(Struct, frozen=True):
+class ParProgress(Struct, frozen=True):
     """How far the computer has come with a deal."""
 
     done: int | None = None
@@ -208,9 +208,9 @@ class Api:
     def game(self, slug: str) -> GameInfo:
         return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameInfo)
 
-    def open_race(self, wish: dict[str, object]) -> Opened:
-        """Open a race; `wish` is the request's body."""
-        return self.read(self.fetch("/races", body=wish), Opened)
+    def open_race(self, body: dict[str, object]) -> Opened:
+        """Open a race; `body` is the request's body."""
+        return self.read(self.fetch("/races", body=body), Opened)
 
     def keys(self) -> tuple[str, ...]:
         """The public keys that the server says are its own; none if it says nothing of them."""
@@ -262,7 +262,7 @@ class Api:
 
     def _answer(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
         """The body of the answer, after the redirects that may be followed. A POST is never redirected."""
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
             if body is not None:
                 request.add_header("Content-Type", "application/json")

@@ -10,12 +10,12 @@ from secrets import token_hex
 from typing import Any, Final
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import MOST_LINE_BYTES, HeaderKept, Kept, NonceKept, Receipts, header_line, line, read
+from samedeal.proof.receipts import MAX_LINE_BYTES, HeaderKept, Kept, NonceKept, Receipts, header_line, line, read
 from samedeal.race.events import Header
 from samedeal_cli.failure import Misused, warn
 from samedeal_cli.settings import state_dir
 
-MOST_BYTES: Final = 2**24
+MAX_BYTES: Final = 2**24
 """No more is kept in one file, and no more is read of one. A long race takes half a megabyte."""
 YEAR_S: Final = 365 * 86_400
 """How long a file is kept after the last was written to it."""
@@ -55,7 +55,7 @@ class ReceiptBook:
         self._lines[text] = None
         self._size += len(text)
         try:
-            if self._size > MOST_BYTES:
+            if self._size > MAX_BYTES:
                 raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
             if self._path:
                 _append(self._path, text, at_once=at_once)
@@ -89,14 +89,14 @@ def lines(path: Path) -> Iterator[bytes]:
 
     Raises Misused if the file cannot be read, or is too large.
     """
-    left = MOST_BYTES
+    left = MAX_BYTES
     try:
         with path.open("rb") as file:
-            while text := file.readline(MOST_LINE_BYTES + 1):
+            while text := file.readline(MAX_LINE_BYTES + 1):
                 left -= len(text)
                 if left < 0:
-                    raise Misused(f"{path}: a file of receipts has at most {MOST_BYTES} bytes")
-                if text.endswith(b"\n") or len(text) > MOST_LINE_BYTES:
+                    raise Misused(f"{path}: a file of receipts has at most {MAX_BYTES} bytes")
+                if text.endswith(b"\n") or len(text) > MAX_LINE_BYTES:
                     yield text
     except OSError as error:
         raise Misused(f"{path}: {error.strerror}") from error

@@ -12,13 +12,13 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, Final
 
 from samedeal.errors import Refused
-from samedeal.replays.replay import FORMATS, MOST_BYTES, MOST_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
+from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 
-MOST_BYTES_IN_LINES: Final = 2**29
+MAX_BYTES_IN_LINES: Final = 2**29
 """The largest replay in lines that is looked at; the longest that is read has about 100 MB."""
 _COPIED = 2**16
 _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
@@ -34,16 +34,16 @@ def opened(settings: Settings, replay: str) -> Iterator[Log]:
     Raises Refused("bad-replay"), also later on, Misused for a file that cannot be read, and what an Api raises.
     """
     with _source(settings, replay) as file:
-        start = file.read(MOST_LINE_BYTES)
+        start = file.read(MAX_LINE_BYTES)
         if not start:
             raise Refused("bad-replay", "This is not a replay: the file is empty.")
         if not in_lines(start):
-            data = start + file.read(MOST_BYTES + 1 - len(start))
-            if len(data) <= MOST_BYTES and not _START.match(data):
+            data = start + file.read(MAX_BYTES + 1 - len(start))
+            if len(data) <= MAX_BYTES and not _START.match(data):
                 raise Refused("bad-replay", "This is not a replay, but a file of another kind.")
             yield read(data)
-        elif file.seek(0, SEEK_END) > MOST_BYTES_IN_LINES:
-            raise Refused("bad-replay", f"A replay in lines has at most {MOST_BYTES_IN_LINES} bytes.")
+        elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
+            raise Refused("bad-replay", f"A replay in lines has at most {MAX_BYTES_IN_LINES} bytes.")
         else:
             yield ReplayLines(file)
 
@@ -77,7 +77,7 @@ def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """The bytes, in which one can go back."""
     if asked := at_server(settings, replay):
         server, race = asked
-        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MOST_BYTES))
+        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MAX_BYTES))
         return
     if replay == "-":
         with _copied(sys.stdin.buffer) as copy:
@@ -99,10 +99,10 @@ def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
 
 def _copied(source: BinaryIO) -> BinaryIO:
     """What comes out of a pipe, but no more than is needed to see that it is too much."""
-    chunk = source.read(MOST_LINE_BYTES)
+    chunk = source.read(MAX_LINE_BYTES)
     lines = in_lines(chunk)
     copy: BinaryIO = TemporaryFile() if lines else BytesIO()  # noqa: SIM115 (the caller closes it)
-    most = MOST_BYTES_IN_LINES if lines else MOST_BYTES
+    most = MAX_BYTES_IN_LINES if lines else MAX_BYTES
     while chunk and copy.tell() <= most:
         copy.write(chunk)
         chunk = source.read(_COPIED)

@@ -14,11 +14,11 @@ from samedeal_cli.state.replay_state import Player
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
 FANNED_HEIGHT: Final = 18
 """How high a table is on which piles are fanned."""
-MOST_TABLES: Final = 4
+MAX_TABLES: Final = 4
 BAR: Final = 12
 
 
-def poster(player: Player, tables: int = MOST_TABLES) -> Canvas:
+def poster(player: Player, tables: int = MAX_TABLES) -> Canvas:
     """A race at the moment that a player is at: everybody's standing, and the tables of the best, two in a row.
 
     With one table it is that of the racer who is looked at.
@@ -42,7 +42,7 @@ def poster(player: Player, tables: int = MOST_TABLES) -> Canvas:
     return canvas
 
 
-def poster_svg(player: Player, tables: int = MOST_TABLES) -> str:
+def poster_svg(player: Player, tables: int = MAX_TABLES) -> str:
     """The poster as a picture."""
     player = replace(player, keyed=False)
     recording = player.recording

@@ -158,16 +158,16 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
         step = min(width // count, WIDEST)
         return [step * column for column in range(count + 1)]
     needs = {place: 12 if place in fanned else 8 for row in rows for place in row if place != "."}
-    wishes = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
-    return [*spread(rows, needs, wishes, width + len(GAP))[:-1], width + len(GAP)]
+    preferred = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
+    return [*spread(rows, needs, preferred, width + len(GAP))[:-1], width + len(GAP)]
 
 
-def spread(rows: Sequence[Row], needs: Mapping[str, int], wishes: Mapping[str, int], width: int) -> list[int]:
+def spread(rows: Sequence[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> list[int]:
     """Where each column begins, and the end of the last, if each place gets the room that it needs.
 
-    What is left of the width goes one by one to the place that lacks most of what it wishes for.
+    What is left of the width goes one by one to the place that lacks most of what it preferred for.
     """
-    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(wishes.items()), width))
+    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(preferred.items()), width))
 
 
 @lru_cache(256)
@@ -175,13 +175,13 @@ def _spread(
     rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
 ) -> list[int]:
     """Worked out once for tables that are drawn over and over."""
-    needs, wishes = dict(least), dict(most)
-    count, growing = max(map(len, rows), default=1), list(wishes)
+    needs, preferred = dict(least), dict(most)
+    count, growing = max(map(len, rows), default=1), list(preferred)
     starts = _starts(rows, needs, count)
     while growing:
-        place = max(growing, key=lambda place: wishes[place] - needs[place])
+        place = max(growing, key=lambda place: preferred[place] - needs[place])
         wider = {**needs, place: needs[place] + 1}
-        if wishes[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
+        if preferred[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
             growing.remove(place)
         else:
             needs, starts = wider, tried

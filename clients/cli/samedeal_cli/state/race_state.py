@@ -20,8 +20,8 @@ from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.race_news import happenings
 from samedeal_cli.state.selection import LETTERS, Hand
 
-MOST_EVENTS: Final = 200
-MOST_AHEAD: Final = 3
+MAX_EVENTS: Final = 200
+MAX_AHEAD: Final = 3
 """How many moves of the stock may be asked for before the answer to the last one is there."""
 
 Page = Literal["", "help", "rules", "link", "facts", "resign", "restart", "leave"]
@@ -441,7 +441,7 @@ def _at_the_table(scene: Scene, key: str) -> Step:
     if not scene.plays:
         return _beside_the_table(scene, key)
     if scene.pending is not None:
-        if key in ("space", "u") and len(scene.ahead) < MOST_AHEAD:
+        if key in ("space", "u") and len(scene.ahead) < MAX_AHEAD:
             return replace(scene, ahead=(*scene.ahead, key)), None
         return scene, None
     hand = scene.hand
@@ -653,7 +653,7 @@ def _stands(scene: Scene, now: Now) -> Scene:
         own = view.seat
         texts = [*happenings(known, knowing, own), *_of_the_race(before, view)]
         events = tuple(Event(after.elapsed_ms, text) for text in texts)
-        after = replace(after, events=(*scene.events, *events)[-MOST_EVENTS:])
+        after = replace(after, events=(*scene.events, *events)[-MAX_EVENTS:])
     board, old = view.board, before.board if before else None
     if before and view.stage != before.stage:
         after = replace(after, said=None, page="" if scene.page in QUESTIONS else scene.page, typing=None)
