@@ -53,7 +53,9 @@ CASE_S = 90.0
 @click.option("--no-legal", is_flag=True, help="Racers do not ask for the legal moves.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
 @click.option(
-    "--write", is_flag=True, help="Put what the latest whole run found into docs/performance.md and docs/scaling.md."
+    "--write",
+    is_flag=True,
+    help="Put what the latest whole run found into docs/operate/performance.md and docs/scaling.md.",
 )
 def main(
     parts: Sequence[str],

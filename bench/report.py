@@ -1,4 +1,4 @@
-"""The report: what a run found as a file, and that file as the table and the plot of docs/performance.md."""
+"""The report: what a run found as a file, and that file as the table and the plot of docs/operate/performance.md."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from bench.plot import bars
 
 ROOT = Path(__file__).parent.parent
 LATEST, QUICK = ROOT / "bench/results/latest.json", ROOT / "bench/results/quick.json"
-PAGE, PLOT = ROOT / "docs/performance.md", ROOT / "docs/performance.svg"
+PAGE, PLOT = ROOT / "docs/operate/performance.md", ROOT / "docs/operate/performance.svg"
 BEGIN, END = "<!-- from bench/results/latest.json -->", "<!-- to here -->"
 GRID_GAMES = ("the-edge", "kings-in-the-corners")
 GROWS = 1.5
@@ -96,7 +96,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def page(found: Found) -> Iterator[str]:
-    """What stands between the marks of docs/performance.md, line by line."""
+    """What stands between the marks of docs/operate/performance.md, line by line."""
     run, cell = found.run, found.cell
     about = ", ".join(f"{name} {value}" for name, value in run["machine"].items())
     rounds = max((len(values) for values in run["figures"].values()), default=0)

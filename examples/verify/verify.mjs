@@ -1,5 +1,5 @@
-// Verifies a replay of Same Deal without a line of Same Deal's own code: written from docs/replay-format.md,
-// docs/notation.md and docs/rules.md, with nothing but what Node.js brings along.
+// Verifies a replay of Same Deal without a line of Same Deal's own code: written from docs/bots/replay-format.md,
+// docs/bots/notation.md and docs/play/rules.md, with nothing but what Node.js brings along.
 //
 //   node verify.mjs replay.json            one line for each fact; ends with 0 if all hold, with 5 if one fails
 //   node verify.mjs --key HEX replay.json  the same, and the signature has to be by this key, or by one of several

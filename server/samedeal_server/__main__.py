@@ -38,7 +38,7 @@ STOP_S = 14.0
 @click.option("--workers", "count", type=click.IntRange(1), help="How many processes serve on the port.")
 @click.option("--worker", "number", type=int, hidden=True, help="Serve as this one of several workers.")
 def main(host: str | None, port: int | None, count: int | None, number: int | None) -> None:
-    """Serve races. Everything else is set by environment variables (docs/operations.md)."""
+    """Serve races. Everything else is set by environment variables (docs/operate/operations.md)."""
     environment = dict(os.environ)
     if host is not None:
         environment["SAMEDEAL_HOST"] = host

@@ -9,7 +9,7 @@ import click
 from samedeal_cli.main import COMMANDS, main
 from samedeal_cli.settings import global_options
 
-PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+PAGE = Path(__file__).parents[2] / "docs" / "play" / "commands.md"
 WIDTH = 100
 ANEW = "python tests/cli/test_cli_docs.py writes it anew"
 

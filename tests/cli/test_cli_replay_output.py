@@ -257,7 +257,7 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
 
 def test_the_picture_in_the_readme_is_made_as_the_documents_say() -> None:
     docs = Path(__file__).parents[2] / "docs"
-    assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "cli.md").read_text()
+    assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "play" / "cli.md").read_text()
     made = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
     assert made.stdout == (docs / "race.svg").read_text()
     assert run("verify", docs / "race.json").exit_code == 0

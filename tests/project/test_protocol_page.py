@@ -1,4 +1,4 @@
-"""docs/protocol.md against the code: every message, field and code is there, and the examples are what they say."""
+"""docs/bots/protocol.md lists every message, field and code, and its examples are valid messages."""
 
 from pathlib import Path
 from typing import get_args
@@ -11,7 +11,7 @@ from samedeal.race.race import Stage, Standing
 from samedeal.wire import codec
 from samedeal.wire.messages import Board, FromServer, ToServer
 
-PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
 SAID = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
 
 

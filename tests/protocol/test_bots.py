@@ -1,4 +1,4 @@
-"""The bots: that they play as docs/bots.md has it, by the rules, and the same every time."""
+"""The bots: that they play as docs/bots/bots.md has it, by the rules, and the same every time."""
 
 from hashlib import sha256
 from itertools import islice
@@ -17,7 +17,7 @@ from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
 from support.positions import position
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 PLAYS = [row for row in ROWS if len(row) == 7]
 

@@ -1,4 +1,4 @@
-"""Friendly deals: that the filter is what docs/bots.md says, and that a claimed deal is checked."""
+"""Friendly deals: that the filter is what docs/bots/bots.md says, and that a claimed deal is checked."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from samedeal.computer.deal_filters import FILTERS, check, first, passes
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bots.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 FIRSTS = [row for row in ROWS if len(row) == 4]
 GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]

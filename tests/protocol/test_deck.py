@@ -78,7 +78,7 @@ def test_a_bar_cannot_stand_in_a_seed() -> None:
 
 
 def test_the_check_values_of_the_documentation() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "bots" / "notation.md").read_text()
     assert f"The first word of `{VECTORS['first_word']['label']}` is {VECTORS['first_word']['word']}." in text
     listed = dict(re.findall(r"^\| `([a-z-]+:\d+)` \| ((?:\w\w ){9}\w\w)", text, re.MULTILINE))
     assert listed.keys() == {f"{slug}:1" for slug in GAMES} | {"gallery:66"}

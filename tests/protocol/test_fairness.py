@@ -1,6 +1,6 @@
 """Cheats, each carried out with the library as somebody would who runs the server or a client of their own.
 
-docs/fairness.md says what stops each and what remains; where nothing does, the test here shows how far one gets.
+docs/play/fairness.md says what stops each and what remains; where nothing does, the test here shows how far one gets.
 """
 
 import re
@@ -266,7 +266,7 @@ def test_every_race_with_a_new_nonce_has_another_deal() -> None:
 # The page.
 
 
-@pytest.mark.parametrize("page", ["fairness.md", "security.md"])
+@pytest.mark.parametrize("page", ["play/fairness.md", "operate/security.md"])
 def test_every_test_that_the_page_names_is_there(page: str) -> None:
     named = set(re.findall(r"\btest_\w+\b(?!\.py)", (DOCS / page).read_text(encoding="utf-8")))
     files = Path(__file__).parents[1].rglob("test_*.py")

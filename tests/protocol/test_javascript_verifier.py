@@ -137,7 +137,7 @@ def test_a_race_that_was_called_off_holds(tmp_path: Path) -> None:
 
 
 def test_it_says_of_the_example_what_its_page_shows(tmp_path: Path) -> None:
-    example = (DOCS / "replay-format.md").read_text().partition("```json\n")[2].partition("\n```")[0]
+    example = (DOCS / "bots" / "replay-format.md").read_text().partition("```json\n")[2].partition("\n```")[0]
     file = tmp_path / "replay.json"
     file.write_text(example)
     assert run(file) == (0, (FOLDER / "README.md").read_text().partition("```text\n")[2].partition("```")[0])

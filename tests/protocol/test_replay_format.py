@@ -1,4 +1,4 @@
-"""The worked example of docs/replay-format.md, reckoned with nothing but SHA-256, HMAC, Ed25519 and JSON as it says.
+"""The worked example in docs/bots/replay-format.md, computed with nothing but SHA-256, HMAC, Ed25519 and JSON.
 
 ``python tests/protocol/test_replay_format.py`` writes the example anew.
 """
@@ -22,7 +22,7 @@ from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, Repl
 from samedeal.wire import codec
 from support.finished_races import SECRET, SIGNING_KEY, nonce, opened
 
-PAGE = Path(__file__).parents[2] / "docs" / "replay-format.md"
+PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
 GREATEST_TIME = 253_402_300_799_999
 BEGIN, END = "<!-- example -->\n", "<!-- end of example -->\n"
 

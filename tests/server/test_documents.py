@@ -116,7 +116,7 @@ def test_every_message_is_in_the_document_with_its_answer() -> None:
 
 
 def test_the_close_codes_are_those_of_the_protocol_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
     rows = re.findall(r"^\| ([\d, ]+) \| (.*) \| (yes|no|with a name) \|$", page, re.MULTILINE)
     assert {int(code): again for codes, _, again in rows for code in codes.split(",")} == {
         code: again for code, (_, again) in CLOSE_CODES.items()

@@ -183,5 +183,5 @@ def test_metrics_are_there_only_if_they_are_wanted(redis_url: str) -> None:
 def test_the_documents_table_is_that_of_the_metrics() -> None:
     rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
     assert len(rows) > 10
-    text = (ROOT / "docs" / "operations.md").read_text()
+    text = (ROOT / "docs" / "operate" / "operations.md").read_text()
     assert re.findall(r"^\| `samedeal_.*$", text, re.MULTILINE) == rows

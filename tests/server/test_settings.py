@@ -13,7 +13,7 @@ from samedeal_server.access.proxies import TrustedProxies
 from samedeal_server.settings import Keys, Settings, SettingsError, described, keys_of
 
 KEY = "0f" * 32
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
@@ -223,7 +223,7 @@ def test_the_documents_table_is_that_of_the_settings() -> None:
 
 
 def test_the_example_environment_names_every_setting_with_its_default() -> None:
-    text = (OPERATIONS.parent.parent / ".env.example").read_text()
+    text = (OPERATIONS.parents[2] / ".env.example").read_text()
     named = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
     assert named.keys() == {name for name, *_ in described()}
     for name, default, *_ in described():

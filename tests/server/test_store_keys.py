@@ -100,7 +100,7 @@ async def daily_race(server: LoggedServer) -> str:
 
 
 def test_every_key_is_in_the_documentation() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "contribute" / "architecture.md").read_text()
     table = page.partition("## What the store keeps")[2].partition("\n## ")[0]
     documented = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
     for name in documented:

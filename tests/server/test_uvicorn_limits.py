@@ -1,6 +1,6 @@
 """Hostile clients: each limit is gone past against a real server, which stays small and goes on serving others.
 
-docs/security.md lists what stands against whom, with the tests here.
+docs/operate/security.md lists what stands against whom, with the tests here.
 """
 
 import os

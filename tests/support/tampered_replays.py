@@ -1,6 +1,6 @@
 """Short races to be tampered with, their bytes, and what has to be found in a replay of which one part is another.
 
-What has to be found is worked out from docs/replay-format.md alone: from the part of the file that was changed, and
+The expected findings follow from docs/bots/replay-format.md alone: from the part of the file that was changed, and
 from the order of its entries. The code that verifies is not asked for it.
 """
 

@@ -430,7 +430,7 @@ def main() -> int:
     parser.add_argument("--races", type=int, default=1, help="races in each run")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--goal", type=goals, default={}, help="go on until there is so much, as in cuts=50,moves=9000")
-    parser.add_argument("--long", action="store_true", help="the torture of docs/reliability.md")
+    parser.add_argument("--long", action="store_true", help="the torture of docs/contribute/reliability.md")
     parser.add_argument("--keep-going", action="store_true", help="go on after a violation")
     parser.add_argument("--run", metavar="NAME", help="repeat this run, such as 7.3")
     parser.add_argument("--planted", choices=["", *PLANTED], default="", help="plant a fault that must be found")

@@ -14,7 +14,7 @@ from support.campaign import Persistent, acknowledged, faults, racing, started
 from support.servers import Server
 
 ROOT = Path(__file__).parents[2]
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+OPERATIONS = (ROOT / "docs" / "operate" / "operations.md").read_text()
 DASHBOARD, ALARMS = ROOT / "deploy" / "grafana-dashboard.json", ROOT / "deploy" / "alerts.yml"
 
 

@@ -1,4 +1,4 @@
-"""What can be said of the page's files without a browser: they can be parsed, and its rules are those of docs/rules.md.
+"""The page's files without a browser: every module parses, and the rules match docs/play/rules.md.
 
 ``python tests/web/test_web_files.py`` writes them anew.
 """
@@ -20,7 +20,9 @@ FOLDER = ROOT / "clients" / "web" / "rules"
 
 def page(title: str) -> str:
     """The chapter on a game, and what holds for all, as a piece of a page."""
-    chapters = re.split(r"^(?=## )", (ROOT / "docs" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    chapters = re.split(
+        r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     own = next(chapter for chapter in chapters if chapter.startswith(f"## {title}\n"))
     common = next(chapter for chapter in chapters if chapter.startswith("## What holds for all games\n"))
     text = own.replace("## ", "# ", 1) + "\n" + common

@@ -3,7 +3,7 @@
 A bot looks at a position, keeps the moves that it likes best and leaves the choice among them to luck. Its luck is the
 stream of words of ``slug-bot|seed|k``, where k is the number of the play: so each play of each deal can be had again.
 Bots have versions like rules. What is found out with them, such as which deals are friendly, rests on every move, so a
-bot that plays otherwise is another bot. docs/bots.md describes each to the byte.
+bot that plays otherwise is another bot. docs/bots/bots.md describes each to the byte.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Seals: the commitments, the nonces, the root of a deal, and the chain of digests that no entry can leave unseen.
 
 All are SHA-256 over texts that begin with a label of their own; texts are UTF-8, bytes stand as lower-case hexadecimal.
-docs/replay-format.md specifies each to the byte.
+docs/bots/replay-format.md specifies each to the byte.
 """
 
 from collections.abc import Iterable

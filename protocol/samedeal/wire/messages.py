@@ -1,6 +1,6 @@
 """Messages: everything that a client and the server say to each other over the socket, in two unions.
 
-A request has a number of the client's choosing, `id`, that its answer repeats as `re`. docs/protocol.md tells more.
+Each request has an `id` chosen by the client; its answer repeats it as `re`. See docs/bots/protocol.md.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Join(Request, frozen=True, kw_only=True):
 
     race: RaceId
     commitment: Hex32 | None = None
-    """To this racer's nonce (docs/replay-format.md). Needed for a new seat at a sealed deal."""
+    """To this racer's nonce (docs/bots/replay-format.md). Needed for a new seat at a sealed deal."""
     bot: bool = False
     """Whether a program plays; everybody sees it."""
     legal: bool = True

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.25
 INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1011, 1013, 4001, 4003, 4008, 4009
-"""The close codes that a session gives (docs/protocol.md)."""
+"""The close codes that a session gives (docs/bots/protocol.md)."""
 
 
 ENTERING = (m.Hello, m.Join, m.Watch)
