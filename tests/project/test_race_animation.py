@@ -1,0 +1,88 @@
+"""The animated picture in the README is docs/race.json, exported as SVG every three seconds and played as a loop.
+
+``python tests/project/test_race_animation.py`` rewrites it.
+"""
+
+import re
+from collections import defaultdict
+from itertools import groupby
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from samedeal_cli.main import main
+
+ROOT = Path(__file__).parents[2]
+ANIMATION = ROOT / "docs" / "race-animated.svg"
+STEP_S, LENGTH_S = 3, 104
+FRAME_S = 0.5
+LAST_FRAMES = 5
+"""How many frames the final position stays on screen."""
+LAYERS = ("<rect", "<path", "<text")
+"""The elements of a picture, from back to front."""
+
+
+def animation() -> str:
+    """Return the animated picture: each element is visible in the frames that contain it."""
+    pictures = [_export(at).splitlines() for at in range(0, LENGTH_S + STEP_S, STEP_S)]
+    frames: defaultdict[str, set[int]] = defaultdict(set)
+    for number, picture in enumerate(pictures):
+        for element in _elements(picture):
+            frames[element].add(number)
+    by_layer = sorted(frames, key=lambda element: LAYERS.index(element[:5]))
+    head = pictures[0][: pictures[0].index(next(line for line in pictures[0] if line.startswith("<g "))) + 1]
+    total = len(pictures) - 1 + LAST_FRAMES
+    names: dict[tuple[int, ...], str] = {}
+    body: list[str] = []
+    for visible, elements in groupby(by_layer, key=lambda element: tuple(sorted(frames[element]))):
+        if len(visible) == len(pictures):
+            body += elements
+        else:
+            name = names.setdefault(visible, f"f{len(names)}")
+            hidden = "" if visible[-1] == len(pictures) - 1 else ' opacity="0"'
+            body += (f'<g class="{name}"{hidden}>', *elements, "</g>")
+    style = "".join(_keyframes(name, visible, len(pictures), total) for visible, name in names.items())
+    title = head.index(next(line for line in head if line.startswith("<style>")))
+    motion = f"<style>@media(prefers-reduced-motion:no-preference){{{style}}}</style>"
+    return "\n".join([*_titles(head[:title]), head[title], motion, *head[title + 1 :], *body, "</g>", "</svg>", ""])
+
+
+def _export(at_s: int) -> str:
+    arguments = ["export", str(ROOT / "docs/race.json"), "--at", f"{at_s // 60}:{at_s % 60:02}", "--format", "svg"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def _elements(picture: list[str]) -> list[str]:
+    start = next(number for number, line in enumerate(picture) if line.startswith("<g "))
+    return picture[start + 1 : picture.index("</g>")]
+
+
+def _titles(lines: list[str]) -> list[str]:
+    description = "A race of two bots at The Edge, from the deal to the last card: two tables side by side."
+    return [re.sub(r"(<desc [^>]*>).*(</desc>)", rf"\g<1>{description}\g<2>", line) for line in lines]
+
+
+def _keyframes(name: str, visible: tuple[int, ...], frames: int, total: int) -> str:
+    """Return the style of elements that are visible in some frames."""
+    changes: list[str] = []
+    shown: bool | None = None
+    for number in range(frames):
+        if (number in visible) != shown:
+            shown = number in visible
+            changes.append(f"{100 * number / total:.4g}%{{opacity:{shown:d}}}")
+    return (
+        f".{name}{{animation:{name} {total * FRAME_S:g}s step-end infinite}}"
+        f"@keyframes {name}{{{''.join(changes)}100%{{opacity:{frames - 1 in visible:d}}}}}"
+    )
+
+
+def test_the_animation_shows_the_recorded_race() -> None:
+    assert ANIMATION.read_text(encoding="utf-8") == animation(), (
+        "python tests/project/test_race_animation.py rewrites it"
+    )
+
+
+if __name__ == "__main__":
+    ANIMATION.write_text(animation(), encoding="utf-8")
