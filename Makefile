@@ -1,16 +1,18 @@
-# make demo    play at once                               make demo ARGS="--once --speed 50 --json"
-# make test    all tests                                   make test ARGS="-k deal"
-# make fuzz    a million inputs for whatever reads bytes   make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
-# make torture whatever can befall servers and a store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
+# make demo         play at once                          make demo ARGS="--once --speed 50 --json"
+# make check        lint, types, and the quick tests      under a minute; starts no server and no browser
+# make test         all tests                             make test ARGS="-k deal"
+# make lint         formatting, ruff and mypy
+# make format       fix the formatting
+# make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
+# make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 #                                                         make torture ARGS=--long
-# make conformance         the WebSocket suite of Autobahn against our connections; needs a Python 2.7 besides
-# make simulate            thousands of short histories    make simulate ARGS="--seed 7 --histories 100000"
-# make weakened            one defence at a time taken out make weakened ARGS="fence tail"
-# make lint    formatting, lint and types                  make format   put the formatting right
-# make bench   what it carries, against a plain echo       make bench ARGS="moves --quick --games corners"
-# make clean   remove everything that was made
+# make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
+# make weakened     remove one defence at a time          make weakened ARGS="fence tail"
+# make conformance  the Autobahn WebSocket suite against our connections; also needs Python 2.7
+# make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
+# make clean        remove everything that was generated
 #
-# Needs Python 3.11 or newer with venv and pip, and nothing else.
+# Needs Python 3.11 or newer with venv and pip. Everything else is installed into .venv.
 
 PYTHON ?= python3
 ARGS ?=
@@ -18,14 +20,24 @@ FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
 FUZZ_EXAMPLES ?= 100
 BIN := .venv/bin
+# Tests that start no server, no browser and no other program.
+QUICK := tests/protocol tests/project tests/cli/test_cli_newer_server.py tests/cli/test_cli_parameters.py \
+	tests/cli/test_cli_race_view.py tests/cli/test_cli_replay_state.py tests/cli/test_cli_replay_view.py \
+	tests/cli/test_cli_selection.py tests/cli/test_cli_table_view.py tests/cli/test_cli_text_table.py \
+	tests/server/test_compact_log.py \
+	--ignore tests/project/test_bench.py --ignore tests/project/test_racing_players.py \
+	--ignore tests/project/test_skips.py --ignore tests/protocol/test_javascript_verifier.py
 
-.PHONY: demo test torture simulate weakened conformance fuzz bench lint format clean
+.PHONY: demo check test torture simulate weakened conformance fuzz bench lint format clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: lint
+	$(BIN)/pytest -n 2 $(QUICK) $(ARGS)
 
 torture: .venv/has-server,tui,fast,dev
 	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)
@@ -59,7 +71,7 @@ format: .venv/has-server,tui,fast,dev
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
-# The extras of pyproject.toml that are installed, such as .venv/has-server,tui,fast
+# Installs extras of pyproject.toml, such as .venv/has-server,tui,fast
 .venv/has-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@'
