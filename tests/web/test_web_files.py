@@ -24,7 +24,7 @@ def page(title: str) -> str:
         r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     own = next(chapter for chapter in chapters if chapter.startswith(f"## {title}\n"))
-    common = next(chapter for chapter in chapters if chapter.startswith("## What holds for all games\n"))
+    common = next(chapter for chapter in chapters if chapter.startswith("## Rules for all games\n"))
     text = own.replace("## ", "# ", 1) + "\n" + common
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     # Links to other documents would lead nowhere from the page; their words stay.
