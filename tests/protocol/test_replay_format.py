@@ -1,6 +1,6 @@
 """The worked example in docs/bots/replay-format.md, computed with nothing but SHA-256, HMAC, Ed25519 and JSON.
 
-``python tests/protocol/test_replay_format.py`` writes the example anew.
+``python tests/protocol/test_replay_format.py`` rewrites the example.
 """
 
 import hmac
@@ -28,7 +28,7 @@ BEGIN, END = "<!-- example -->\n", "<!-- end of example -->\n"
 
 
 def example() -> bytes:
-    """A short race: two racers, three moves."""
+    """Return the replay of a short race: two racers, three moves."""
     log = opened("corners", race="calm-otter-42")
     for seat, name in ((1, "ada"), (2, "bo")):
         promise = nonce_commitment(log.race.id, nonce(seat))
@@ -58,7 +58,7 @@ def hashed(text: str) -> str:
 
 
 def section(data: bytes) -> str:
-    """The example as it stands in the page."""
+    """Return the example as the page shows it."""
     replay = json.loads(data)
     header, entries = replay["header"], replay["entries"]
     race, secret = header["race"], entries[-1][2]["secret"]
@@ -69,16 +69,16 @@ def section(data: bytes) -> str:
     def step(title: str, *texts: str) -> None:
         lines.extend([title, "", "```text", *texts, "```", ""])
 
-    step("The commitment is the SHA-256 of this text, and stands in the header:", commit, f"= {hashed(commit)}")
+    step("The header's commitment is the SHA-256 of this text:", commit, f"= {hashed(commit)}")
     for seat, opened_nonce in enumerate(nonces, start=1):
         text = f"samedeal/1/nonce|{race}|{opened_nonce}"
-        step(f"The commitment of seat {seat}, which stands in its `joined`:", text, f"= {hashed(text)}")
+        step(f"The commitment of seat {seat}, in its `joined`:", text, f"= {hashed(text)}")
     step("The root, and the seed that is dealt:", root_text, f"= {hashed(root_text)}", f"seed {hashed(root_text)}.0")
     label = f"{header['game']}|{hashed(root_text)}.0"
     block = sha256(f"{label}|0".encode()).digest()
     words = [int.from_bytes(block[at : at + 4], "big") for at in range(0, 32, 4)]
     step(
-        "Block 0 of the words of that deal, the SHA-256 of this text, and its eight words:",
+        "Block 0 of the deal's words, the SHA-256 of this text, split into eight words:",
         f"{label}|0",
         *map(str, words),
     )
@@ -100,18 +100,18 @@ def section(data: bytes) -> str:
     day = "2023-11-14"
     daily = f"samedeal/1/daily|{header['game']}|{day}|{secret}"
     step(
-        f"The race was opened on {day}. Were it a daily race with the same secret, its commitment would be",
+        f"The race was opened on {day}. If it were a daily race with the same secret, its commitment would be",
         daily,
         f"= {hashed(daily)}",
     )
     daily_root = f"samedeal/1/root|{secret}|"
     step("and its root", daily_root, f"= {hashed(daily_root)}")
     shown = in_lines(replay).decode().splitlines()
-    step("The replay in lines begins with", *shown[:2])
+    step("The replay as NDJSON begins with", *shown[:2])
     step("and ends with", *shown[-2:])
     early, countdown, late = (["digest", n, entries[n - 1][3]] for n in (2, 5, 8))
     kept = [["header", header], early, countdown, ["nonce", 1, nonces[0]], late]
-    step("Receipts that the racer of seat 1 may have:", *(canonical(line).decode() for line in kept))
+    step("Receipts of the racer in seat 1:", *(canonical(line).decode() for line in kept))
     return "\n".join(lines)
 
 
@@ -120,7 +120,7 @@ def signed_text(replay: Any) -> str:
 
 
 def in_lines(replay: Any) -> bytes:
-    """The replay line by line."""
+    """Return the replay as NDJSON."""
     head = {field: replay[field] for field in ("format", "header")}
     foot = {field: replay[field] for field in ("digest", "signature", "standings")}
     return b"".join(canonical(line) + b"\n" for line in (head, *replay["entries"], foot))
@@ -165,9 +165,7 @@ def test_the_lines_follow_from_the_page() -> None:
 
 
 def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
-    shown = (
-        PAGE.read_text().partition("Receipts that the racer of seat 1 may have:\n\n```text\n")[2].partition("```")[0]
-    )
+    shown = PAGE.read_text().partition("Receipts of the racer in seat 1:\n\n```text\n")[2].partition("```")[0]
     (kept,) = receipts.read(line.encode() for line in shown.splitlines())
     assert (len(kept.nonces), len(kept.digests), kept.sent_after) == (1, 3, 5)
     facts = verify(read(example()), receipts=kept)
