@@ -1,9 +1,9 @@
-// Verifies a replay of Same Deal without a line of Same Deal's own code: written from docs/bots/replay-format.md,
-// docs/bots/notation.md and docs/play/rules.md, with nothing but what Node.js brings along.
+// Verifies a Same Deal replay without any of Same Deal's own code: written from docs/bots/replay-format.md,
+// docs/bots/notation.md and docs/play/rules.md, with nothing but Node.js.
 //
-//   node verify.mjs replay.json            one line for each fact; ends with 0 if all hold, with 5 if one fails
-//   node verify.mjs --key HEX replay.json  the same, and the signature has to be by this key, or by one of several
-//   node verify.mjs --deal corners:1       the shuffled pack of a deal, the card that is dealt first in front
+//   node verify.mjs replay.json            one line per fact; exits with 0 if all hold, with 5 if one fails
+//   node verify.mjs --key HEX replay.json  also requires that the signature is by this key, or by one of several
+//   node verify.mjs --deal corners:1       prints the shuffled pack of a deal, first card first
 
 import { createHash, createHmac, createPublicKey, verify as verifySignature } from "node:crypto";
 import { readFileSync } from "node:fs";

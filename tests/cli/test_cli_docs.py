@@ -22,8 +22,8 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     yield "# All commands"
     yield ""
-    yield "What every command says of itself with `--help`, but for the options that all take: those come first."
-    yield "[cli.md](cli.md) tells how they go together. This page is written by `tests/cli/test_cli_docs.py`."
+    yield "The output of `--help` for every command. Global options are listed once, under `samedeal`."
+    yield "[Command line](cli.md) explains how to use them. `tests/cli/test_cli_docs.py` generates this page."
     yield ""
     yield from ("## samedeal", "", *_help(main, "samedeal"))
     for name, (where, _) in COMMANDS.items():

@@ -12,29 +12,29 @@ from samedeal.wire import codec
 from samedeal.wire.messages import Board, FromServer, ToServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
-SAID = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
+EXAMPLES = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
 
 
 @pytest.mark.parametrize("kind", [*get_args(ToServer), *get_args(FromServer), Board, Standing])
-def test_every_field_is_described(kind: type) -> None:
+def test_every_message_and_field_is_described(kind: type) -> None:
     if kind.__name__ not in ("Board", "Standing"):
         assert f"| `{kind.__name__.lower()}` |" in PAGE
     missing = [field.name for field in fields(kind) if f"`{field.name}`" not in PAGE]
     assert missing == []
 
 
-def test_every_code_is_listed_as_it_is_and_no_other() -> None:
+def test_code_table_matches_the_registry() -> None:
     listed = [line for line in PAGE.splitlines() if line.startswith("| `") and line.split("|")[2].strip().isdigit()]
     assert listed == [f"| `{code}` | {status} | {title} |" for code, (status, title) in sorted(CODES.items())]
 
 
-def test_every_subprotocol_and_stage_is_named() -> None:
+def test_every_subprotocol_and_stage_is_mentioned() -> None:
     for name in (*codec.SUBPROTOCOLS, *get_args(Stage)):
         assert f"`{name}`" in PAGE
 
 
-@pytest.mark.parametrize("line", SAID, ids=lambda line: line[:24])
-def test_the_examples_are_messages(line: str) -> None:
+@pytest.mark.parametrize("line", EXAMPLES, ids=lambda line: line[:24])
+def test_examples_are_valid_messages(line: str) -> None:
     text = line[2:].encode()
     if line[0] == ">":
         codec.decode_to_server(text, "json")
@@ -42,5 +42,5 @@ def test_the_examples_are_messages(line: str) -> None:
         assert codec.encode(codec.decode_from_server(text, "json"), "json") == text
 
 
-def test_there_are_examples_of_both_sides() -> None:
-    assert {line[0] for line in SAID} == {"<", ">"}
+def test_examples_come_from_client_and_server() -> None:
+    assert {line[0] for line in EXAMPLES} == {"<", ">"}

@@ -1,4 +1,4 @@
-"""Skipped tests: accepted on a developer's machine, failures on CI."""
+"""Skipped tests pass on a developer's machine and fail on CI."""
 
 import os
 import subprocess
@@ -37,9 +37,7 @@ pytest.skip("{reason}", allow_module_level=True)
         ("platform: no network", "true", "3 skipped, 1 xfailed"),
     ],
 )
-def test_a_skip_is_a_failure_on_ci_unless_the_platform_is_the_reason(
-    reason: str, ci: str, summary: str, tmp_path: Path
-) -> None:
+def test_skips_fail_on_ci_unless_the_platform_is_the_reason(reason: str, ci: str, summary: str, tmp_path: Path) -> None:
     for name, source in FILES.items():
         (tmp_path / name).write_text(source.format(reason=reason))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
