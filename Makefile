@@ -20,13 +20,6 @@ FUZZ_INPUTS ?= 1000000
 FUZZ_SEED ?= 1
 FUZZ_EXAMPLES ?= 100
 BIN := .venv/bin
-# Tests that start no server, no browser and no other program.
-QUICK := tests/protocol tests/project tests/cli/test_cli_newer_server.py tests/cli/test_cli_parameters.py \
-	tests/cli/test_cli_race_view.py tests/cli/test_cli_replay_state.py tests/cli/test_cli_replay_view.py \
-	tests/cli/test_cli_selection.py tests/cli/test_cli_table_view.py tests/cli/test_cli_text_table.py \
-	tests/server/test_compact_log.py \
-	--ignore tests/project/test_bench.py --ignore tests/project/test_racing_players.py \
-	--ignore tests/project/test_skips.py --ignore tests/protocol/test_javascript_verifier.py
 
 .PHONY: demo check test torture simulate weakened conformance fuzz bench lint format clean
 
@@ -37,7 +30,7 @@ test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
 check: lint
-	$(BIN)/pytest -n 2 $(QUICK) $(ARGS)
+	$(BIN)/pytest -n 2 --quick $(ARGS)
 
 torture: .venv/has-server,tui,fast,dev
 	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)

@@ -16,6 +16,7 @@ import pytest
 from redis import Redis
 
 from support import autobahn
+from support.quick import is_quick
 
 PLATFORM = "platform: "
 """Starts the reason of a skip that depends on the machine and that no installation can avoid."""
@@ -26,6 +27,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 """Programs of `support` run as ``python -m support.…``."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only run tests that start no process")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    slow = config.getoption("--quick") and collection_path.match("test_*.py") and not is_quick(collection_path)
+    return True if slow else None
 
 
 @pytest.hookimpl(wrapper=True)
