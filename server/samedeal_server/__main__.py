@@ -24,7 +24,8 @@ from samedeal_server.settings import Keys, Settings, SettingsError, keys_of
 from samedeal_server.store.checks import check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
-from samedeal_server.uvicorn_limits.connections import LimitedConfig, watch
+from samedeal_server.uvicorn_limits.config import LimitedConfig
+from samedeal_server.uvicorn_limits.timeouts import enforce_timeouts
 
 logger = logging.getLogger("samedeal_server")
 
@@ -134,7 +135,9 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
         # signal again, which must not end the process before the rest is closed.
         before = signal.signal(signal.SIGTERM, server.handle_exit)
         announcing = asyncio.ensure_future(_announce(server, opened.getsockname()[1], settings.host))
-        watching = asyncio.ensure_future(supervised("ending slow connections", lambda: watch(server, config), 1.0))
+        watching = asyncio.ensure_future(
+            supervised("ending slow connections", lambda: enforce_timeouts(server, config), 1.0)
+        )
         _collect_seldom()
         try:
             await server.serve(sockets=[opened])

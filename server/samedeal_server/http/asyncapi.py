@@ -9,7 +9,7 @@ from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.http.openapi import INFO
 from samedeal_server.http.responses import MEDIA, PROBLEM
 from samedeal_server.http.schemas import plain, schemas
-from samedeal_server.uvicorn_limits.connections import POLICY, TOO_BIG
+from samedeal_server.uvicorn_limits.websocket import POLICY, TOO_BIG
 from samedeal_server.ws.session import INTERNAL, LATER, PROTOCOL, REPLACED, TOKEN, TOO_SLOW
 
 DESCRIPTION: Final = (
