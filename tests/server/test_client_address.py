@@ -113,7 +113,7 @@ def test_a_proxy_says_whether_the_client_uses_tls() -> None:
 
 @pytest.mark.parametrize("text", ["127.0.0.1/33", "10.0.0.1/8", "localhost", "10.0.0.0/8,", "unix", "*"])
 def test_networks_that_are_none_stop_the_server(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"SAMEDEAL_TRUSTED_PROXIES .*; expected is IP networks"):
+    with pytest.raises(SettingsError, match=r"SAMEDEAL_TRUSTED_PROXIES .*; expected comma-separated IP networks"):
         Settings.from_env({"SAMEDEAL_TRUSTED_PROXIES": text})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from samedeal.wire import messages as m
-from server.test_http import problem
+from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.servers import racers
 

@@ -16,7 +16,7 @@ CASES = 301
 
 
 @pytest.mark.timeout(300)
-def test_the_guarded_connection_passes_every_case_of_the_autobahn_test_suite(tmp_path: Path) -> None:
+def test_limited_connection_passes_the_autobahn_test_suite(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, *ECHO], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout

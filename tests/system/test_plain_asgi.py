@@ -12,10 +12,10 @@ from support.servers import Racer, Server
 PLAIN_UVICORN = """
 import os, socket, uvicorn
 from samedeal_server.app import create_app
-from samedeal_server.settings import Settings, keys_of
+from samedeal_server.settings import Settings, load_keys
 
 settings = Settings.from_env(os.environ)
-app = create_app(settings, settings.redis_url, keys_of(settings))
+app = create_app(settings, settings.redis_url, load_keys(settings))
 with socket.create_server(("127.0.0.1", 0)) as listener:
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     uvicorn.Server(uvicorn.Config(app, http="h11", log_level="warning")).run(sockets=[listener])

@@ -15,13 +15,13 @@ from samedeal_server import __main__ as program
 def stop():
     os.kill(os.getpid(), signal.SIGTERM)
 
-program._collect_seldom = stop  # called just before uvicorn installs its signal handlers
+program._tune_gc = stop  # called just before uvicorn installs its signal handlers
 program.main()
 """
 HANGING = """
 import asyncio
 from samedeal_server import __main__ as program
-from samedeal_server.registry import Registry
+from samedeal_server.races.registry import Registry
 
 async def hang(registry):
     await asyncio.Event().wait()

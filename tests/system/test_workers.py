@@ -90,7 +90,7 @@ async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_r
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
             await true(lambda: server.pid(1) != killed)
             said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
-            assert f"worker 1 {told}; it is started again" in said
+            assert f"worker 1 {told}; restarting it" in said
             await true(lambda: value(server, "samedeal_connections") == 0)  # the dead one counts no more
             assert value(server, "samedeal_replays_kept_total") == 1
 
@@ -132,7 +132,7 @@ async def test_workers_end_with_the_one_that_keeps_them_even_if_that_is_killed(r
 
 def test_a_port_that_is_taken_and_a_number_that_is_none_are_told(redis_url: str) -> None:
     with Server(redis_url) as server:
-        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected is a number")):
+        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected a number")):
             ended = subprocess.run(
                 [sys.executable, "-m", "samedeal_server", "--port", f"{server.port}"],
                 env=server._env | {"SAMEDEAL_WORKERS": workers},
