@@ -1,4 +1,4 @@
-"""Log lines: each is one line whatever is in it, says what it is about, and as JSON can be read by a program."""
+"""Each log record is one line of text or JSON with its context."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ def failure(text: str) -> Exception:
         return caught
 
 
-def test_a_line_of_text_says_what_it_is_about() -> None:
+def test_text_line_ends_with_its_context() -> None:
     told = about(race="calm-otter-42", seat=2, connection="0f1e")
     line = TextLines().format(made("entry %d: %s", 7, "joined", **told))
     assert line.endswith(" ERROR samedeal_server.races.room: entry 7: joined race=calm-otter-42 seat=2 connection=0f1e")
@@ -37,7 +37,7 @@ def test_a_line_of_text_says_what_it_is_about() -> None:
     assert TextLines().format(made("hello")).endswith("room: hello")
 
 
-def test_a_line_of_json_has_what_it_is_about_in_its_own_fields() -> None:
+def test_json_line_has_fields_for_its_context() -> None:
     told = about(race="calm-otter-42", seat=2, connection="0f1e")
     line = json.loads(JsonLines(1).format(made("entry %d: %s", 7, "joined", **told)))
     assert line == {
@@ -52,14 +52,14 @@ def test_a_line_of_json_has_what_it_is_about_in_its_own_fields() -> None:
     }
 
 
-def test_a_line_about_a_race_has_all_three_fields_and_another_has_none() -> None:
+def test_json_line_has_all_context_fields_or_none() -> None:
     line = json.loads(JsonLines().format(made("hello", **about(race="a-b-1"))))
     assert (line["race"], line["seat"], line["connection"]) == ("a-b-1", None, None)
     assert json.loads(JsonLines().format(made("hello"))).keys() == {"time", "level", "logger", "message"}
 
 
 @pytest.mark.parametrize("lines", [TextLines(), JsonLines()])
-def test_nothing_that_a_guest_says_makes_a_line_of_its_own(lines: logging.Formatter) -> None:
+def test_guest_input_stays_on_one_line(lines: logging.Formatter) -> None:
     for record in (made("%s says hello", FORGED), made(FORGED), made("hello", **about(connection=FORGED))):
         line = lines.format(record)
         assert len(line.splitlines()) == 1
@@ -68,7 +68,7 @@ def test_nothing_that_a_guest_says_makes_a_line_of_its_own(lines: logging.Format
         assert json.loads(lines.format(made("%s", FORGED)))["message"] == FORGED
 
 
-def test_an_exception_is_below_its_line_and_no_line_of_it_looks_like_another() -> None:
+def test_exception_is_indented_below_its_line() -> None:
     first, *below = TextLines().format(made("a session failed", error=failure(FORGED))).splitlines()
     assert first.endswith("a session failed")
     assert below[0] == "    Traceback (most recent call last):"
@@ -78,6 +78,6 @@ def test_an_exception_is_below_its_line_and_no_line_of_it_looks_like_another() -
     assert f"ValueError: {FORGED}" in json.loads(line)["exception"]
 
 
-def test_what_can_be_seen_is_left_as_it_is() -> None:
+def test_printable_text_is_unchanged() -> None:
     assert printable("Zoë ♠ 7♥ — ok") == "Zoë ♠ 7♥ — ok"
     assert printable("a\tb\\n\x7f") == "a\\tb\\n\\x7f"
