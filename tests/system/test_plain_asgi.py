@@ -36,6 +36,7 @@ async def test_race_on_plain_uvicorn_is_played_and_verified(form: Form, redis_ur
         await asyncio.gather(ada.begin(race_id), cy.begin(race_id))
         for _ in range(10):
             for racer in (ada, cy):
+                assert racer.board.moves
                 assert isinstance(await racer.move(racer.board.moves[0]), m.View)
         await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
         final = await ada.until(lambda view: view.stage == "over")
