@@ -72,8 +72,8 @@ def test_front_page_contains_the_command_for_a_new_race(server: LoggedServer) ->
 
 @pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners"])
 def test_browser_gets_the_page_with_a_specific_title(server: LoggedServer, path: str) -> None:
-    race = create(server, game="corners").json["race"]
-    answer = request(server, "GET", path.format(race=race), Accept="text/html,*/*;q=0.8")
+    race_id = create(server, game="corners").json["race"]
+    answer = request(server, "GET", path.format(race=race_id), Accept="text/html,*/*;q=0.8")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert "default-src 'self'" in answer.headers["content-security-policy"]
     text = answer.body.decode()

@@ -14,7 +14,7 @@ from support.logged_server import LoggedServer, request
 __all__ = ["logs_no_errors", "server"]
 
 
-def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: LoggedServer) -> None:
+def test_created_race_is_sealed_with_the_defaults_of_its_game(server: LoggedServer) -> None:
     for slug, game in GAMES.items():
         answer = create(server, game=slug)
         assert answer.status == 201
@@ -30,7 +30,7 @@ def test_a_race_is_created_sealed_and_with_the_defaults_of_its_game(server: Logg
         assert (view["stage"], view["header"], view["n"]) == ("open", header, 0)
 
 
-def test_a_race_is_created_as_it_is_asked_for(server: LoggedServer) -> None:
+def test_created_race_has_the_requested_options(server: LoggedServer) -> None:
     options = {
         "limit_ms": 1_000,
         "max_racers": 32,
@@ -48,7 +48,7 @@ def test_a_race_is_created_as_it_is_asked_for(server: LoggedServer) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b"5", b'"corners"', b"\xff", b"{}{}", b"\xef\xbb\xbf{}"])
-def test_a_body_that_is_no_opening_is_refused(server: LoggedServer, body: bytes) -> None:
+def test_invalid_body_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/races", body), "bad-request")
 
 
@@ -105,16 +105,16 @@ INVALID_BODIES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("body", "named"), INVALID_BODIES)
-def test_an_opening_that_is_wrong_is_refused_by_name(server: LoggedServer, body: dict[str, Any], named: str) -> None:
+def test_invalid_field_is_refused_by_name(server: LoggedServer, body: dict[str, Any], named: str) -> None:
     assert problem(create(server, **body), "bad-request", named)
 
 
-def test_no_race_is_created_of_a_game_that_is_not_there(server: LoggedServer) -> None:
+def test_race_of_an_unknown_game_is_not_found(server: LoggedServer) -> None:
     for slug in ("chess", "", "Corners", "../corners", "corners\n"):
         assert problem(create(server, game=slug), "not-found", "corner-stones")
 
 
-def test_a_body_however_deep_or_long_is_refused(server: LoggedServer) -> None:
+def test_deep_and_long_bodies_are_refused(server: LoggedServer) -> None:
     deep = b'{"game":"corners","options":' + b"[" * 8_000 + b"]" * 8_000 + b"}"
     assert problem(request(server, "POST", "/api/v1/races", deep), "bad-request")
     assert problem(request(server, "POST", "/api/v1/races", b" " * 16_385), "too-large", "16384")
@@ -123,7 +123,7 @@ def test_a_body_however_deep_or_long_is_refused(server: LoggedServer) -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "x" * 128, "Zoë", "a.b c", "%00", "王", '"', "\\", "{}", "😀" * 128])
-async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: LoggedServer, text: str) -> None:
+async def test_accepted_seeds_can_be_raced_and_verified(server: LoggedServer, text: str) -> None:
     assert msgspec.convert(text, Seed) == text
     race_id, _ = await finish_race(server, seed=text)
     replay = await server.replay(race_id)
@@ -131,18 +131,18 @@ async def test_whatever_seed_is_taken_can_be_raced_and_found_again(server: Logge
     assert all(fact.holds for fact in verify(replay))
 
 
-def test_races_are_listed_newest_first_and_can_be_narrowed(server: LoggedServer) -> None:
+def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> None:
     unlisted = create(server, game="corners", options={"unlisted": True}).json["race"]
-    made = [create(server, game=slug, seed=seed).json for slug in GAMES for seed in (None, "1")]
+    created = [create(server, game=slug, seed=seed).json for slug in GAMES for seed in (None, "1")]
     races = request(server, "GET", "/api/v1/races?limit=100").json["races"]
-    assert [race["race"] for race in races[: len(made)]] == [race["race"] for race in reversed(made)]
+    assert [race["race"] for race in races[: len(created)]] == [race["race"] for race in reversed(created)]
     assert races[0] == {
-        "race": made[-1]["race"],
-        "game": made[-1]["header"]["game"],
+        "race": created[-1]["race"],
+        "game": created[-1]["header"]["game"],
         "stage": "open",
         "racers": 0,
         "max_racers": 8,
-        "opened_at": made[-1]["header"]["opened_at"],
+        "opened_at": created[-1]["header"]["opened_at"],
         "sealed": False,
         "daily": False,
     }
@@ -174,11 +174,11 @@ def test_races_are_listed_newest_first_and_can_be_narrowed(server: LoggedServer)
         "%00=1",
     ],
 )
-def test_a_list_is_not_narrowed_to_nonsense(server: LoggedServer, query: str) -> None:
+def test_invalid_filter_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/races?{query}"), "bad-request")
 
 
-def test_a_race_is_shown_as_an_onlooker_sees_it(server: LoggedServer) -> None:
+def test_race_is_shown_as_spectators_see_it(server: LoggedServer) -> None:
     created = create(server, game="corners").json
     view = request(server, "GET", f"/api/v1/races/{created['race']}").json
     assert view == {
@@ -193,5 +193,5 @@ def test_a_race_is_shown_as_an_onlooker_sees_it(server: LoggedServer) -> None:
 
 @pytest.mark.parametrize("name", [UNKNOWN, "CALM", "%00", "%2e%2e", "a%2fb", "x" * 65, "%7brace%7d", "*", "%ff", "a b"])
 @pytest.mark.parametrize("path", ["/api/v1/races/", "/api/v1/replays/", "/r/"])
-def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, path: str, name: str) -> None:
+def test_unknown_race_is_not_found(server: LoggedServer, path: str, name: str) -> None:
     assert problem(request(server, "GET", path + name.replace(" ", "%20")), "not-found")

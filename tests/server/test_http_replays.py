@@ -15,7 +15,7 @@ from support.logged_server import LoggedServer, request
 __all__ = ["logs_no_errors", "server"]
 
 
-async def test_a_replay_is_there_in_every_form_by_name_and_by_accept(server: LoggedServer) -> None:
+async def test_replay_form_is_selected_by_suffix_and_accept(server: LoggedServer) -> None:
     race_id, _ = await finish_race(server)
     by_name = {form: request(server, "GET", f"/api/v1/replays/{race_id}.{form}") for form in FORMS}
     assert [by_name[form].headers["content-type"] for form in FORMS] == ["application/json", MSGPACK, NDJSON]
@@ -68,7 +68,7 @@ ACCEPTS: list[tuple[str, str | None]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: LoggedServer, form: str) -> None:
+async def test_replay_is_cached_forever_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
     race_id, _ = await finish_race(server)
     whole = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
     tag = whole.headers["etag"]
@@ -90,29 +90,29 @@ async def test_a_replay_is_kept_for_ever_by_those_who_have_it(server: LoggedServ
 @pytest.mark.parametrize(
     "suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"]
 )
-async def test_a_replay_has_no_other_form(server: LoggedServer, suffix: str) -> None:
+async def test_unknown_replay_suffix_is_not_found(server: LoggedServer, suffix: str) -> None:
     race_id, _ = await finish_race(server)
     assert problem(request(server, "GET", f"/api/v1/replays/{race_id}{suffix}"), "not-found")
 
 
-async def test_finished_races_are_found_by_game_player_and_deal(server: LoggedServer) -> None:
+async def test_replays_are_searched_by_game_player_and_deal(server: LoggedServer) -> None:
     player = ""
-    made = []
+    race_ids = []
     for seed in ("find-1", "find-2", "find-3"):
         race, player = await finish_race(server, "the-edge", seed)
-        made.append(race)
+        race_ids.append(race)
     hidden, _ = await finish_race(server, "the-edge", "find-1", unlisted=True)
 
     def found(query: str) -> list[dict[str, Any]]:
         replays: list[dict[str, Any]] = request(server, "GET", f"/api/v1/replays?{query}").json["replays"]
         return replays
 
-    assert [replay["race"] for replay in found("")[:3]] == made[::-1]
-    assert [replay["race"] for replay in found("game=the-edge")] == made[::-1]
-    assert [replay["race"] for replay in found(f"player={player}")] == made[-1:]
+    assert [replay["race"] for replay in found("")[:3]] == race_ids[::-1]
+    assert [replay["race"] for replay in found("game=the-edge")] == race_ids[::-1]
+    assert [replay["race"] for replay in found(f"player={player}")] == race_ids[-1:]
     (only,) = found("deal=the-edge:find-1")
-    replay = await server.replay(made[0])
-    assert (only["race"], only["game"], only["deal"]) == (made[0], "the-edge", "the-edge:find-1")
+    replay = await server.replay(race_ids[0])
+    assert (only["race"], only["game"], only["deal"]) == (race_ids[0], "the-edge", "the-edge:find-1")
     assert only["ended_at"] == replay.entries[-1].at
     assert only["standings"] == json.loads(codec.encode(replay.standings, "json"))
     assert hidden not in [replay["race"] for replay in found("limit=100")]
@@ -120,8 +120,8 @@ async def test_finished_races_are_found_by_game_player_and_deal(server: LoggedSe
     assert found("player=*") == found("game=%7b") == []
 
 
-async def test_finished_races_come_in_pages(server: LoggedServer) -> None:
-    made = [(await finish_race(server, "kings-in-the-corners", f"page-{number}"))[0] for number in range(5)]
+async def test_replay_search_is_paginated(server: LoggedServer) -> None:
+    race_ids = [(await finish_race(server, "kings-in-the-corners", f"page-{number}"))[0] for number in range(5)]
     listed: list[str] = []
     query = "game=kings-in-the-corners&limit=2"
     before = ""
@@ -132,17 +132,17 @@ async def test_finished_races_come_in_pages(server: LoggedServer) -> None:
         if page["next"] is None:
             break
         before = f"&before={page['next']}"
-    assert listed == made[::-1]
+    assert listed == race_ids[::-1]
 
 
 @pytest.mark.parametrize(
     "query",
     ["limit=0", "limit=101", "before=", f"before={'x' * 65}", "since=1", "game=a&player=b", "x=1"],
 )
-def test_a_search_for_nonsense_is_refused(server: LoggedServer, query: str) -> None:
+def test_invalid_search_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/replays?{query}"), "bad-request")
 
 
 @pytest.mark.parametrize("before", ["-1", "calm-otter-1", "%00", "*"])
-def test_a_search_from_a_race_that_is_not_listed_is_refused(server: LoggedServer, before: str) -> None:
+def test_search_before_an_unlisted_race_is_not_found(server: LoggedServer, before: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/replays?before={before}"), "not-found")

@@ -21,7 +21,7 @@ __all__ = ["logs_no_errors", "server"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_good_replay_is_verified_in_every_form(server: LoggedServer, form: str) -> None:
+def test_valid_replay_is_verified_in_every_form(server: LoggedServer, form: str) -> None:
     replay = finished("corners")
     for kind in (
         "application/json",
@@ -39,7 +39,7 @@ def test_a_good_replay_is_verified_in_every_form(server: LoggedServer, form: str
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_a_signature_can_be_demanded_to_be_by_a_key(server: LoggedServer, form: str) -> None:
+async def test_key_parameter_requires_a_signature_by_that_key(server: LoggedServer, form: str) -> None:
     race_id, _ = await finish_race(server)
     body = request(server, "GET", f"/api/v1/replays/{race_id}.{form}").body
     ours, other = public_key(bytes.fromhex(SIGNING_KEY)), public_key(SECRET)
@@ -62,13 +62,13 @@ async def test_a_signature_can_be_demanded_to_be_by_a_key(server: LoggedServer, 
         "key=--help",
     ],
 )
-def test_a_demand_for_what_is_no_key_is_refused(server: LoggedServer, query: str) -> None:
+def test_invalid_key_parameter_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(
         request(server, "POST", f"/api/v1/verify?{query}", encode_replay(finished("corners"), "json")), "bad-request"
     )
 
 
-def test_a_replay_that_was_tampered_with_is_found_out(server: LoggedServer) -> None:
+def test_tampered_replay_fails_verification(server: LoggedServer) -> None:
     for form in ("json", "ndjson"):
         text = encode_replay(finished("corners"), form).replace(b'"name":"ada"', b'"name":"eve"')
         answer = request(server, "POST", "/api/v1/verify", text)
@@ -89,11 +89,11 @@ HEAD = next(finished("corners").lines())
     ],
     ids=lambda body: body[:8].decode(errors="replace") + f" {len(body)}",
 )
-def test_what_is_no_replay_is_refused(server: LoggedServer, body: bytes) -> None:
+def test_body_that_is_not_a_replay_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/verify", body), "bad-replay")
 
 
-def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: LoggedServer) -> None:
+def test_oversized_replay_is_refused_before_it_is_read(server: LoggedServer) -> None:
     for length in (MAX_BYTES + 1, 10**18):
         answer = request(server, "POST", "/api/v1/verify", b"", Content_Length=str(length))
         assert problem(answer, "too-large", str(MAX_BYTES))
@@ -101,7 +101,7 @@ def test_a_replay_that_is_too_long_is_refused_before_it_is_read(server: LoggedSe
     assert problem(answer, "too-large", str(MAX_BYTES))
 
 
-def test_replays_wait_for_one_another_but_not_too_many(server: LoggedServer) -> None:
+def test_too_many_pending_verifications_are_refused(server: LoggedServer) -> None:
     body = encode_replay(finished("corners"), "ndjson")
     with ExitStack() as stack:
 
@@ -122,7 +122,7 @@ def test_replays_wait_for_one_another_but_not_too_many(server: LoggedServer) -> 
     assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
 
 
-def test_nobody_waits_for_a_replay_that_comes_slowly(server: LoggedServer) -> None:
+def test_slow_upload_does_not_block_other_verifications(server: LoggedServer) -> None:
     body = encode_replay(finished("corners"), "ndjson")
     with closing(HTTPConnection("127.0.0.1", server.port, timeout=20)) as slow:
         slow.putrequest("POST", "/api/v1/verify")

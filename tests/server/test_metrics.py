@@ -60,9 +60,9 @@ async def test_race_is_counted_until_its_replay_is_archived(server: LoggedServer
     def grown(name: str, **labels: str) -> float:
         return value(server, name, **labels) - before.get((name, frozenset(labels.items())), 0.0)
 
-    race = server.create("corners", start_delay_ms=0, max_racers=2)
-    players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
-    await asyncio.gather(*(player.begin(race) for player in players))
+    race_id = server.create("corners", start_delay_ms=0, max_racers=2)
+    players = [Persistent(name, race_id, [server], Random(name)) for name in ("ada", "bo")]
+    await asyncio.gather(*(player.begin(race_id) for player in players))
     await becomes(lambda: value(server, "samedeal_seats"), 2)
     await becomes(lambda: value(server, "samedeal_races", stage="running"), 1)
     assert value(server, "samedeal_connections") == 2
@@ -78,7 +78,7 @@ async def test_race_is_counted_until_its_replay_is_archived(server: LoggedServer
     for player in players:
         player.history.resigned = True
         await player.ask(m.Resign)
-    await server.replay(race)
+    await server.replay(race_id)
     assert grown("samedeal_replays_kept_total") == 1
     await asyncio.gather(*(player.close() for player in players))
     await becomes(lambda: value(server, "samedeal_connections"), 0)
@@ -108,10 +108,10 @@ async def test_closed_connections_are_counted_by_the_first_code(server: LoggedSe
 
 async def test_verifications_and_pars_are_counted_by_result(server: LoggedServer) -> None:
     async with racers(server, "ada") as [ada]:
-        race = server.create("corners", start_delay_ms=0, max_racers=1)
-        await ada.begin(race)
+        race_id = server.create("corners", start_delay_ms=0, max_racers=1)
+        await ada.begin(race_id)
         await ada.ask(m.Resign)
-        replay = json.loads(codec.encode(await server.replay(race), "json"))
+        replay = json.loads(codec.encode(await server.replay(race_id), "json"))
     before = {result: value(server, "samedeal_verifications_total", result=result) for result in VERDICTS}
     for body in (replay, replay | {"standings": []}, {"format": "none"}):
         request(server, "POST", "/api/v1/verify", json.dumps(body).encode())
@@ -147,17 +147,17 @@ async def test_event_loop_lag_is_sampled(server: LoggedServer) -> None:
 
 async def test_labels_have_only_known_values(server: LoggedServer) -> None:
     async with racers(server, "ada", "bo") as both:
-        race = server.create("gallery", start_delay_ms=0, max_racers=2)
+        race_id = server.create("gallery", start_delay_ms=0, max_racers=2)
         for racer in both:
-            await racer.join(race)
+            await racer.join(race_id)
             await racer.ask(m.Ready)
         await asyncio.gather(*(racer.dealt() for racer in both))
         for racer in both:
-            await racer.ask(m.Move, move=f"{racer.name}{race}", ply=0)
+            await racer.ask(m.Move, move=f"{racer.name}{race_id}", ply=0)
         text = server.get("/metrics")[1].decode()
     for racer in both:
-        for told in (race, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
-            assert str(told) not in text
+        for value in (race_id, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
+            assert str(value) not in text
     known: dict[str, set[str]] = {
         "game": {*GAMES, "none"},
         "result": {*CODES, "accepted", "found", "failed", *VERDICTS},

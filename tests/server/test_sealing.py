@@ -158,8 +158,8 @@ async def test_no_request_reveals_more(server: LoggedServer, form: codec.Form) -
         await play(race, 3)
         requests = all_requests(race)
         async with await Line.open(server, form, "mallory") as stranger:
-            for asked in requests:
-                await stranger.ask(**asked)
+            for fields in requests:
+                await stranger.ask(**fields)
             check_packets(race, "mallory", stranger, boards=False)
             for packet in stranger.packets:
                 assert found(packet, race.forbidden()) == []
@@ -168,13 +168,13 @@ async def test_no_request_reveals_more(server: LoggedServer, form: codec.Form) -
                     assert cards(json.loads(codec.encode(message, "json"))) == set()
         for name in ("eve", "cy"):
             line = race.lines[name]
-            for asked in requests:
-                if asked["t"] != "move":
-                    await line.ask(**asked)
+            for fields in requests:
+                if fields["t"] != "move":
+                    await line.ask(**fields)
             check_packets(race, name, line, boards=False)
         line = other.lines["bo"]
-        for asked in requests:
-            await line.ask(**asked)
+        for fields in requests:
+            await line.ask(**fields)
         for packet in line.packets:
             assert found(packet, race.forbidden()) == []
         await line.ask("watch", race=race.race_id)

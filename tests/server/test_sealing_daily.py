@@ -89,13 +89,13 @@ async def test_no_message_reveals_a_daily_deal_after_a_race_on_it(timed: TimedSe
             check_packets(race, name, line, boards=False)
         await over(race)
         for about in (race, other):
-            for asked in all_requests(about):
+            for fields in all_requests(about):
                 for line in race.lines.values():
-                    if asked["t"] != "move":
-                        await line.ask(**asked)
+                    if fields["t"] != "move":
+                        await line.ask(**fields)
                 for form in ("json", "msgpack"):
                     async with await Line.open(timed, "json" if form == "json" else "msgpack", "mallory") as stranger:
-                        await stranger.ask(**asked)
+                        await stranger.ask(**fields)
                         assert reveals_nothing(about, "mallory", stranger.packets, stranger.form)
         await play(other, 3)
         for each in (race, other):

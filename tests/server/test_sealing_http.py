@@ -163,16 +163,16 @@ async def test_verification_does_not_confirm_guesses_of_a_running_race(server: L
 
 async def test_salt_cannot_be_reused_for_another_race(server: LoggedServer) -> None:
     async with sealed_race(server, "corners") as race:
-        opening = {"game": "corners"}
+        body = {"game": "corners"}
         for more in ({"salt": race.header.salt}, {"race": race.race_id}, {"commitment": race.header.commitment}):
-            answer = request(server, "POST", "/api/v1/races", json.dumps(opening | more).encode())
+            answer = request(server, "POST", "/api/v1/races", json.dumps(body | more).encode())
             assert answer.status == 400
             assert clean(answer, race)
         for seed in (race.header.salt, race.header.commitment, race.race_id):
-            made = request(server, "POST", "/api/v1/races", json.dumps(opening | {"seed": seed}).encode()).json
-            assert made["race"] != race.race_id
-            assert made["header"]["salt"] != race.header.salt
-            assert made["header"]["commitment"] != race.header.commitment
+            created = request(server, "POST", "/api/v1/races", json.dumps(body | {"seed": seed}).encode()).json
+            assert created["race"] != race.race_id
+            assert created["header"]["salt"] != race.header.salt
+            assert created["header"]["commitment"] != race.header.commitment
     salts = {commitments.secret(KEY, name, "00" * 16) for name in ("a", "b")} | {
         commitments.secret(KEY, "a", "01" * 16)
     }
