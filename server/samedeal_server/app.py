@@ -1,4 +1,4 @@
-"""The application: the parts put together, and where their refusals become answers."""
+"""The ASGI application: creates and connects all parts, and converts refusals to responses."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,13 +14,13 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
-from samedeal_server.access.admission import Admission, pause
+from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
-from samedeal_server.http.endpoint import endpoints, routes
+from samedeal_server.http.endpoint import endpoints, starlette_routes
 from samedeal_server.http.games import Games
-from samedeal_server.http.page import Page, files_of_page
+from samedeal_server.http.page import Page, page_files
 from samedeal_server.http.par import ParOfDeals
 from samedeal_server.http.races import Races
 from samedeal_server.http.replays import Replays
@@ -46,19 +46,19 @@ from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 
 class Application(Starlette):
-    """What is spoken over HTTP; whoever comes to play goes to the door, past every layer of the framework."""
+    """The HTTP application. WebSockets go directly to their endpoint, without middleware."""
 
-    def __init__(self, admission: Admission, door: WebSocketEndpoint, **named: Any) -> None:
-        super().__init__(**named)
-        self._admission, self._ws_endpoint = admission, door
+    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._admission, self._ws_endpoint = admission, ws_endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
         else:
-            await self._admission(self._admitted, scope, receive, send)
+            await self._admission(self._serve, scope, receive, send)
 
-    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and scope["path"] == "/ws":
             await self._ws_endpoint(scope, receive, send)
         else:
@@ -66,7 +66,7 @@ class Application(Starlette):
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
-    """The server over the store at a URL, which is known to be fit. To call `state.drain` lets nobody new in."""
+    """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     registry = Registry(
@@ -81,7 +81,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     dailies = Dailies(archive, clock, registry.dealer, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, registry), Renderings()
     rate_limits = RateLimits(settings)
-    door = WebSocketEndpoint(registry, guests, rate_limits, settings)
+    ws_endpoint = WebSocketEndpoint(registry, guests, rate_limits, settings)
 
     async def ready() -> None:
         registry.check_open()
@@ -91,13 +91,13 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await registry.start()
         await migrate(store, registry)
-        watching = asyncio.create_task(
-            supervised("measuring", lambda: metrics.watch(registry.stages, door.seated), 1.0)
+        sampling = asyncio.create_task(
+            supervised("sampling metrics", lambda: metrics.watch(registry.stages, ws_endpoint.seated), 1.0)
         )
         if settings.metrics == "off":
-            watching.cancel()
+            sampling.cancel()
         yield
-        watching.cancel()
+        sampling.cancel()
         await pars.stop()
         await renderings.stop()
         await registry.stop()
@@ -117,56 +117,56 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     declared += endpoints(Documents(declared, settings))
     app = Application(
         Admission(rate_limits, settings),
-        door,
-        routes=[*routes(declared, rate_limits.requests), files_of_page()],
+        ws_endpoint,
+        routes=[*starlette_routes(declared, rate_limits.requests), page_files()],
         exception_handlers={
             Refused: _refused,
             HTTPException: _http_exception,
-            ClientDisconnect: _gone,
-            Exception: _failed,
+            ClientDisconnect: _client_disconnected,
+            Exception: _internal_error,
         },
-        middleware=[Middleware(OpenToPages)],
+        middleware=[Middleware(AllowAnyOrigin)],
         lifespan=lifespan,
     )
     app.state.drain = registry.drain
     return app
 
 
-class OpenToPages:
-    """Lets the pages of any site read what GET answers, always, so that a cache has no answers that it cannot use."""
+class AllowAnyOrigin:
+    """Allows any origin to read GET responses. Adds the header unconditionally, so that responses can be cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def opened(message: Message) -> None:
+        async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
             await send(message)
 
-        reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        await self._app(scope, receive, opened if reading else send)
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+        await self._app(scope, receive, send_with_header if is_read else send)
 
 
 async def _refused(request: Request, refused: Exception) -> Response:
     if not isinstance(refused, Refused):
         return problem_response(Refused("bad-request"))
-    await pause(refused, request.receive)
+    await delay_refusal(refused, request.receive)
     return problem_response(refused)
 
 
 async def _http_exception(request: Request, error: Exception) -> Response:
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
     if status == 404:
-        return problem_response(Refused("not-found", "There is nothing at this address."))
+        return problem_response(Refused("not-found", "Not found."))
     response = problem_response(Refused("wrong-method" if status == 405 else "bad-request"))
     response.headers.update(headers or {})
     return response
 
 
-async def _gone(request: Request, error: Exception) -> Response:
-    return problem_response(Refused("bad-request"))  # nobody hears it: it only is no failure of the server
+async def _client_disconnected(request: Request, error: Exception) -> Response:
+    return problem_response(Refused("bad-request"))  # never received, but not an internal error
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return problem_response(Refused("internal"))  # the error is logged by whoever called us
+async def _internal_error(request: Request, error: Exception) -> Response:
+    return problem_response(Refused("internal"))  # the ASGI server logs the error

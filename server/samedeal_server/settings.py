@@ -1,4 +1,4 @@
-"""The settings: what the environment says about this server, checked, each with its meaning."""
+"""Settings from environment variables, and the keys of the server."""
 
 import os
 import re
@@ -16,16 +16,16 @@ from platformdirs import user_data_dir
 from samedeal_server.access.proxies import TrustedProxies
 
 PREFIX: Final = "SAMEDEAL_"
-PLAIN: Final = {"REDIS_URL": "redis_url", "PORT": "port"}
-"""Names without the prefix, as hosts set them; with the prefix they win."""
-OF_CLIENTS: Final = frozenset(
+UNPREFIXED: Final = {"REDIS_URL": "redis_url", "PORT": "port"}
+"""Variables that hosting platforms set without the prefix. Variables with the prefix take precedence."""
+CLIENT_VARIABLES: Final = frozenset(
     f"SAMEDEAL_{name}"
     for name in (
         *("TOKEN", "SERVER", "NAME", "COLOR", "SUITS", "THEME", "ASCII", "CARDS", "MOUSE", "ANIMATION", "AUTO_DROP"),
         "SCREEN_READER",
     )
 )
-"""Names that are not for the server, and no mistake."""
+"""Variables of the client, which the server ignores."""
 
 Count = Annotated[int, Meta(ge=1)]
 Number = Annotated[int, Meta(ge=0)]
@@ -34,7 +34,7 @@ Seconds = Annotated[float, Meta(gt=0, le=86400)]
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
-"""A cluster has no numbered databases."""
+"""URLs of clusters cannot name a database."""
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 
@@ -42,247 +42,239 @@ Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
 class SettingsError(Exception):
-    """A setting cannot be used; the text names it and says what is expected, and shows no secret."""
+    """A setting is invalid. The text names the setting and the expected values, without secrets."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How this server runs. With each setting stand its meaning and what is expected."""
+    """The settings, each annotated with its description and the expected values."""
 
     host: Annotated[
         Annotated[str, Meta(min_length=1)],
         "The address to listen on",
-        "an address or a host name; `0.0.0.0` is every address of the machine",
+        "an IP address or host name; `0.0.0.0` for all interfaces",
     ] = "127.0.0.1"
     port: Annotated[Port, "The port to listen on", "a number from 0 (any free port) to 65535"] = 8640
-    workers: Annotated[Count, "Processes that serve on the port", "a number from 1"] = 1
+    workers: Annotated[Count, "Worker processes", "a number from 1"] = 1
     redis_url: Annotated[
         StoreUrl | None,
-        "The store; if not set, the embedded one",
+        "The URL of the store; by default, the embedded store",
         "`redis://…`, `rediss://…` or `unix:///…`; for a cluster `redis+cluster://…` or `rediss+cluster://…`",
     ] = None
     store_durability: Annotated[
         Literal["always", "everysec", "none"],
-        "The weakest durability that is accepted of the store, by the names of `appendfsync`",
-        "`always`, `everysec`, or `none`, with which it is not checked",
+        "The minimum durability of the store, as in its option `appendfsync`",
+        "`always`, `everysec`, or `none` to skip the check",
     ] = "always"
     store_wait_seconds: Annotated[
         Annotated[float, Meta(ge=0, le=86400)],
-        "How long to wait at the start for a store that does not answer or has no room on its disk",
-        "a number of seconds, 0 for not at all",
+        "How long to wait at startup for a store that is unreachable or has no disk space",
+        "a number of seconds; 0 to not wait",
     ] = 60.0
-    data_dir: Annotated[Path, "Where the embedded store and the keys are", "a directory of its own"] = msgspec.field(
-        default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False))
-    )
+    data_dir: Annotated[
+        Path, "The directory of the embedded store and the keys", "a directory used only by the server"
+    ] = msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
     public_url: Annotated[
         PublicUrl | None,
-        "The address at which others reach the server, for invitations",
-        "`https://` or `http://` and a host, nothing after it",
+        "The public URL of the server, for invitations",
+        "`https://` or `http://` and a host, without a path",
     ] = None
     master_key: Annotated[
         Key | None,
-        "The key that the secrets of all sealed deals come from; if not set, that in `master.key`",
+        "The key that derives the secrets of sealed deals; by default, the content of `master.key`",
         "64 hexadecimal digits",
     ] = None
     accept_master_key: Annotated[
         Fingerprint | None,
-        "The fingerprint of a new master key, which replaces the one that the store was used with",
-        "16 hexadecimal digits, in lower case",
+        "The fingerprint of a new master key that replaces the store's current one",
+        "16 lowercase hexadecimal digits",
     ] = None
     signing_key: Annotated[
         Key | None,
-        "The private key that replays are signed with; if not set, that in `signing.key`",
+        "The private key that signs replays; by default, the content of `signing.key`",
         "64 hexadecimal digits",
     ] = None
     trusted_proxies: Annotated[
         TrustedProxies,
-        "The networks of proxies whose `X-Forwarded-For` or `Forwarded` header names the client",
-        "IP networks separated by commas, such as `127.0.0.1/32,10.0.0.0/8`",
+        "The networks of proxies whose `X-Forwarded-For` or `Forwarded` header is trusted",
+        "comma-separated IP networks, such as `127.0.0.1/32,10.0.0.0/8`",
     ] = TrustedProxies()
-    replay_days: Annotated[Count | None, "How long replays are kept; if not set, for ever", "a number of days"] = None
+    replay_days: Annotated[Count | None, "How long to keep replays; by default, forever", "a number of days"] = None
     guest_days: Annotated[
-        Number, "How long a guest who does not come is remembered; 0 is for ever", "a number of days from 0"
+        Number, "How long to keep guests who do not return; 0 for forever", "a number of days from 0"
     ] = 180
     message_bytes: Annotated[
-        Annotated[int, Meta(ge=256, le=2**20)], "The longest message taken", "a number of bytes from 256 to 1048576"
+        Annotated[int, Meta(ge=256, le=2**20)],
+        "The maximum size of a WebSocket message",
+        "a number of bytes from 256 to 1048576",
     ] = 4096
     rate: Annotated[
         Annotated[float, Meta(gt=0, le=1e6)],
-        "Messages a second that one connection may send all the time",
+        "Sustained messages per second per connection",
         "a number above 0",
     ] = 20.0
-    burst: Annotated[Count, "Messages that one connection may send at once", "a number from 1"] = 60
-    connections: Annotated[Count, "Connections in all; no more than there can be open files", "a number from 1"] = (
-        10_000
-    )
+    burst: Annotated[Count, "Burst of messages per connection", "a number from 1"] = 60
+    connections: Annotated[Count, "Maximum connections, also limited by open files", "a number from 1"] = 10_000
     connections_per_address: Annotated[
         Number,
-        "WebSockets from one address; 0 is any number",
+        "WebSocket connections per address; 0 for unlimited",
         "a number from 0",
     ] = 50
     http_connections_per_address: Annotated[
         Number,
-        "Other connections from one address, and its HTTP requests in progress; 0 is any number",
+        "HTTP connections and concurrent requests per address; 0 for unlimited",
         "a number from 0",
     ] = 200
     requests_per_second: Annotated[
         Annotated[float, Meta(ge=0, le=1e6)],
-        "Request tokens that one address earns per second; 0 lifts this limit",
+        "Request tokens per second per address; 0 for unlimited",
         "a number from 0",
     ] = 20.0
     request_burst: Annotated[
-        Annotated[int, Meta(ge=100)], "Request tokens that one address can save up", "a number from 100"
+        Annotated[int, Meta(ge=100)], "Burst of request tokens per address", "a number from 100"
     ] = 250
-    guests_per_minute: Annotated[
-        Number, "New guests from one address in a minute; 0 is any number", "a number from 0"
-    ] = 60
-    races_per_minute: Annotated[
-        Number, "Races opened from one address in a minute; 0 is any number", "a number from 0"
-    ] = 60
+    guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited", "a number from 0"] = 60
+    races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited", "a number from 0"] = 60
     wrong_tokens_per_minute: Annotated[
-        Number, "Unknown tokens from one address in a minute; 0 is any number", "a number from 0"
+        Number, "Unknown tokens per minute per address; 0 for unlimited", "a number from 0"
     ] = 30
-    open_races: Annotated[Count, "Races that may be open in all, waiting or running", "a number from 1"] = 10_000
+    open_races: Annotated[Count, "Maximum races that are open or running", "a number from 1"] = 10_000
     open_races_per_address: Annotated[
-        Number, "Races opened from one address that may be open at once; 0 is any number", "a number from 0"
+        Number, "Maximum open races created per address; 0 for unlimited", "a number from 0"
     ] = 100
     open_races_per_guest: Annotated[
-        Number, "Races opened by one guest that may be open at once; 0 is any number", "a number from 0"
+        Number, "Maximum open races created per guest; 0 for unlimited", "a number from 0"
     ] = 20
-    fragments_per_message: Annotated[Count, "Fragments that a message may come in", "a number from 1"] = 128
-    control_frames: Annotated[
-        Count, "Pings and pongs that one connection may send in ten seconds", "a number from 1"
-    ] = 20
+    fragments_per_message: Annotated[Count, "Fragments per WebSocket message", "a number from 1"] = 128
+    control_frames: Annotated[Count, "Pings and pongs per connection in ten seconds", "a number from 1"] = 20
     header_bytes: Annotated[
         Annotated[int, Meta(ge=1024, le=2**20)],
-        "The longest head of an HTTP request",
+        "The maximum size of HTTP request headers",
         "a number of bytes from 1024 to 1048576",
     ] = 16_384
-    headers: Annotated[Count, "Headers that an HTTP request may have", "a number from 1"] = 100
+    headers: Annotated[Count, "Headers per HTTP request", "a number from 1"] = 100
     hello_timeout_ms: Annotated[
         Count,
-        "How long an HTTP request, the handshake and the first message may take",
+        "The time limit for an HTTP request, the WebSocket handshake and the first message",
         "a number of milliseconds from 1",
     ] = 5000
-    ping_seconds: Annotated[Seconds, "The silence after which a ping is sent", "a number of seconds"] = 20.0
+    ping_seconds: Annotated[Seconds, "The interval between pings", "a number of seconds"] = 20.0
     away_seconds: Annotated[
         Seconds,
-        "How long one whose connection has ended keeps the seat before the countdown",
+        "How long to reserve the seat of a disconnected racer before the countdown",
         "a number of seconds",
     ] = 30.0
     drain_seconds: Annotated[
         Annotated[float, Meta(ge=0, le=3600)],
-        "How long, when told to stop, `/readyz` says so and nobody new is let in, before all are sent elsewhere",
-        "a number of seconds, 0 for at once",
+        "How long to refuse new players and fail `/readyz` before closing connections at shutdown",
+        "a number of seconds; 0 for immediately",
     ] = 0.0
     queue_messages: Annotated[
-        Count, "Messages that may wait for a slow reader before it is dropped", "a number from 1"
+        Count, "Messages queued for a slow client before it is disconnected", "a number from 1"
     ] = 256
-    queue_bytes: Annotated[
-        Count, "Bytes of messages that may wait for a slow reader before it is dropped", "a number from 1"
-    ] = 262_144
-    unread_seconds: Annotated[
-        Seconds, "How long one who reads nothing of what is sent is waited for", "a number of seconds"
-    ] = 5.0
+    queue_bytes: Annotated[Count, "Bytes queued for a slow client before it is disconnected", "a number from 1"] = (
+        262_144
+    )
+    unread_seconds: Annotated[Seconds, "How long to wait for a client that reads nothing", "a number of seconds"] = 5.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        "From which level on events are logged",
+        "The minimum level of log records",
         "`debug`, `info`, `warning` or `error`",
     ] = "info"
-    log_format: Annotated[
-        Literal["text", "json"], "Whether log lines are for people or for programs", "`text` or `json`"
-    ] = "text"
-    metrics: Annotated[
-        Literal["off", "on"], "Whether `/metrics` tells a monitoring system how the server does", "`on` or `off`"
-    ] = "off"
+    log_format: Annotated[Literal["text", "json"], "The format of log records", "`text` or `json`"] = "text"
+    metrics: Annotated[Literal["off", "on"], "Whether to serve Prometheus metrics at `/metrics`", "`on` or `off`"] = (
+        "off"
+    )
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
-        """The settings that the environment asks for; an empty value counts as none. Raises SettingsError."""
+        """Read the settings from environment variables. Empty values count as unset. Raises SettingsError."""
         fields = {field.name: field for field in msgspec.structs.fields(cls)}
-        names = PLAIN | {PREFIX + name.upper(): name for name in fields}
+        names = UNPREFIXED | {PREFIX + name.upper(): name for name in fields}
         values: dict[str, Any] = {}
-        faults = [
-            _unknown(name, names) for name in env if name.startswith(PREFIX) and name not in names.keys() | OF_CLIENTS
+        errors = [
+            _unknown(name, names)
+            for name in env
+            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES
         ]
         for variable, name in names.items():
             if value := env.get(variable):
                 try:
-                    values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decoded)
+                    values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decode)
                 except msgspec.ValidationError:
                     *_, expected = fields[name].type.__metadata__
-                    faults.append(f"{variable} is {_shown(name, value)}; expected is {expected.replace('`', '')}.")
-        if faults:
-            raise SettingsError("\n".join(faults))
+                    errors.append(f"{variable} is {_redact(name, value)}; expected {expected.replace('`', '')}.")
+        if errors:
+            raise SettingsError("\n".join(errors))
         return cls(**values)
 
-    def shown(self) -> dict[str, str]:
-        """Every setting by the name of its variable, fit to be shown to people: without the secrets."""
+    def redacted(self) -> dict[str, str]:
+        """Return every setting by the name of its variable, without secrets."""
         return {
-            PREFIX + name.upper(): "" if value is None else _shown(name, str(value))
+            PREFIX + name.upper(): "" if value is None else _redact(name, str(value))
             for name, value in msgspec.structs.asdict(self).items()
         }
 
     def __repr__(self) -> str:
-        return f"Settings({self.shown()})"
+        return f"Settings({self.redacted()})"
 
 
 def described() -> Iterator[tuple[str, str, str, str]]:
-    """Of every setting the variable, the default, the meaning and what is expected."""
-    plain = {name: variable for variable, name in PLAIN.items()}
+    """Yield the variable, default, description and expected values of every setting."""
+    unprefixed = {name: variable for variable, name in UNPREFIXED.items()}
     for field in msgspec.structs.fields(Settings):
-        *_, meaning, expected = field.type.__metadata__
+        *_, description, expected = field.type.__metadata__
         default = (
             "the user's data directory" if field.name == "data_dir" else "" if field.default is None else field.default
         )
-        yield plain.get(field.name, PREFIX + field.name.upper()), str(default), meaning, expected
+        yield unprefixed.get(field.name, PREFIX + field.name.upper()), str(default), description, expected
 
 
 class Keys(NamedTuple):
-    """What this server must keep to itself, 32 bytes each."""
+    """The secret keys of the server, 32 bytes each."""
 
     master: bytes
-    """What the secrets of all sealed deals come from."""
+    """Derives the secrets of sealed deals."""
     signing: bytes
-    """What replays are signed with."""
+    """Signs replays."""
 
 
-def keys_of(settings: Settings) -> Keys:
-    """The keys: from the settings, or from their files, which are made if they are not there.
+def load_keys(settings: Settings) -> Keys:
+    """Return the keys from the settings, or else from their files. Creates missing files.
 
-    Of several processes that start at once one makes a file and all use it. Raises SettingsError.
+    Processes that start at the same time use the same files. Raises SettingsError.
     """
     return Keys(
-        _key(settings.master_key, settings.data_dir / "master.key"),
-        _key(settings.signing_key, settings.data_dir / "signing.key"),
+        _load_key(settings.master_key, settings.data_dir / "master.key"),
+        _load_key(settings.signing_key, settings.data_dir / "signing.key"),
     )
 
 
-def _key(given: str | None, file: Path) -> bytes:
-    if given:
-        return bytes.fromhex(given)
+def _load_key(value: str | None, file: Path) -> bytes:
+    if value:
+        return bytes.fromhex(value)
     file = file.expanduser()
     try:
         if not file.exists():
-            _make_key(file)
+            _create_key(file)
         if os.name == "posix" and file.stat().st_mode & 0o077:
             raise SettingsError(
-                f"{file} can be read by others: close it (chmod 600), or make a new key if they may have."
+                f"{file} is readable by other users: run chmod 600, and replace the key if it may have been read."
             )
         text = file.read_text(encoding="ascii", errors="replace").strip()
     except OSError as error:
-        raise SettingsError(f"The key {file} cannot be used: {error}") from error
+        raise SettingsError(f"Cannot read or create the key {file}: {error}") from error
     try:
         return bytes.fromhex(msgspec.convert(text, Key))
     except msgspec.ValidationError:
-        raise SettingsError(f"{file} holds no key: expected are 64 hexadecimal digits.") from None
+        raise SettingsError(f"{file} is not a valid key: expected 64 hexadecimal digits.") from None
 
 
-def _make_key(file: Path) -> None:
-    """Make the file with a new key, whole or not at all; if another process is quicker its file stays."""
+def _create_key(file: Path) -> None:
+    """Create the file with a new key atomically, unless another process creates it first."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not any(file.parent.iterdir()):
-        with suppress(OSError):  # it may be another's, open to us
-            file.parent.chmod(0o700)  # now, as long as it is clear that nobody else has anything in it
+        with suppress(OSError):  # the directory may belong to another user
+            file.parent.chmod(0o700)  # not a shared directory, because it is empty
     draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     try:
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
@@ -298,10 +290,10 @@ def _make_key(file: Path) -> None:
 def _unknown(name: str, names: Iterable[str]) -> str:
     bare = {known.removeprefix(PREFIX): known for known in names}
     near = get_close_matches(name.removeprefix(PREFIX), bare, n=1, cutoff=0.0)
-    return f"{name} is no setting; the nearest is {bare[near[0]]}."
+    return f"Unknown setting {name}; did you mean {bare[near[0]]}?"
 
 
-def _shown(name: str, value: str) -> str:
+def _redact(name: str, value: str) -> str:
     if name in {"master_key", "signing_key"}:
         return "(not shown)"
     if name in {"redis_url", "public_url"} and (hidden := re.search(r"[@?]", value)):
@@ -311,7 +303,7 @@ def _shown(name: str, value: str) -> str:
     return value
 
 
-def _decoded(kind: type, value: object) -> object:
+def _decode(kind: type, value: object) -> object:
     if kind is Path:
         return Path(str(value)).expanduser()
     if kind is TrustedProxies:

@@ -1,4 +1,4 @@
-"""Workers: several server processes on one port, and the one that starts them, starts again who dies, and stops all."""
+"""Workers: several server processes on one port, and a supervisor that restarts and stops them."""
 
 import asyncio
 import logging
@@ -13,41 +13,41 @@ from typing import Any, cast
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from samedeal_server.access.network import listening
-from samedeal_server.ops.metrics import FOLDER
+from samedeal_server.access.network import bind
+from samedeal_server.ops.metrics import MULTIPROCESS_DIR
 from samedeal_server.settings import Settings
 from samedeal_server.store.embedded import StoreError
 
 logger = logging.getLogger(__name__)
 
 STOP_S = 15.0
-"""How long a worker may take to end after the drain before it is killed: longer than it takes to give up by itself."""
-WITHIN_S, LONGEST_PAUSE_S = 60.0, 5.0
-"""A worker that ends again and again within this time is started after longer and longer pauses, up to the longest."""
+"""How long to wait for workers after the drain before killing them; longer than they need to give up themselves."""
+RESTART_WINDOW_S, MAX_PAUSE_S = 60.0, 5.0
+"""Workers that end repeatedly within the window are restarted after increasing pauses, up to the maximum."""
 
 
 async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int], None]) -> None:
-    """Keeps workers over the store at a URL until SIGTERM or until it is cancelled; then all of them are drained.
+    """Run workers until SIGTERM or until cancelled, then drain them.
 
-    `announce` is told host and port when all serve. Raises StoreError if one cannot begin, SettingsError for a port
-    that is taken.
+    Calls `announce` with host and port when all workers serve. Raises StoreError if a worker cannot start, and
+    SettingsError if the port is in use.
     """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    with listening(settings.host, settings.port) as alone:  # nobody else serves there, as sharing would not tell
-        port: int = alone.getsockname()[1]
+    with bind(settings.host, settings.port) as exclusive:  # fails if the port is in use; shared sockets would not
+        port: int = exclusive.getsockname()[1]
     with (
-        listening(settings.host, port, shared=True, listen=False),  # keeps the port while workers die
-        tempfile.TemporaryDirectory(prefix="samedeal-metrics-") as folder,
+        bind(settings.host, port, shared=True, listen=False),  # reserves the port while no worker runs
+        tempfile.TemporaryDirectory(prefix="samedeal-metrics-") as directory,
     ):
         environment = os.environ | {"SAMEDEAL_REDIS_URL": redis_url}
         if settings.metrics == "on":
-            environment[FOLDER] = folder
+            environment[MULTIPROCESS_DIR] = directory
         workers = [_Worker(number, settings, port, environment, stop) for number in range(1, settings.workers + 1)]
-        keeping = [asyncio.create_task(worker.keep()) for worker in workers]
+        running = [asyncio.create_task(worker.run()) for worker in workers]
         stopping = asyncio.create_task(stop.wait())
         ready = asyncio.gather(*(worker.ready.wait() for worker in workers))
-        endings: list[asyncio.Future[Any]] = [stopping, *keeping]
+        endings: list[asyncio.Future[Any]] = [stopping, *running]
         try:
             await asyncio.wait([ready, *endings], return_when=asyncio.FIRST_COMPLETED)
             if ready.done():
@@ -56,22 +56,22 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
         finally:
             stop.set()
             ready.cancel()
-            logger.info("stopping: every worker is told to let its racers go")
+            logger.info("stopping all workers")
             for worker in workers:
                 worker.terminate()
-            _, pending = await asyncio.wait(keeping, timeout=settings.drain_seconds + STOP_S)
+            _, pending = await asyncio.wait(running, timeout=settings.drain_seconds + STOP_S)
             if pending:
-                logger.error("%d workers did not stop in %.0f s and are killed", len(pending), STOP_S)
+                logger.error("killing %d workers that did not stop within %.0f s", len(pending), STOP_S)
             for worker in workers:
                 worker.terminate(signal.SIGKILL)
             await asyncio.gather(ready, *endings, return_exceptions=True)
             loop.remove_signal_handler(signal.SIGTERM)
-        for task in keeping:
+        for task in running:
             task.result()
 
 
 class _Worker:
-    """One place among the workers, and the process that has it at the moment."""
+    """Runs one worker process at a time and restarts it."""
 
     def __init__(
         self, number: int, settings: Settings, port: int, environment: dict[str, str], stop: asyncio.Event
@@ -83,49 +83,49 @@ class _Worker:
         )
         self._process: asyncio.subprocess.Process | None = None
         self.ready = asyncio.Event()
-        """Whether it has ever served."""
+        """Set when a process of this worker has served."""
 
-    def terminate(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Tells the process to end, if there is one."""
+    def terminate(self, sig: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal to the process, if it runs."""
         if self._process:
             with suppress(ProcessLookupError):
-                self._process.send_signal(how)
+                self._process.send_signal(sig)
 
-    async def keep(self) -> None:
-        """Runs one process after another until all are to stop. Raises StoreError if the first does not begin."""
+    async def run(self) -> None:
+        """Run one process after another until stopped. Raises StoreError if the first does not start."""
         ends: deque[float] = deque()
         while not self._stop.is_set():
-            how = await self._run()
+            outcome = await self._run_once()
             if self._stop.is_set():
-                logger.info("worker %d has ended", self._number)
+                logger.info("worker %d stopped", self._number)
                 return
             if not self.ready.is_set():
-                raise StoreError(f"Worker {self._number} did not start; the lines above say why.")
+                raise StoreError(f"Worker {self._number} did not start; see the messages above.")
             ends.append(now := asyncio.get_running_loop().time())
-            while ends[0] < now - WITHIN_S:
+            while ends[0] < now - RESTART_WINDOW_S:
                 ends.popleft()
-            logger.warning("worker %d %s; it is started again", self._number, how)
-            pause_s = 0.0 if len(ends) == 1 else min(LONGEST_PAUSE_S, 0.1 * 2.0 ** len(ends))
+            logger.warning("worker %d %s; restarting it", self._number, outcome)
+            pause_s = 0.0 if len(ends) == 1 else min(MAX_PAUSE_S, 0.1 * 2.0 ** len(ends))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), pause_s)
 
-    async def _run(self) -> str:
-        """A process from its start to its end, and how that came."""
+    async def _run_once(self) -> str:
+        """Run a process until it ends, and describe how it ended."""
         pipe = asyncio.subprocess.PIPE
         process = self._process = await asyncio.create_subprocess_exec(
             *self._command,
-            stdin=pipe,  # ends with us, however we end, and then the worker ends too
+            stdin=pipe,  # closes when this process ends, which stops the worker
             stdout=pipe,
             env=self._environment,
-            start_new_session=True,  # Ctrl-C at the terminal is for us, and we tell the workers
+            start_new_session=True,  # Ctrl-C in the terminal stops only this process, which stops the workers
         )
         if self._stop.is_set():
             self.terminate()
         logger.info("worker %d is process %d", self._number, process.pid)
-        if await cast("asyncio.StreamReader", process.stdout).readline():  # it says where it serves, and nothing else
+        if await cast("asyncio.StreamReader", process.stdout).readline():  # the URL, when it serves
             self.ready.set()
         status = await process.wait()
         self._process = None
-        if folder := self._environment.get(FOLDER):
-            mark_process_dead(process.pid, folder)
+        if directory := self._environment.get(MULTIPROCESS_DIR):
+            mark_process_dead(process.pid, directory)
         return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

@@ -36,7 +36,7 @@ def test_every_key_is_a_setting_and_every_setting_that_lasts_is_a_key() -> None:
 
 
 def test_a_server_does_not_take_the_variables_of_clients_for_its_own() -> None:
-    assert {*map(variable, KEYS), "SAMEDEAL_TOKEN"} == server_settings.OF_CLIENTS
+    assert {*map(variable, KEYS), "SAMEDEAL_TOKEN"} == server_settings.CLIENT_VARIABLES
 
 
 def test_without_a_file_everything_is_as_it_is_by_itself(file: Path, capsys: Capsys) -> None:

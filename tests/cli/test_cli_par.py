@@ -133,7 +133,7 @@ def test_one_seat_is_enough(race: str, server: Server) -> None:
     assert "ada, " in link.stdout, "alone nobody has to be told apart, and the link names the server"
     missing = run(race, "--seat", 9)
     assert (missing.exit_code, missing.stdout) == (4, "")
-    assert missing.stderr == "samedeal: Nobody played from seat 9 (not-found)\n"
+    assert missing.stderr == "samedeal: Nobody played in seat 9 (not-found)\n"
 
 
 def test_a_strip_is_as_wide_as_the_terminal_at_most(race: str, monkeypatch: pytest.MonkeyPatch) -> None:

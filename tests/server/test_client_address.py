@@ -1,4 +1,4 @@
-"""Client addresses behind trusted proxies: which header is believed, from whom, and what the limits then count."""
+"""Client addresses behind trusted proxies, and the limits that apply to them."""
 
 import asyncio
 import re
@@ -20,8 +20,8 @@ PROXIES = TrustedProxies("10.0.0.0/8, 127.0.0.1, 2001:db8:ffff::/48")
 PEER = "10.0.0.9"
 
 
-def resolved(*headers: tuple[str, str], peer: str = PEER, kind: str = "http") -> dict[str, Any]:
-    """The scope of a request with these headers, after the client has been resolved."""
+def resolve(*headers: tuple[str, str], peer: str = PEER, kind: str = "http") -> dict[str, Any]:
+    """Return the scope of a request with these headers after resolving its client."""
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers]
     scope: dict[str, Any] = {"type": kind, "client": (peer, 40000), "scheme": "http", "headers": encoded}
     PROXIES.resolve(scope)
@@ -29,7 +29,7 @@ def resolved(*headers: tuple[str, str], peer: str = PEER, kind: str = "http") ->
 
 
 def client(*headers: tuple[str, str], peer: str = PEER) -> str:
-    host: str = resolved(*headers, peer=peer)["client"][0]
+    host: str = resolve(*headers, peer=peer)["client"][0]
     return host
 
 
@@ -48,13 +48,13 @@ def client(*headers: tuple[str, str], peer: str = PEER) -> str:
         ("10.1.2.3, 10.4.5.6", "10.1.2.3"),
     ],
 )
-def test_the_client_is_the_last_untrusted_address_of_the_chain(chain: str, expected: str) -> None:
+def test_client_is_the_last_untrusted_address_of_the_chain(chain: str, expected: str) -> None:
     assert client(("x-forwarded-for", chain)) == expected
     elements = [f'For="{hop}";proto=https' if ":" in hop else f"by=x; for={hop}" for hop in chain.split(",")]
     assert client(("forwarded", ", ".join(elements).replace("= ", "=").replace('" ', '"'))) == expected
 
 
-def test_a_chain_may_take_several_header_lines() -> None:
+def test_chain_may_span_several_header_lines() -> None:
     assert client(("x-forwarded-for", "192.0.2.66"), ("x-forwarded-for", "192.0.2.1, 10.1.2.3")) == "192.0.2.1"
 
 
@@ -74,19 +74,19 @@ def test_a_chain_may_take_several_header_lines() -> None:
         *("192.0.2.1, evil, 10.1.2.3", "192.0.2.1\x00", "0x7f.1", "127.1"),
     ],
 )
-def test_a_malformed_chain_leaves_the_proxy_as_the_client(chain: str) -> None:
+def test_malformed_chain_is_ignored(chain: str) -> None:
     assert client(("x-forwarded-for", chain)) == PEER
     assert client(("forwarded", f"for={chain}")) == PEER
 
 
 @pytest.mark.parametrize("value", ["proto=https", "for", "for=", 'for="192.0.2.1', "192.0.2.1", "for=192.0.2.1, by=x"])
-def test_malformed_elements_of_forwarded_name_no_client(value: str) -> None:
+def test_malformed_forwarded_elements_are_ignored(value: str) -> None:
     expected = "192.0.2.1" if value.startswith('for="') else PEER
     assert client(("forwarded", value)) == expected
 
 
-def test_headers_that_disagree_name_no_client() -> None:
-    """A proxy passes on the header that it does not write, with whatever the client has put there."""
+def test_headers_that_disagree_are_ignored() -> None:
+    """A proxy passes on headers that it does not write, so clients can forge them."""
     honest, forged = ("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=198.51.100.1")
     assert client(honest, forged) == PEER
     assert client(honest, ("forwarded", "for=unknown")) == PEER
@@ -94,30 +94,30 @@ def test_headers_that_disagree_name_no_client() -> None:
 
 
 @pytest.mark.parametrize("peer", ["192.0.2.9", "::1", "2001:db8::1", "testclient", ""])
-def test_nobody_else_may_name_a_client(peer: str) -> None:
+def test_headers_from_untrusted_peers_are_ignored(peer: str) -> None:
     headers = (("x-forwarded-for", "192.0.2.1"), ("forwarded", "for=192.0.2.1"), ("x-forwarded-proto", "https"))
-    scope = resolved(*headers, peer=peer)
+    scope = resolve(*headers, peer=peer)
     assert (scope["client"], scope["scheme"]) == ((peer, 40000), "http")
 
 
-def test_a_proxy_may_connect_by_a_mapped_address() -> None:
+def test_proxy_may_have_an_ipv4_mapped_address() -> None:
     assert client(("x-forwarded-for", "192.0.2.1"), peer="::ffff:10.0.0.9") == "192.0.2.1"
 
 
-def test_a_proxy_says_whether_the_client_uses_tls() -> None:
-    assert resolved(("x-forwarded-proto", "https"))["scheme"] == "https"
-    assert resolved(("x-forwarded-proto", "https"), kind="websocket")["scheme"] == "wss"
+def test_forwarded_proto_sets_the_scheme() -> None:
+    assert resolve(("x-forwarded-proto", "https"))["scheme"] == "https"
+    assert resolve(("x-forwarded-proto", "https"), kind="websocket")["scheme"] == "wss"
     for value in ("", "ftp", "HTTPS ", "https, ftp"):
-        assert resolved(("x-forwarded-proto", value))["scheme"] == "http"
+        assert resolve(("x-forwarded-proto", value))["scheme"] == "http"
 
 
 @pytest.mark.parametrize("text", ["127.0.0.1/33", "10.0.0.1/8", "localhost", "10.0.0.0/8,", "unix", "*"])
-def test_networks_that_are_none_stop_the_server(text: str) -> None:
-    with pytest.raises(SettingsError, match=r"SAMEDEAL_TRUSTED_PROXIES .*; expected is IP networks"):
+def test_invalid_networks_are_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"SAMEDEAL_TRUSTED_PROXIES .*; expected comma-separated IP networks"):
         Settings.from_env({"SAMEDEAL_TRUSTED_PROXIES": text})
 
 
-# Against a server whose proxy is the test.
+# A server behind the test as its proxy.
 
 LIMITS = {
     "trusted_proxies": "127.0.0.0/8",
@@ -128,7 +128,7 @@ LIMITS = {
 
 
 async def handshake(server: LoggedServer, stack: AsyncExitStack, address: str) -> int:
-    """The status of a handshake for a client; the connection stays open until the stack is closed."""
+    """Return the status of a client's handshake. The connection stays open until the stack is closed."""
     try:
         url = server.url.replace("http", "ws") + "/ws"
         await stack.enter_async_context(connect(url, additional_headers={"X-Forwarded-For": address}))
@@ -137,22 +137,24 @@ async def handshake(server: LoggedServer, stack: AsyncExitStack, address: str) -
     return 101
 
 
-async def test_each_client_of_a_proxy_has_its_own_limits(store_url: str, tmp_path: Path) -> None:
+async def test_clients_of_a_proxy_have_separate_limits(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server:
 
-        def opened(address: str) -> int:
+        def create(address: str) -> int:
             return request(server, "POST", "/api/v1/races", b'{"game":"corners"}', X_Forwarded_For=address).status
 
         async with AsyncExitStack() as stack:
             assert [await handshake(server, stack, "192.0.2.1") for _ in range(3)] == [101, 101, 429]
             assert await handshake(server, stack, "192.0.2.2") == 101
-            assert await handshake(server, stack, "198.51.100.9, 192.0.2.1") == 429, "what a client adds is ignored"
-        assert [opened("192.0.2.1") for _ in range(3)] == [201, 201, 429]
-        assert opened("192.0.2.2") == 201
+            assert await handshake(server, stack, "198.51.100.9, 192.0.2.1") == 429, (
+                "the address added by the client is ignored"
+            )
+        assert [create("192.0.2.1") for _ in range(3)] == [201, 201, 429]
+        assert create("192.0.2.2") == 201
         assert server.failures() == []
 
 
-async def test_without_trusted_proxies_nobody_has_the_limits_of_another(store_url: str, tmp_path: Path) -> None:
+async def test_untrusted_headers_do_not_evade_limits(store_url: str, tmp_path: Path) -> None:
     limits = LIMITS | {"trusted_proxies": "192.0.2.0/24"}
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server:
         async with AsyncExitStack() as stack:
@@ -160,8 +162,8 @@ async def test_without_trusted_proxies_nobody_has_the_limits_of_another(store_ur
         assert codes == [101, 101, 429, 429]
 
 
-async def test_a_proxy_has_as_many_connections_as_it_needs(store_url: str, tmp_path: Path) -> None:
-    """Its connections are not one client's; a client's requests in progress are counted instead."""
+async def test_proxy_connections_are_not_limited(store_url: str, tmp_path: Path) -> None:
+    """A proxy's connections are not limited; its clients' concurrent requests are."""
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server, ExitStack() as stack:
         head = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: %s\r\nContent-Length: 9\r\n\r\n"
         idle = [stack.enter_context(Hostile(server)) for _ in range(10)]
@@ -175,14 +177,14 @@ async def test_a_proxy_has_as_many_connections_as_it_needs(store_url: str, tmp_p
         assert server.failures() == []
 
 
-def test_links_have_the_scheme_that_the_proxy_names(store_url: str, tmp_path: Path) -> None:
+def test_links_use_the_scheme_from_the_proxy(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", trusted_proxies="127.0.0.1").start() as server:
-        named = {"Host": "race.example", "X_Forwarded_For": "192.0.2.1", "X_Forwarded_Proto": "https"}
-        opened = request(server, "POST", "/api/v1/races", b'{"game":"corners"}', **named)
+        headers = {"Host": "race.example", "X_Forwarded_For": "192.0.2.1", "X_Forwarded_Proto": "https"}
+        opened = request(server, "POST", "/api/v1/races", b'{"game":"corners"}', **headers)
         assert opened.json["link"].startswith("https://race.example/r/")
 
 
-def test_the_shipped_servers_trust_the_shipped_proxy_alone() -> None:
+def test_docker_compose_trusts_only_its_proxy() -> None:
     root = Path(__file__).parents[2]
     compose, caddy = (root / "docker-compose.yml").read_text(), (root / "deploy/Caddyfile").read_text()
     (trusted,) = re.findall(r"SAMEDEAL_TRUSTED_PROXIES: (\S+)", compose)
@@ -190,6 +192,6 @@ def test_the_shipped_servers_trust_the_shipped_proxy_alone() -> None:
     (subnet,), (dynamic,) = re.findall(r" subnet: (\S+)", compose), re.findall(r"ip_range: (\S+)", compose)
     address = ip_address(trusted.removesuffix("/32"))
     assert address in ip_network(subnet)
-    assert address not in ip_network(dynamic), "no other container gets it"
+    assert address not in ip_network(dynamic), "no other container can get it"
     assert "header_up -Forwarded" in caddy
-    assert "PER_ADDRESS" not in compose, "limits are as they are by default"
+    assert "PER_ADDRESS" not in compose, "the limits are the defaults"

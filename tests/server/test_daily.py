@@ -301,7 +301,7 @@ async def test_the_deal_of_a_day_on_which_nobody_played_is_found(server: TimedSe
     assert told["results"] == []
 
 
-# Sealed, and then revealed. tests/server/test_sealing.py tries every way to learn more.
+# Sealed, and then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
 
 
 async def test_a_replay_is_sealed_until_the_day_is_over_and_verifies_then(server: TimedServer, day: Day) -> None:

@@ -1,6 +1,6 @@
-"""The documents of the interfaces against the server: what can be asked is in them, and what is said is as they say.
+"""The OpenAPI and AsyncAPI documents match the server.
 
-FUZZ_EXAMPLES says how many requests are made up for each endpoint, and how many messages (``make fuzz``).
+FUZZ_EXAMPLES is the number of generated messages of each type (``make fuzz``).
 """
 
 import json
@@ -42,8 +42,8 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _nothing_fails(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each test, the server has seen no failure of its own."""
+def _logs_no_errors(request: pytest.FixtureRequest) -> Iterator[None]:
+    """After each test, the server has logged no error."""
     yield
     if "server" in request.fixturenames:
         assert request.getfixturevalue("server").failures() == []
@@ -56,7 +56,7 @@ def http(server: LoggedServer) -> dict[str, Any]:
 
 
 def references(document: Any) -> Iterator[str]:
-    """All that a document refers to."""
+    """Yield all references in a document."""
     if isinstance(document, dict):
         yield from (value for name, value in document.items() if name == "$ref")
         document = list(document.values())
@@ -65,16 +65,16 @@ def references(document: Any) -> Iterator[str]:
             yield from references(part)
 
 
-def at(document: Any, reference: str) -> Any:
+def resolve(document: Any, reference: str) -> Any:
     for name in reference.removeprefix("#/").split("/"):
         document = document[name]
     return document
 
 
-# What is in them.
+# Content of the documents.
 
 
-def test_every_address_of_the_server_is_in_the_document_and_no_other(http: dict[str, Any]) -> None:
+def test_openapi_document_lists_exactly_the_endpoints(http: dict[str, Any]) -> None:
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     routed = {
         (re.sub(":path}", "}", route.path), method.lower())
@@ -89,33 +89,33 @@ def test_every_address_of_the_server_is_in_the_document_and_no_other(http: dict[
     assert len(routed) > 25
 
 
-def test_whatever_the_documents_refer_to_is_there(http: dict[str, Any]) -> None:
+def test_references_in_the_documents_resolve(http: dict[str, Any]) -> None:
     for document in (http, asyncapi()):
-        found = list(references(document))
-        assert len(found) > 40
-        for reference in found:
-            assert at(document, reference)
+        all_references = list(references(document))
+        assert len(all_references) > 40
+        for reference in all_references:
+            assert resolve(document, reference)
 
 
-def test_every_schema_is_one(http: dict[str, Any]) -> None:
+def test_schemas_are_valid_and_described(http: dict[str, Any]) -> None:
     for document in (http, asyncapi()):
         for schema in document["components"]["schemas"].values():
             assert jsonschema_rs.meta.is_valid(schema)
             assert schema["description"]
 
 
-def test_every_message_is_in_the_document_with_its_answer() -> None:
+def test_asyncapi_document_lists_every_message_with_its_replies() -> None:
     document = asyncapi()
     kinds = [*get_args(m.ToServer), *get_args(m.FromServer)]
     assert list(document["components"]["messages"]) == [kind.__name__.lower() for kind in kinds]
-    asked = [each for each in document["operations"].values() if each["action"] == "receive"]
-    assert len(asked) == len(get_args(m.ToServer))
-    for operation in asked:
+    requests = [each for each in document["operations"].values() if each["action"] == "receive"]
+    assert len(requests) == len(get_args(m.ToServer))
+    for operation in requests:
         assert set(operation["x-refused-with"]) <= set(CODES)
         assert operation["reply"]["messages"][-1]["$ref"].endswith("/problem")
 
 
-def test_the_close_codes_are_those_of_the_protocol_page() -> None:
+def test_close_codes_match_the_protocol_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
     rows = re.findall(r"^\| ([\d, ]+) \| (.*) \| (yes|no|with a name) \|$", page, re.MULTILINE)
     assert {int(code): again for codes, _, again in rows for code in codes.split(",")} == {
@@ -123,21 +123,18 @@ def test_the_close_codes_are_those_of_the_protocol_page() -> None:
     }
 
 
-def test_where_the_socket_is_follows_from_the_request(server: LoggedServer) -> None:
+def test_asyncapi_server_url_follows_the_request(server: LoggedServer) -> None:
     document = request(server, "GET", "/asyncapi.json", Host="cards.example:8640").json
     assert document["servers"]["here"] == {"host": "cards.example:8640", "pathname": "", "protocol": "ws"}
 
 
-# HTTP, made up from the document.
-
-
 @pytest.fixture(scope="module")
-def race(server: LoggedServer) -> str:
+def race_id(server: LoggedServer) -> str:
     """An open race."""
     return server.create("gallery")
 
 
-def test_every_link_leads_to_parameters_of_an_operation_from_what_an_answer_has(http: dict[str, Any]) -> None:
+def test_links_map_response_fields_to_parameters(http: dict[str, Any]) -> None:
     operations = [operation for methods in http["paths"].values() for operation in methods.values()]
     by_id = {operation["operationId"]: operation for operation in operations}
     links = [
@@ -153,17 +150,17 @@ def test_every_link_leads_to_parameters_of_an_operation_from_what_an_answer_has(
         for expression in link["parameters"].values():
             schema = answer["content"]["application/json"]["schema"]
             for name in expression.partition("#/")[2].split("/") if "#" in expression else ():
-                schema = at(http, schema["$ref"]) if "$ref" in schema else schema
+                schema = resolve(http, schema["$ref"]) if "$ref" in schema else schema
                 schema = schema["items"] if name == "0" else schema["properties"][name]
     assert len(links) > 30
 
 
-# The socket.
+# WebSocket messages.
 
 
 @pytest.fixture(scope="module")
 def valid() -> Callable[[object], None]:
-    """Checks that a message is one of those of the document."""
+    """Return a function that validates a message against the document."""
     schemas = asyncapi()["components"]["schemas"]
     names = {
         schema["properties"]["t"]["enum"][0]: name for name, schema in schemas.items() if "t" in schema["properties"]
@@ -182,7 +179,7 @@ def valid() -> Callable[[object], None]:
 
 
 class Documented(Line):
-    """A line on which every message that is sent or comes is checked against the document."""
+    """A connection that validates every sent and received message against the document."""
 
     check: Callable[[object], None]
     refused: set[str]
@@ -194,7 +191,7 @@ class Documented(Line):
         return answer
 
     def accept(self, t: str, answer: m.FromServer) -> None:
-        """Whether an answer is one that the document has for that request."""
+        """Assert that an answer is documented for a type of request."""
         kind = next(kind for kind in get_args(m.ToServer) if kind.__name__.lower() == t)
         if isinstance(answer, m.Problem):
             assert answer.code in {*m.REFUSED_WITH[kind], *m.ANY_REFUSED_WITH}
@@ -211,29 +208,29 @@ class Documented(Line):
 
 
 async def line(server: LoggedServer, form: codec.Form, valid: Callable[[object], None], name: str) -> Documented:
-    made = await Documented.open(server, form)
-    made.check, made.refused = valid, set()
-    assert isinstance(await made.ask("hello", name=name), m.Welcome)
-    return made
+    connection = await Documented.open(server, form)
+    connection.check, connection.refused = valid, set()
+    assert isinstance(await connection.ask("hello", name=name), m.Welcome)
+    return connection
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_all_that_is_said_in_a_race_is_as_the_document_says(
+async def test_messages_of_a_race_match_the_document(
     server: LoggedServer, form: codec.Form, valid: Callable[[object], None]
 ) -> None:
-    race = server.create("corners", spectators="open", max_racers=2, start_delay_ms=500, attempts=1)
+    race_id = server.create("corners", spectators="open", max_racers=2, start_delay_ms=500, attempts=1)
     ada, bo, eve = [await line(server, form, valid, name) for name in ("ada", "bo", "eve")]
     try:
-        promised = commitments.nonce_commitment(race, NONCE)
+        commitment = commitments.nonce_commitment(race_id, NONCE)
         await eve.ask("watch", race="no-such-race")
-        await eve.ask("watch", race=race)
+        await eve.ask("watch", race=race_id)
         await ada.ask("move", move="draw", ply=0)
-        await ada.ask("join", race=race)  # without a commitment
+        await ada.ask("join", race=race_id)  # without a commitment
         for racer in (ada, bo):
-            assert isinstance(await racer.ask("join", race=race, commitment=promised), m.View)
-        await eve.ask("join", race=race, commitment=promised)
+            assert isinstance(await racer.ask("join", race=race_id, commitment=commitment), m.View)
+        await eve.ask("join", race=race_id, commitment=commitment)
         await ada.ask("leave")
-        await ada.ask("join", race=race, commitment=promised)
+        await ada.ask("join", race=race_id, commitment=commitment)
         await ada.ask("nonce", nonce=NONCE.hex())
         for racer in (ada, bo):
             await racer.ask("ready")
@@ -241,7 +238,7 @@ async def test_all_that_is_said_in_a_race_is_as_the_document_says(
             continue
         await bo.ask("nonce", nonce="00" * 32)
         await bo.ask("nonce", nonce=NONCE.hex())
-        view = await ada.ask("join", race=race)
+        view = await ada.ask("join", race=race_id)
         while not (isinstance(view, m.View) and view.board):
             view = await ada.hear()
         ply = 0
@@ -271,22 +268,22 @@ async def test_all_that_is_said_in_a_race_is_as_the_document_says(
 
 
 def json_of(packet: bytes, form: codec.Form) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(packet) if form == "json" else msgspec.msgpack.decode(packet, strict=False)
-    return found
+    content: dict[str, Any] = json.loads(packet) if form == "json" else msgspec.msgpack.decode(packet, strict=False)
+    return content
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("form", FORMS)
-async def test_no_message_gets_an_answer_that_is_not_in_the_document(
-    server: LoggedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race: str
+async def test_generated_messages_get_documented_replies(
+    server: LoggedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race_id: str
 ) -> None:
-    """Messages made up from the document's schemas, and others: each is answered, and no connection fails."""
-    for message in made_up(mode):
+    """Messages that match the schemas, and others: each is answered, and no connection fails."""
+    for message in generate_messages(mode):
         joins = mode is GenerationMode.POSITIVE and "race" in message
-        for said in (message, {**message, "race": race}) if joins else (message,):
+        for content in (message, {**message, "race": race_id}) if joins else (message,):
             try:
-                packet = written(said, form)
-            except OverflowError:  # MessagePack has no such number
+                packet = written(content, form)
+            except OverflowError:  # too large for MessagePack
                 continue
             async with await Line.open(server, form) as each:
                 await each.send(written({"t": "hello", "id": 0, "name": "eve"}, form))
@@ -296,7 +293,11 @@ async def test_no_message_gets_an_answer_that_is_not_in_the_document(
                 valid(msgspec.to_builtins(answer, str_keys=True))
                 if isinstance(answer, m.Problem):
                     kind = next(
-                        (k for k in m.ANSWERED_BY if isinstance(said, dict) and k.__name__.lower() == said.get("t")),
+                        (
+                            k
+                            for k in m.ANSWERED_BY
+                            if isinstance(content, dict) and k.__name__.lower() == content.get("t")
+                        ),
                         None,
                     )
                     assert answer.code in {*m.REFUSED_WITH.get(kind or m.Ping, ()), *m.ANY_REFUSED_WITH}
@@ -306,10 +307,10 @@ async def test_no_message_gets_an_answer_that_is_not_in_the_document(
                     assert isinstance(await each.ask("ping"), m.Pong)
 
 
-def made_up(mode: GenerationMode) -> list[Any]:
-    """Messages to the server that fit the document, or do not."""
+def generate_messages(mode: GenerationMode) -> list[Any]:
+    """Return messages to the server that match the document, or do not."""
     document = asyncapi()
-    schemas, made = document["components"]["schemas"], []
+    schemas, messages = document["components"]["schemas"], []
     for kind in get_args(m.ToServer):
         body = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}}
         known = schemathesis.openapi.from_dict(
@@ -324,8 +325,8 @@ def made_up(mode: GenerationMode) -> list[Any]:
         @seed(1)
         @few
         @given(known["/ws"]["POST"].as_strategy(generation_mode=mode))
-        def make(case: Any) -> None:
-            made.append(case.body)
+        def collect(case: Any) -> None:
+            messages.append(case.body)
 
-        make()
-    return made
+        collect()
+    return messages

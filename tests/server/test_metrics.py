@@ -1,4 +1,4 @@
-"""The metrics: each counts what it says, none tells which race or who, and they are there only if they are wanted."""
+"""Each metric counts what it describes, and none identifies a race or player."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def measured(server: Server) -> dict[Sample, float]:
-    """Every sample by its name and labels, as a monitoring system reads it."""
+    """Return every sample by name and labels, as a monitoring system parses it."""
     status, text = server.get("/metrics")
     assert status == 200
     return {
@@ -48,21 +48,21 @@ def value(server: Server, name: str, **labels: str) -> float:
 
 
 async def becomes(what: Callable[[], object], wanted: object) -> None:
-    """Returns when something has a value; what is sampled takes a second."""
+    """Wait until something has a value; samples are taken once per second."""
     async with asyncio.timeout(60):
-        while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - it is asked over HTTP
+        while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - polls over HTTP
             await asyncio.sleep(0.05)
 
 
-async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: LoggedServer) -> None:
+async def test_race_is_counted_until_its_replay_is_archived(server: LoggedServer) -> None:
     before = measured(server)
 
     def grown(name: str, **labels: str) -> float:
         return value(server, name, **labels) - before.get((name, frozenset(labels.items())), 0.0)
 
-    race = server.create("corners", start_delay_ms=0, max_racers=2)
-    players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
-    await asyncio.gather(*(player.begin(race) for player in players))
+    race_id = server.create("corners", start_delay_ms=0, max_racers=2)
+    players = [Persistent(name, race_id, [server], Random(name)) for name in ("ada", "bo")]
+    await asyncio.gather(*(player.begin(race_id) for player in players))
     await becomes(lambda: value(server, "samedeal_seats"), 2)
     await becomes(lambda: value(server, "samedeal_races", stage="running"), 1)
     assert value(server, "samedeal_connections") == 2
@@ -78,7 +78,7 @@ async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: Logge
     for player in players:
         player.history.resigned = True
         await player.ask(m.Resign)
-    await server.replay(race)
+    await server.replay(race_id)
     assert grown("samedeal_replays_kept_total") == 1
     await asyncio.gather(*(player.close() for player in players))
     await becomes(lambda: value(server, "samedeal_connections"), 0)
@@ -86,7 +86,7 @@ async def test_a_race_is_counted_from_its_first_seat_to_its_replay(server: Logge
     assert grown("samedeal_closes_total", code="1000") == 2
 
 
-async def test_ends_of_connections_are_counted_by_the_code_that_came_first(server: LoggedServer) -> None:
+async def test_closed_connections_are_counted_by_the_first_code(server: LoggedServer) -> None:
     def closes(code: str) -> float:
         return value(server, "samedeal_closes_total", code=code)
 
@@ -106,12 +106,12 @@ async def test_ends_of_connections_are_counted_by_the_code_that_came_first(serve
     assert closes("1000") == before["1000"]
 
 
-async def test_verifications_and_pars_are_counted(server: LoggedServer) -> None:
+async def test_verifications_and_pars_are_counted_by_result(server: LoggedServer) -> None:
     async with racers(server, "ada") as [ada]:
-        race = server.create("corners", start_delay_ms=0, max_racers=1)
-        await ada.begin(race)
+        race_id = server.create("corners", start_delay_ms=0, max_racers=1)
+        await ada.begin(race_id)
         await ada.ask(m.Resign)
-        replay = json.loads(codec.encode(await server.replay(race), "json"))
+        replay = json.loads(codec.encode(await server.replay(race_id), "json"))
     before = {result: value(server, "samedeal_verifications_total", result=result) for result in VERDICTS}
     for body in (replay, replay | {"standings": []}, {"format": "none"}):
         request(server, "POST", "/api/v1/verify", json.dumps(body).encode())
@@ -124,16 +124,14 @@ async def test_verifications_and_pars_are_counted(server: LoggedServer) -> None:
 VERDICTS = ("holds", "fails", "refused")
 
 
-async def test_what_the_store_does_not_answer_is_counted_and_its_coming_back_too(
-    server: LoggedServer, store_url: str
-) -> None:
+async def test_store_errors_and_reconnections_are_counted(server: LoggedServer, store_url: str) -> None:
     errors = value(server, "samedeal_store_errors_total")
     connections = value(server, "samedeal_store_connections_total")
     assert connections > 0
-    server.create("corners")  # is followed: a command always waits for an answer
+    server.create("corners")  # followed by the server: a command is always waiting for a reply
 
     def hung_up_on() -> bool:
-        """Whether the server has lost a command, now that its connections are broken again: it may have sent none."""
+        """Break the connections again, and return whether the server has counted a lost command."""
         with Redis.from_url(store_url) as redis:
             redis.client_kill_filter(_type="normal", skipme=True)
         return value(server, "samedeal_store_errors_total") > errors
@@ -142,24 +140,24 @@ async def test_what_the_store_does_not_answer_is_counted_and_its_coming_back_too
     await becomes(lambda: value(server, "samedeal_store_connections_total") > connections, True)
 
 
-async def test_the_lag_of_the_loop_is_measured_all_the_time(server: LoggedServer) -> None:
+async def test_event_loop_lag_is_sampled(server: LoggedServer) -> None:
     before = value(server, "samedeal_loop_lag_seconds_count")
     await becomes(lambda: value(server, "samedeal_loop_lag_seconds_count") >= before + 3, True)
 
 
-async def test_no_label_names_a_race_or_anybody_and_all_values_are_known_beforehand(server: LoggedServer) -> None:
+async def test_labels_have_only_known_values(server: LoggedServer) -> None:
     async with racers(server, "ada", "bo") as both:
-        race = server.create("gallery", start_delay_ms=0, max_racers=2)
+        race_id = server.create("gallery", start_delay_ms=0, max_racers=2)
         for racer in both:
-            await racer.join(race)
+            await racer.join(race_id)
             await racer.ask(m.Ready)
         await asyncio.gather(*(racer.dealt() for racer in both))
         for racer in both:
-            await racer.ask(m.Move, move=f"{racer.name}{race}", ply=0)
+            await racer.ask(m.Move, move=f"{racer.name}{race_id}", ply=0)
         text = server.get("/metrics")[1].decode()
     for racer in both:
-        for told in (race, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
-            assert str(told) not in text
+        for value in (race_id, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
+            assert str(value) not in text
     known: dict[str, set[str]] = {
         "game": {*GAMES, "none"},
         "result": {*CODES, "accepted", "found", "failed", *VERDICTS},
@@ -171,7 +169,7 @@ async def test_no_label_names_a_race_or_anybody_and_all_values_are_known_beforeh
     assert not {(name, its) for name, its in labels if name != "le" and its not in known[name]}
 
 
-def test_metrics_are_there_only_if_they_are_wanted(redis_url: str) -> None:
+def test_metrics_are_served_only_if_enabled(redis_url: str) -> None:
     with Server(redis_url) as server:
         assert server.get("/metrics")[0] == 404
     with Server(redis_url, metrics="on") as server:
@@ -180,7 +178,7 @@ def test_metrics_are_there_only_if_they_are_wanted(redis_url: str) -> None:
     assert b"samedeal_races" in text
 
 
-def test_the_documents_table_is_that_of_the_metrics() -> None:
+def test_documentation_table_matches_the_metrics() -> None:
     rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
     assert len(rows) > 10
     text = (ROOT / "docs" / "operate" / "operations.md").read_text()

@@ -28,9 +28,9 @@ from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
 from samedeal_server.jobs.par_service import MAX_WANTED, ParProgress, Pars
 from samedeal_server.store.clock import Clock
-from server.test_http import problem
 from support.child_processes import computing, halted, runs
 from support.finished_races import finished
+from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server, racers
 from support.stores import Process, process, until
@@ -311,7 +311,7 @@ async def test_a_racer_who_was_scratched_is_not_held_against_par(server: LoggedS
     await server.replay(id_)
     answer, _ = await found(server, f"/api/v1/races/{id_}/par")
     assert [racer["name"] for racer in answer.json["racers"]] == ["ada"]
-    assert problem(request(server, "GET", f"/api/v1/races/{id_}/par?seat=1"), "not-found", "from seat 1")
+    assert problem(request(server, "GET", f"/api/v1/races/{id_}/par?seat=1"), "not-found", "in seat 1")
 
 
 async def test_the_strips_are_to_be_had_as_a_picture(server: LoggedServer) -> None:

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from samedeal_server.jobs.renderings import MAX_RENDERINGS_PER_ADDRESS
-from server.test_http import problem
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
 from support.gates import gate
+from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.stores import until
 

@@ -1,4 +1,4 @@
-"""The bodies that open a race: the server accepts those that the OpenAPI document allows, and no others."""
+"""The server accepts exactly the bodies of new races that the OpenAPI document allows."""
 
 import re
 import sys
@@ -20,10 +20,10 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-def test_a_visible_seed_has_no_invisible_character() -> None:
+def test_visible_seed_pattern_excludes_invisible_characters() -> None:
     for character in map(chr, range(sys.maxunicode + 1)):
         category = unicodedata.category(character)
-        if category == "Cs":  # no text in JSON has one
+        if category == "Cs":  # surrogates cannot occur in JSON text
             continue
         invisible = category in ("Cc", "Cf", "Co", "Zl", "Zp", "Zs") and character != " "
         if category != "Cn":  # a later version of Unicode may assign it
@@ -49,22 +49,22 @@ OPENING_BODIES = [
 
 
 @pytest.mark.parametrize(("body", "kind"), OPENING_BODIES)
-def test_the_server_accepts_the_bodies_that_have_a_type(
+def test_server_accepts_exactly_the_documented_bodies(
     server: LoggedServer, body: dict[str, Any], kind: str | None
 ) -> None:
     document = request(server, "GET", "/openapi.json").json
     content = document["paths"]["/api/v1/races"]["post"]["requestBody"]["content"]
-    fitting = {
+    matching = {
         reference["$ref"].rpartition("/")[2]
         for reference in content["application/json"]["schema"]["anyOf"]
         if jsonschema_rs.Draft202012Validator({**reference, "components": document["components"]}).is_valid(body)
     }
     answer = request(server, "POST", "/api/v1/races", msgspec.json.encode(body))
-    assert fitting == ({kind} if kind else set())
+    assert matching == ({kind} if kind else set())
     assert answer.status == (201 if kind else 400)
 
 
-def test_a_whole_number_may_have_a_decimal_point(server: LoggedServer) -> None:
+def test_integer_with_a_decimal_point_is_accepted(server: LoggedServer) -> None:
     for limit_ms, status in (("5000.0", 201), ("5e3", 201), ("5000.5", 400), ("1e300", 400)):
         body = f'{{"game": "corners", "options": {{"limit_ms": {limit_ms}}}}}'.encode()
         answer = request(server, "POST", "/api/v1/races", body)

@@ -1,4 +1,4 @@
-"""RateLimits: so many a minute for an address and no more, by a clock of its own and against a real server."""
+"""Rate limits of addresses, with a fake clock and with a real server."""
 
 import asyncio
 import json
@@ -15,8 +15,8 @@ from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 
 
-class Minutes:
-    """A clock that is set by hand."""
+class ManualClock:
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.s = 1000.0
@@ -25,41 +25,41 @@ class Minutes:
         return self.s
 
 
-def taken(allowance: RateLimit, address: str, most: int = 100) -> int:
-    """How many can be taken now."""
-    for count in range(most):
+def take_all(bucket: RateLimit, address: str, limit: int = 100) -> int:
+    """Take tokens until refused, and return how many were granted."""
+    for count in range(limit):
         try:
-            allowance.take(address)
+            bucket.take(address)
         except Refused as refused:
             return count if refused.code == "too-many" else -1
-    return most
+    return limit
 
 
-def test_an_address_gets_so_many_a_minute() -> None:
-    clock = Minutes()
-    allowance = RateLimit("races", 6, clock)
-    assert taken(allowance, "10.0.0.1") == 6
-    assert taken(allowance, "10.0.0.2") == 6
+def test_rate_limit_refills_per_minute() -> None:
+    clock = ManualClock()
+    bucket = RateLimit("races", 6, clock)
+    assert take_all(bucket, "10.0.0.1") == 6
+    assert take_all(bucket, "10.0.0.2") == 6
     clock.s += 10
-    assert taken(allowance, "10.0.0.1") == 1
+    assert take_all(bucket, "10.0.0.1") == 1
     clock.s += 3600
-    assert taken(allowance, "10.0.0.1") == 6
+    assert take_all(bucket, "10.0.0.1") == 6
 
 
-def test_nought_is_any_number() -> None:
-    assert taken(RateLimit("races", 0, Minutes()), "a") == 100
-    assert taken(RateLimits(Settings(races_per_minute=0)).races, "a") == 100
-    assert taken(RateLimits(Settings()).races, "a", 1000) < 100
+def test_zero_disables_a_rate_limit() -> None:
+    assert take_all(RateLimit("races", 0, ManualClock()), "a") == 100
+    assert take_all(RateLimits(Settings(races_per_minute=0)).races, "a") == 100
+    assert take_all(RateLimits(Settings()).races, "a", 1000) < 100
 
 
-def test_so_many_addresses_are_remembered_and_no_more() -> None:
-    allowance = RateLimit("races", 1, Minutes())
+def test_rate_limit_forgets_the_least_recent_address() -> None:
+    bucket = RateLimit("races", 1, ManualClock())
     for number in range(MAX_REMEMBERED):
-        allowance.take(f"a{number}")
-    assert taken(allowance, "a5") == 0
-    allowance.take("one more")
-    assert taken(allowance, "a1") == 0
-    assert taken(allowance, "a0") == 1
+        bucket.take(f"a{number}")
+    assert take_all(bucket, "a5") == 0
+    bucket.take("one more")
+    assert take_all(bucket, "a1") == 0
+    assert take_all(bucket, "a0") == 1
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_so_many_addresses_are_remembered_and_no_more() -> None:
         ("testclient", "testclient"),
     ],
 )
-def test_an_owner_of_many_addresses_counts_as_one(address: str, counts_as: str) -> None:
+def test_ipv6_addresses_count_by_their_network(address: str, counts_as: str) -> None:
     assert network(address) == counts_as
 
 
@@ -88,50 +88,50 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert running.failures() == []
 
 
-def opened(server: LoggedServer, **fields: object) -> int:
-    """The status of the answer to somebody who wants to open a race."""
+def create(server: LoggedServer, **fields: object) -> int:
+    """Try to create a race, and return the status."""
     answer = request(server, "POST", "/api/v1/races", json.dumps({"game": "corners", **fields}).encode())
     if answer.status != 201:
         assert answer.json["code"] in ("too-many", "bad-request")
     return answer.status
 
 
-def test_an_address_opens_only_so_many_races_in_a_minute(server: LoggedServer) -> None:
-    assert [opened(server, seed="\u202e") for _ in range(10)] == [400] * 10, "what is refused costs nothing"
-    assert [opened(server) for _ in range(5)] == [201] * 4 + [429]
+def test_new_races_are_limited_per_address(server: LoggedServer) -> None:
+    assert [create(server, seed="\u202e") for _ in range(10)] == [400] * 10, "invalid requests take no tokens"
+    assert [create(server) for _ in range(5)] == [201] * 4 + [429]
 
 
 @pytest.mark.parametrize("seed", ["a\u202eb", "\u200b", "\x9b31m", "a\u2028", "\ue000", "\ufeff1"])
-def test_a_seed_that_deceives_is_refused(server: LoggedServer, seed: str) -> None:
-    assert opened(server, seed=seed) == 400
+def test_seed_with_invisible_characters_is_refused(server: LoggedServer, seed: str) -> None:
+    assert create(server, seed=seed) == 400
 
 
-async def test_only_so_many_new_guests_come_from_an_address(server: LoggedServer) -> None:
-    async def welcomed(name: str, **known: str) -> m.FromServer:
+async def test_new_guests_are_limited_per_address(server: LoggedServer) -> None:
+    async def say_hello(name: str, **known: str) -> m.FromServer:
         async with await Line.open(server) as line:
             return await line.ask("hello", name=name, **known)
 
-    assert isinstance(await welcomed("\n"), m.Problem), "a bad name costs nothing"
-    came = [await welcomed("eve") for _ in range(6)]
-    first, *_, last = came
+    assert isinstance(await say_hello("\n"), m.Problem), "invalid names take no tokens"
+    answers = [await say_hello("eve") for _ in range(6)]
+    first, *_, last = answers
     assert isinstance(first, m.Welcome)
     assert isinstance(last, m.Problem)
-    assert (last.code, [isinstance(answer, m.Welcome) for answer in came]) == ("too-many", [True] * 5 + [False])
-    async with await Line.open(server) as line:  # who was there before may come
+    assert (last.code, [isinstance(answer, m.Welcome) for answer in answers]) == ("too-many", [True] * 5 + [False])
+    async with await Line.open(server) as line:  # known guests may return
         assert isinstance(await line.ask("hello", token=first.token), m.Welcome)
 
 
-async def test_only_so_many_tokens_are_tried(server: LoggedServer) -> None:
-    async def tried(number: int) -> str:
+async def test_wrong_tokens_are_limited_per_address(server: LoggedServer) -> None:
+    async def try_token(number: int) -> str:
         async with await Line.open(server) as line:
             answer = await line.ask("hello", token=f"sd_{number}")
             assert isinstance(answer, m.Problem)
             return answer.code
 
-    codes = await asyncio.gather(*(tried(number) for number in range(8)))
+    codes = await asyncio.gather(*(try_token(number) for number in range(8)))
     assert sorted(codes) == ["bad-token"] * 3 + ["too-many"] * 5
 
 
-def test_only_so_many_races_are_open(store_url: str, tmp_path: Path) -> None:
+def test_open_races_are_limited(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", open_races="3").start() as server:
-        assert [opened(server) for _ in range(5)] == [201] * 3 + [429] * 2
+        assert [create(server) for _ in range(5)] == [201] * 3 + [429] * 2

@@ -1,4 +1,4 @@
-"""Request limits: every address that the server answers at has a cost, and refuses a client that asks too often."""
+"""Request limits: every endpoint has a cost and refuses clients that send too many requests."""
 
 import asyncio
 import re
@@ -61,7 +61,7 @@ SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """A server whose buckets do not fill up again during a test; each test is a proxy for clients of its own."""
+    """A server whose buckets do not refill during a test. Each test is a proxy for its own clients."""
     log = tmp_path_factory.mktemp("limits") / "log"
     limits = {"requests_per_second": "0.001", "request_burst": f"{BURST}", "trusted_proxies": "127.0.0.1"}
     with LoggedServer(store_url, log, emptied=True, metrics="on", **limits).start() as running:
@@ -70,17 +70,17 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def declared() -> set[str]:
-    """Every method and path of the application. Starlette answers HEAD wherever it answers GET."""
+    """Return every method and path of the application, except HEAD, which Starlette adds to GET."""
     found = set[str]()
     for route in create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32))).routes:
-        assert isinstance(route, Route | Mount), f"{route} is of a kind that these tests do not know"
+        assert isinstance(route, Route | Mount), f"unexpected kind of route: {route}"
         methods = {"GET"} if isinstance(route, Mount) else (route.methods or set()) - {"HEAD"}
         found |= {f"{method} {route.path}" for method in methods}
     return found
 
 
 def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[int, Answer]:
-    """How many requests of a client are answered before one is refused, and the refusal."""
+    """Send requests of a client until one is refused. Return the number of accepted requests and the refusal."""
     method, path = operation.split()
     path = re.sub(r"{.*?}", "none", path)
     headers = {"X_Forwarded_For": client} | ({"Content_Length": f"{10**9}"} if method == "POST" else {})
@@ -91,11 +91,11 @@ def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[in
     raise AssertionError(f"{operation} has no limit")
 
 
-def test_every_endpoint_has_a_stated_cost() -> None:
+def test_every_endpoint_has_a_documented_cost() -> None:
     assert declared() == set(COSTS)
 
 
-def test_every_endpoint_refuses_a_client_that_asks_too_often(server: LoggedServer) -> None:
+def test_every_endpoint_refuses_too_frequent_requests(server: LoggedServer) -> None:
     expected = {**COSTS, **ODD}
     with ThreadPoolExecutor(len(expected)) as pool:
         clients = [f"192.0.2.{number}" for number in range(len(expected))]
@@ -111,7 +111,7 @@ def test_every_endpoint_refuses_a_client_that_asks_too_often(server: LoggedServe
 
 
 @pytest.mark.parametrize("path", SOCKETS)
-async def test_every_handshake_is_limited(server: LoggedServer, path: str) -> None:
+async def test_handshakes_are_rate_limited(server: LoggedServer, path: str) -> None:
     client = f"198.51.100.{list(SOCKETS).index(path)}"
 
     async def status() -> int:
@@ -126,14 +126,14 @@ async def test_every_handshake_is_limited(server: LoggedServer, path: str) -> No
     assert await status() == 429
 
 
-def test_all_requests_of_a_client_take_from_one_bucket_and_others_have_their_own(server: LoggedServer) -> None:
+def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> None:
     for _ in range(BURST // 10):
         assert request(server, "GET", "/api/v1/replays/none/steps", X_Forwarded_For="203.0.113.1").status == 404
     assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.1").status == 429
     assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.2").status == 200
 
 
-def test_a_player_can_load_the_page_several_times_within_the_defaults(store_url: str, tmp_path: Path) -> None:
+def test_default_limits_allow_loading_the_page_several_times(store_url: str, tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "clients" / "web"
     files = [file.relative_to(page).as_posix() for file in page.rglob("*") if file.is_file()]
     limit = f"{Settings().requests_per_second}"
@@ -142,32 +142,32 @@ def test_a_player_can_load_the_page_several_times_within_the_defaults(store_url:
     assert set(loaded) == {200}
 
 
-def test_no_limit_is_a_setting_too(store_url: str, tmp_path: Path) -> None:
+def test_request_limit_can_be_disabled(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
         assert {request(server, "GET", "/healthz").status for _ in range(2 * BURST)} == {200}
 
 
-def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
-    allowance = RateLimit("requests", 60 * 2, lambda: 0.0, burst=10)
-    allowance.take("a", 10)
+def test_refusal_states_when_to_retry() -> None:
+    limit = RateLimit("requests", 60 * 2, lambda: 0.0, burst=10)
+    limit.take("a", 10)
     for count, wait_s in ((1, 1), (5, 3), (10, 5)):
         with pytest.raises(Refused, match=f"again in {wait_s} s") as refused:
-            allowance.take("a", count)
+            limit.take("a", count)
         assert refused.value.retry_after_s == wait_s
 
 
-def test_beyond_the_prompt_ones_the_tokens_of_a_burst_are_spread_over_time() -> None:
+def test_burst_beyond_the_prompt_tokens_is_delayed() -> None:
     now = [0.0]
-    allowance = RateLimit("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
-    assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
-    assert allowance.take("b", 60) == 0
+    limit = RateLimit("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
+    assert [limit.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
+    assert limit.take("b", 60) == 0
     now[0] = 2.0  # 100 tokens later
-    assert allowance.take("a", 40) == 0
-    assert allowance.take("a", 10) == 10 / PACED_PER_S
+    assert limit.take("a", 40) == 0
+    assert limit.take("a", 10) == 10 / PACED_PER_S
     assert RateLimit("races", 60, lambda: 0.0).take("a", 60) == 0
 
 
-async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rotation() -> None:
+async def test_simultaneous_requests_start_one_by_one_with_clients_in_rotation() -> None:
     started = list[str]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -187,7 +187,7 @@ async def test_requests_that_arrive_together_start_one_by_one_and_clients_in_rot
     assert [host[-1] for host in started] == ["1", "1", "2", "3", "1", "2", "1"]
 
 
-async def test_valid_tokens_work_where_wrong_ones_are_used_up(store_url: str, tmp_path: Path) -> None:
+async def test_valid_token_works_after_too_many_wrong_ones(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", wrong_tokens_per_minute="3").start() as server:
 
         async def answer(**hello: str) -> m.FromServer:

@@ -20,7 +20,7 @@ from websockets.typing import Subprotocol
 from samedeal.proof import commitments
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.__main__ import CLIENTS_FAULTS
+from samedeal_server.__main__ import CLIENT_ERRORS
 from support.logged_server import Line, LoggedServer, written
 from support.servers import Racer
 
@@ -793,7 +793,7 @@ def test_a_handshake_that_is_none_is_refused(server: LoggedServer) -> None:
 def test_what_is_kept_from_the_log_is_what_uvicorn_says() -> None:
     """Once uvicorn no longer says it, nothing need be kept back."""
     source = inspect.getsource(websockets_sansio_impl) + inspect.getsource(httptools_impl)
-    for text in CLIENTS_FAULTS:
+    for text in CLIENT_ERRORS:
         assert f'("{text}")' in source or f'msg = "{text}"' in source
 
 

@@ -1,4 +1,4 @@
-"""The settings: read from the environment, refused by name, told without secrets."""
+"""Settings are read from the environment and refused by name without secrets."""
 
 import re
 import stat
@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from samedeal_server.access.proxies import TrustedProxies
-from samedeal_server.settings import Keys, Settings, SettingsError, described, keys_of
+from samedeal_server.settings import Keys, Settings, SettingsError, described, load_keys
 
 KEY = "0f" * 32
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
 
 
-def test_an_empty_environment_gives_the_defaults() -> None:
+def test_settings_of_an_empty_environment_are_the_defaults() -> None:
     settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client"})
     assert settings == Settings()
     assert (settings.host, settings.port, settings.redis_url, settings.rate) == ("127.0.0.1", 8640, None, 20)
@@ -112,20 +112,20 @@ def test_every_setting_can_be_set() -> None:
         log_format="json",
         metrics="on",
     )
-    assert env.keys() == Settings().shown().keys()
+    assert env.keys() == Settings().redacted().keys()
 
 
-def test_plain_names_are_taken_and_the_prefix_wins() -> None:
+def test_unprefixed_variables_are_read_and_the_prefix_takes_precedence() -> None:
     env = {"REDIS_URL": "rediss://store", "PORT": "80"}
     assert Settings.from_env(env) == Settings(redis_url="rediss://store", port=80)
     assert Settings.from_env(env | {"SAMEDEAL_PORT": "81"}).port == 81
 
 
-def test_an_empty_value_is_none() -> None:
+def test_empty_value_counts_as_unset() -> None:
     assert Settings.from_env({"SAMEDEAL_PUBLIC_URL": "", "REDIS_URL": "", "SAMEDEAL_REDIS_URL": ""}) == Settings()
 
 
-def test_a_home_directory_is_found() -> None:
+def test_data_dir_expands_the_home_directory() -> None:
     assert Settings.from_env({"SAMEDEAL_DATA_DIR": "~/races"}).data_dir == Path.home() / "races"
 
 
@@ -136,33 +136,33 @@ def test_a_home_directory_is_found() -> None:
         *("redis+cluster://h", "rediss+cluster://u:p@h:1,[::1]:2/?ssl_ca_certs=/ca.pem"),
     ],
 )
-def test_a_store_is_named_by_url(url: str) -> None:
+def test_store_url_is_accepted(url: str) -> None:
     assert Settings.from_env({"REDIS_URL": url}).redis_url == url
 
 
 @pytest.mark.parametrize(
     ("variable", "value", "expected"),
     [
-        ("PORT", "http", "PORT is http; expected is a number from 0 (any free port) to 65535."),
+        ("PORT", "http", "PORT is http; expected a number from 0 (any free port) to 65535."),
         ("SAMEDEAL_PORT", "65536", "SAMEDEAL_PORT is 65536; expected"),
-        ("SAMEDEAL_RATE", "nan", "SAMEDEAL_RATE is nan; expected is a number above 0."),
+        ("SAMEDEAL_RATE", "nan", "SAMEDEAL_RATE is nan; expected a number above 0."),
         ("SAMEDEAL_RATE", "inf", "SAMEDEAL_RATE is inf; expected"),
-        ("SAMEDEAL_BURST", "0", "SAMEDEAL_BURST is 0; expected is a number from 1."),
-        ("SAMEDEAL_LOG_LEVEL", "loud", "SAMEDEAL_LOG_LEVEL is loud; expected is debug, info, warning or error."),
-        ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected is https:// or"),
+        ("SAMEDEAL_BURST", "0", "SAMEDEAL_BURST is 0; expected a number from 1."),
+        ("SAMEDEAL_LOG_LEVEL", "loud", "SAMEDEAL_LOG_LEVEL is loud; expected debug, info, warning or error."),
+        ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected https:// or"),
         ("SAMEDEAL_PUBLIC_URL", "https://race.example/lobby", "SAMEDEAL_PUBLIC_URL is https://race.example/lobby;"),
-        ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected is redis://…"),
+        ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected redis://…"),
         ("REDIS_URL", "unix://relative", "REDIS_URL is unix://relative; expected"),
         ("REDIS_URL", "redis+cluster://h/2", "REDIS_URL is redis+cluster://h/2; expected"),
         ("REDIS_URL", "redis+cluster:///h", "REDIS_URL is redis+cluster:///h; expected"),
     ],
 )
-def test_a_bad_value_is_refused_by_name(variable: str, value: str, expected: str) -> None:
+def test_invalid_value_is_refused_by_name(variable: str, value: str, expected: str) -> None:
     with pytest.raises(SettingsError, match="^" + re.escape(expected)):
         Settings.from_env({variable: value})
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_all_errors_are_reported_together() -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.from_env({"PORT": "x", "SAMEDEAL_BURST": "y", "SAMEDEAL_BRUST": "5"})
     assert len(str(caught.value).splitlines()) == 3
@@ -171,8 +171,8 @@ def test_every_fault_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_MASTER_KEY")]
 )
-def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: str, right: str) -> None:
-    with pytest.raises(SettingsError, match=f"{wrong} is no setting; the nearest is {right}"):
+def test_unknown_setting_is_refused_with_a_suggestion(wrong: str, right: str) -> None:
+    with pytest.raises(SettingsError, match=f"Unknown setting {wrong}; did you mean {right}"):
         Settings.from_env({wrong: "1"})
 
 
@@ -191,26 +191,26 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: str, right
         ("SAMEDEAL_PUBLIC_URL", "https://ada:hush@race.example"),
     ],
 )
-def test_a_refusal_shows_no_secret(variable: str, value: str) -> None:
+def test_error_does_not_contain_secrets(variable: str, value: str) -> None:
     with pytest.raises(SettingsError, match=variable) as caught:
         Settings.from_env({variable: value})
     assert "hush" not in str(caught.value)
 
 
-def test_settings_are_shown_without_secrets() -> None:
+def test_redacted_settings_do_not_contain_secrets() -> None:
     settings = Settings(master_key=KEY, signing_key=KEY, redis_url="rediss://ada:hush@store:1")
-    assert settings.shown()["SAMEDEAL_MASTER_KEY"] == settings.shown()["SAMEDEAL_SIGNING_KEY"] == "(not shown)"
-    assert settings.shown()["SAMEDEAL_REDIS_URL"] == "rediss://…@store:1"
-    assert settings.shown()["SAMEDEAL_PORT"] == "8640"
+    assert settings.redacted()["SAMEDEAL_MASTER_KEY"] == settings.redacted()["SAMEDEAL_SIGNING_KEY"] == "(not shown)"
+    assert settings.redacted()["SAMEDEAL_REDIS_URL"] == "rediss://…@store:1"
+    assert settings.redacted()["SAMEDEAL_PORT"] == "8640"
     for text in (repr(settings), str(settings), f"{settings}"):
         assert KEY not in text
         assert "hush" not in text
 
 
-def test_the_documents_table_is_that_of_the_settings() -> None:
+def test_documentation_table_matches_the_settings() -> None:
     rows = [
-        f"| `{name}` | {default and f'`{default}`'} | {meaning} | {expected} |"
-        for name, default, meaning, expected in described()
+        f"| `{name}` | {default and f'`{default}`'} | {description} | {expected} |"
+        for name, default, description, expected in described()
     ]
     assert len(rows) == len(msgspec.structs.fields(Settings))
     rows = [
@@ -222,19 +222,19 @@ def test_the_documents_table_is_that_of_the_settings() -> None:
     assert table.splitlines() == rows
 
 
-def test_the_example_environment_names_every_setting_with_its_default() -> None:
-    text = (OPERATIONS.parents[2] / ".env.example").read_text()
-    named = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
-    assert named.keys() == {name for name, *_ in described()}
+def test_example_environment_lists_every_setting_with_its_default() -> None:
+    text = (OPERATIONS.parent.parent / ".env.example").read_text()
+    listed = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
+    assert listed.keys() == {name for name, *_ in described()}
     for name, default, *_ in described():
         if default and name != "SAMEDEAL_DATA_DIR":
-            assert named[name] == default
+            assert listed[name] == default
 
 
 @pytest.mark.parametrize("name", Keys._fields)
-def test_a_key_is_made_once_and_kept_private(name: str, tmp_path: Path) -> None:
+def test_key_file_is_created_once_and_private(name: str, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
-    keys = keys_of(settings)
+    keys = load_keys(settings)
     key: bytes = getattr(keys, name)
     file = tmp_path / "data" / f"{name}.key"
     assert len(key) == 32
@@ -242,35 +242,35 @@ def test_a_key_is_made_once_and_kept_private(name: str, tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert {path.name for path in file.parent.iterdir()} == {"master.key", "signing.key"}
-    assert keys_of(settings) == keys
-    assert getattr(keys_of(Settings(data_dir=tmp_path / "other")), name) != key
+    assert load_keys(settings) == keys
+    assert getattr(load_keys(Settings(data_dir=tmp_path / "other")), name) != key
     assert keys.master != keys.signing
 
 
-def test_an_empty_directory_is_closed_to_others_before_a_key_is_in_it(tmp_path: Path) -> None:
+def test_empty_data_dir_becomes_private(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    keys_of(Settings(data_dir=tmp_path))
+    load_keys(Settings(data_dir=tmp_path))
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
-def test_a_directory_that_holds_other_things_is_left_open(tmp_path: Path) -> None:
+def test_data_dir_with_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "letters").touch()
-    keys_of(Settings(data_dir=tmp_path))
+    load_keys(Settings(data_dir=tmp_path))
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
-def test_keys_in_the_settings_need_no_file(tmp_path: Path) -> None:
-    given = Settings(data_dir=tmp_path / "data", master_key=KEY, signing_key=KEY[::-1])
-    assert keys_of(given) == Keys(bytes.fromhex(KEY), bytes.fromhex(KEY[::-1]))
+def test_keys_in_the_settings_create_no_files(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", master_key=KEY, signing_key=KEY[::-1])
+    assert load_keys(settings) == Keys(bytes.fromhex(KEY), bytes.fromhex(KEY[::-1]))
     assert not (tmp_path / "data").exists()
 
 
-def test_processes_that_start_at_once_agree_on_the_keys(tmp_path: Path) -> None:
+def test_processes_that_start_together_agree_on_the_keys(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from samedeal_server.settings import Settings, keys_of;"
+        "import sys; from pathlib import Path; from samedeal_server.settings import Settings, load_keys;"
         "print(flush=True); sys.stdin.read();"
-        "print(*(key.hex() for key in keys_of(Settings(data_dir=Path(sys.argv[1])))))"
+        "print(*(key.hex() for key in load_keys(Settings(data_dir=Path(sys.argv[1])))))"
     )
     processes = [
         subprocess.Popen(
@@ -286,26 +286,26 @@ def test_processes_that_start_at_once_agree_on_the_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short", KEY[:-1], KEY + "0", KEY[:-1] + "g", "é" * 64])
-def test_a_file_without_a_key_is_refused_and_left_as_it_is(text: str, tmp_path: Path) -> None:
+def test_invalid_key_file_is_refused_and_unchanged(text: str, tmp_path: Path) -> None:
     file = tmp_path / "master.key"
     file.write_text(text, encoding="utf-8")
     file.chmod(0o600)
-    with pytest.raises(SettingsError, match=r"master\.key holds no key: expected are 64 hex") as caught:
-        keys_of(Settings(data_dir=tmp_path))
+    with pytest.raises(SettingsError, match=r"master\.key is not a valid key: expected 64 hex") as caught:
+        load_keys(Settings(data_dir=tmp_path))
     assert not text or text not in str(caught.value)
     assert file.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_a_key_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> None:
+def test_key_file_readable_by_others_is_refused(mode: int, tmp_path: Path) -> None:
     file = tmp_path / "master.key"
     file.write_text(KEY)
     file.chmod(mode)
-    with pytest.raises(SettingsError, match=r"master\.key can be read by others: close it \(chmod 600\)"):
-        keys_of(Settings(data_dir=tmp_path))
+    with pytest.raises(SettingsError, match=r"master\.key is readable by other users: run chmod 600"):
+        load_keys(Settings(data_dir=tmp_path))
 
 
-def test_a_directory_that_cannot_hold_a_key_is_refused(tmp_path: Path) -> None:
+def test_unusable_data_dir_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match=r"master\.key cannot be used"):
-        keys_of(Settings(data_dir=tmp_path / "file"))
+    with pytest.raises(SettingsError, match=r"Cannot read or create the key .*master\.key"):
+        load_keys(Settings(data_dir=tmp_path / "file"))

@@ -1,4 +1,4 @@
-"""A game that the computer does not play: raced like any other, and refused where it would have to be played."""
+"""A game without bot and par is raced like any other, and par requests are refused."""
 
 import asyncio
 import json
@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from samedeal.wire import messages as m
-from server.test_http import problem
+from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.servers import racers
 
 
 class SixthServer(LoggedServer):
-    """A server that has the game too."""
+    """A server with the additional game."""
 
     program = ("-m", "support.sixth_server")
 
@@ -26,20 +26,20 @@ def server(redis_url: str, tmp_path: Path) -> Iterator[SixthServer]:
 
 
 @pytest.mark.parametrize("address", ["/par", "/par/0", "/par/0.json", "/par/999"])
-def test_it_has_no_par(server: SixthServer, address: str) -> None:
+def test_sixth_game_has_no_par(server: SixthServer, address: str) -> None:
     answer = request(server, "GET", f"/api/v1/deals/sixth:1{address}")
     assert problem(answer, "not-found", "The computer does not play Sixth.")
     assert server.failures() == []
 
 
 @pytest.mark.parametrize("daily", [False, True])
-async def test_it_is_raced_and_the_race_has_no_par(server: SixthServer, daily: bool) -> None:
-    opening = {"game": "sixth", "daily": daily, "options": {"max_racers": 1, "start_delay_ms": 0}}
-    answer = await asyncio.to_thread(request, server, "POST", "/api/v1/races", json.dumps(opening).encode())
+async def test_sixth_game_is_raced_without_par(server: SixthServer, daily: bool) -> None:
+    body = {"game": "sixth", "daily": daily, "options": {"max_racers": 1, "start_delay_ms": 0}}
+    answer = await asyncio.to_thread(request, server, "POST", "/api/v1/races", json.dumps(body).encode())
     assert answer.status == 201, answer
-    race = answer.json["race"]
+    race_id = answer.json["race"]
     async with racers(server, "ada") as (ada,):
-        await ada.join(race)
+        await ada.join(race_id)
         await ada.ask(m.Ready)
         await ada.until(lambda view: view.stage != "open")
         if not daily:
@@ -48,12 +48,12 @@ async def test_it_is_raced_and_the_race_has_no_par(server: SixthServer, daily: b
         await ada.ask(m.Resign)
         await ada.until(lambda view: view.stage == "over")
     for more in ("", ".svg"):
-        refused = await asyncio.to_thread(request, server, "GET", f"/api/v1/races/{race}/par{more}")
+        refused = await asyncio.to_thread(request, server, "GET", f"/api/v1/races/{race_id}/par{more}")
         assert problem(refused, "not-found", "The computer does not play Sixth.")
     assert server.failures() == []
 
 
-def test_it_is_among_the_games_and_has_a_daily_deal(server: SixthServer) -> None:
+def test_sixth_game_is_listed_with_a_daily_deal(server: SixthServer) -> None:
     assert "sixth" in {game["slug"] for game in request(server, "GET", "/api/v1/games").json["games"]}
     assert "sixth" in {daily["game"] for daily in request(server, "GET", "/api/v1/daily").json["daily"]}
     assert request(server, "GET", "/api/v1/daily/2026-01-01/sixth").json["deal"].startswith("sixth:")

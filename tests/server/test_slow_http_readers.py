@@ -1,4 +1,4 @@
-"""Slow HTTP readers: clients that ask for much and read nothing cost little memory, in the server and in the kernel."""
+"""HTTP clients that request much and read nothing use little memory, in the server and in the kernel."""
 
 import socket
 import struct
@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from samedeal_server.uvicorn_limits import connections as guard
-from samedeal_server.uvicorn_limits.connections import LimitedHttpConnection
+from samedeal_server.uvicorn_limits import timeouts
+from samedeal_server.uvicorn_limits.http import HTTP_SENT_BYTES, LimitedHttpConnection
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
 from support.stores import until
 
-MUCH = b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 8
+REQUESTS = b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 8
 TABLE = Path("/proc/net/tcp")
 
 
@@ -27,17 +27,17 @@ def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
 
 
 def unsent(server: LoggedServer) -> list[int]:
-    """How many bytes the kernel holds for each client of the server, closed connections included."""
+    """Return how many bytes the kernel buffers for each client of the server, including closed connections."""
     rows = [row.split() for row in TABLE.read_text().splitlines()[1:]]
     queues = [int(row[4].partition(":")[0], 16) for row in rows if int(row[1].partition(":")[2], 16) == server.port]
     return [queue for queue in queues if queue]
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="only Linux shows what its kernel holds")
-async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_for_long(server: LoggedServer) -> None:
+@pytest.mark.skipif(not TABLE.exists(), reason="needs Linux's /proc")
+async def test_kernel_buffers_of_slow_readers_stay_small_and_are_released(server: LoggedServer) -> None:
     most = 0
 
-    def all_dropped() -> bool:
+    def all_released() -> bool:
         nonlocal most
         found = unsent(server)
         most = max(most, *found, 0)
@@ -46,15 +46,15 @@ async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_f
     with ExitStack() as stack:
         for number in range(40):
             client = stack.enter_context(Hostile(server, receives=4096))
-            client.send(MUCH if number % 2 else MUCH.replace(b"Host", b"Connection: close\r\nHost"))
-        await until(all_dropped, 60)
-    assert most < 4 * guard.HTTP_SENT_BYTES
+            client.send(REQUESTS if number % 2 else REQUESTS.replace(b"Host", b"Connection: close\r\nHost"))
+        await until(all_released, 60)
+    assert most < 4 * HTTP_SENT_BYTES
 
 
-async def test_a_client_that_resets_a_connection_with_several_requests_leaves_no_error(server: LoggedServer) -> None:
+async def test_reset_with_pipelined_requests_logs_no_error(server: LoggedServer) -> None:
     for _ in range(20):
         with Hostile(server, receives=4096) as client:
-            client.send(MUCH)
+            client.send(REQUESTS)
             client.until(b"\r\n\r\n")
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     for _ in range(20):
@@ -63,7 +63,7 @@ async def test_a_client_that_resets_a_connection_with_several_requests_leaves_no
 
 
 class Transport:
-    """A transport that has something left to send."""
+    """A transport with unsent data."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -73,7 +73,7 @@ class Transport:
 
 
 class Connection:
-    """A connection that notes when it is ended."""
+    """A connection that records whether it was aborted."""
 
     def __init__(self, size: int) -> None:
         self.transport, self.aborted = Transport(size), False
@@ -82,9 +82,9 @@ class Connection:
         self.aborted = True
 
 
-def test_the_connections_with_the_most_unsent_data_are_ended_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "MAX_UNSENT_BYTES", 100)
-    for sizes, ended in (
+def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeouts, "MAX_UNSENT_BYTES", 100)
+    for sizes, aborted in (
         ([], []),
         ([40, 60], [False, False]),
         ([40, 61], [False, True]),
@@ -92,5 +92,5 @@ def test_the_connections_with_the_most_unsent_data_are_ended_first(monkeypatch: 
         ([300, 5, 200], [True, False, True]),
     ):
         connections = [Connection(size) for size in sizes]
-        guard._bound_unsent(cast("list[LimitedHttpConnection]", cast(Any, connections)))
-        assert [connection.aborted for connection in connections] == ended
+        timeouts.limit_unsent(cast("list[LimitedHttpConnection]", cast(Any, connections)))
+        assert [connection.aborted for connection in connections] == aborted

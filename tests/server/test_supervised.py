@@ -17,7 +17,7 @@ from support.stores import process, run, until
 
 ENDLESS_LOOPS = {
     "embedded.py": {"_keep"},  # the server ends with it
-    "guard.py": {"watch"},  # supervised
+    "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
     "registry.py": {"create"},  # until a name is free
     "jobs.py": {"_exchange"},  # until the job has its answer
     "metrics.py": {"watch"},  # supervised

@@ -77,13 +77,13 @@ async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: s
     clients = [Client() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
     async with process(redis_url) as parts:
         verifications = Verifications(parts.archive)
-        async with verifications._turn:
+        async with verifications._lock:
             waiting = [asyncio.create_task(verifications.verify(client.request, VerifyQuery())) for client in clients]
-            await until(lambda: verifications._under_way.total() == len(clients))
+            await until(lambda: verifications._pending.total() == len(clients))
             for client in clients[1:]:
                 client.leaves.set()
-            await until(lambda: verifications._under_way.total() == 1)
+            await until(lambda: verifications._pending.total() == 1)
             left = await asyncio.gather(*waiting[1:], return_exceptions=True)
             assert {type(end) for end in left} == {ClientDisconnect}
         assert (await waiting[0]).ok
-        assert not verifications._turn.locked()
+        assert not verifications._lock.locked()

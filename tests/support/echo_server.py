@@ -1,4 +1,4 @@
-"""A server that says back what it is told, through the same guard as ours but without its bounds: for conformance."""
+"""An echo server behind our connection classes with their limits lifted, for conformance tests."""
 
 import asyncio
 import socket
@@ -8,14 +8,16 @@ from starlette.types import Receive, Scope, Send
 
 from samedeal_server.__main__ import quiet_uvicorn
 from samedeal_server.settings import Settings
-from samedeal_server.uvicorn_limits.connections import SENT_NOW, LimitedConfig, watch
+from samedeal_server.uvicorn_limits.config import LimitedConfig
+from samedeal_server.uvicorn_limits.timeouts import enforce_timeouts
+from samedeal_server.uvicorn_limits.websocket import SENT_NOW
 
 MAX_BYTES = 16 * 2**20
 UNBOUNDED = 10**9
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers each message with itself."""
+    """An ASGI application that echoes each message."""
     if scope["type"] == "lifespan":
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
@@ -27,28 +29,29 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     send_now = scope["extensions"][SENT_NOW]
     while (message := await receive())["type"] == "websocket.receive":
         data, text = message.get("bytes"), message.get("text", "")
-        if not send_now(text.encode() if data is None else data, text=data is None):  # as sessions do
+        if not send_now(text.encode() if data is None else data, text=data is None):  # like sessions
             await send({"type": "websocket.send", "bytes": data, "text": text})
 
 
 def config(settings: Settings) -> LimitedConfig:
-    """The guard with every bound of a WebSocket lifted, except that of what one message may be."""
-    its = LimitedConfig(echo, settings)
-    its.ws_max_size = MAX_BYTES
-    return its
+    """Return the configuration, with a larger limit on messages."""
+    limits = LimitedConfig(echo, settings)
+    limits.ws_max_size = MAX_BYTES
+    return limits
 
 
 async def serve() -> None:
-    """Serves at a free port, which it says."""
+    """Serve on a free port and print it."""
     settings = Settings(
         port=0, fragments_per_message=UNBOUNDED, control_frames=UNBOUNDED, ping_seconds=3600, unread_seconds=60
     )
-    lifted = config(settings)
-    with socket.create_server((settings.host, 0)) as opened:
-        print(opened.getsockname()[1], flush=True)
-        watching = asyncio.ensure_future(watch(server := uvicorn.Server(lifted), lifted))
-        await server.serve(sockets=[opened])
-        watching.cancel()
+    limits = config(settings)
+    with socket.create_server((settings.host, 0)) as listener:
+        print(listener.getsockname()[1], flush=True)
+        server = uvicorn.Server(limits)
+        timeouts = asyncio.ensure_future(enforce_timeouts(server, limits))
+        await server.serve(sockets=[listener])
+        timeouts.cancel()
 
 
 if __name__ == "__main__":

@@ -54,15 +54,15 @@ DEFENCES = {
         "return seat is not None and seat.taken == self._taken",
         "return seat is not None",
         (
-            "system/test_two_servers.py::test_the_older_connection_is_fenced_off_on_the_other_server",
-            "system/test_two_servers.py::test_of_those_who_take_a_seat_at_once_one_has_it",
+            "system/test_two_servers.py::test_older_connection_is_fenced_off_on_the_other_server",
+            "system/test_two_servers.py::test_one_of_several_simultaneous_connections_gets_the_seat",
         ),
     ),
     "flush": Defence(
         SERVER + "store/embedded.py",
         '"--appendfsync", "always"',
         '"--appendfsync", "everysec"',
-        ("system/test_slow_disk.py::test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill",),
+        ("system/test_slow_disk.py::test_writes_acknowledged_on_a_slow_disk_survive_a_kill",),
     ),
     "tail": Defence(
         SERVER + "races/room.py",
@@ -70,7 +70,7 @@ DEFENCES = {
         "",
         (
             "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
-            "system/test_outage.py::test_a_tail_that_the_store_lost_is_written_again",
+            "system/test_outage.py::test_log_tail_lost_by_the_store_is_written_again",
         ),
     ),
     "order": Defence(

@@ -1,4 +1,4 @@
-"""Conformance: a client that knows every corner of RFC 6455 says so of the guarded connection."""
+"""Conformance of the limited WebSocket connection to RFC 6455."""
 
 import json
 import subprocess
@@ -12,11 +12,11 @@ from support import autobahn
 
 ECHO = ("-m", "support.echo_server")
 CASES = 301
-"""All but those for compression (12 and 13), which is not offered."""
+"""All except compression (12 and 13), which is not offered."""
 
 
 @pytest.mark.timeout(300)
-def test_the_guarded_connection_passes_every_case_of_the_autobahn_test_suite(tmp_path: Path) -> None:
+def test_limited_connection_passes_the_autobahn_test_suite(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, *ECHO], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout

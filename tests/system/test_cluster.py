@@ -1,4 +1,4 @@
-"""A Redis Cluster as the store: slots move and nodes die under races, and what was acknowledged is there, once."""
+"""A Redis Cluster as the store: acknowledged moves survive moving slots and killed nodes."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
 def racers(
     servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
 ) -> list[Persistent]:
-    """Three racers of a new race, who begin on one server or on another; the first race that is fit is taken."""
+    """Return three racers of the first new race that is suitable, each starting on one of the servers."""
     while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
         pass
     return [
@@ -69,7 +69,7 @@ def racers(
 
 
 async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> None:
-    """Checks that every server has the replay, and that it is as the players were told."""
+    """Assert that every server has the replay and that it matches what the players received."""
     replays = [await server.replay(players[0].race, 20) for server in servers]
     assert replays == replays[:1] * len(servers)
     assert faults(replays[0], [player.history for player in players]) == []
@@ -78,7 +78,7 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
 # Whole races.
 
 
-async def test_slots_move_under_a_race(tmp_path: Path) -> None:
+async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
     chance = seeded()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
@@ -94,7 +94,7 @@ async def test_slots_move_under_a_race(tmp_path: Path) -> None:
     assert [player.losses for player in players] == [[]] * len(players)
 
 
-async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: Path) -> None:
+async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -> None:
     chance = seeded()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
@@ -116,8 +116,8 @@ async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: 
     assert sum(player.unavailable for player in players) > 0
 
 
-async def test_a_replica_takes_over_under_a_race_and_the_first_node_after_it(tmp_path: Path) -> None:
-    """With one server: what a replica has not had when it takes over, the server writes again."""
+async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) -> None:
+    """The server writes again what the replica had not received."""
     chance = seeded()
     async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)
@@ -147,7 +147,7 @@ async def nodes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Valke
 
 @pytest.fixture
 async def store(nodes: ValkeyCluster) -> AsyncIterator[Store]:
-    """The cluster, empty."""
+    """The emptied cluster."""
     for node in nodes.nodes:
         await node.ask("FLUSHALL")
         await node.ask("SCRIPT", "FLUSH")
@@ -157,7 +157,7 @@ async def store(nodes: ValkeyCluster) -> AsyncIterator[Store]:
 
 
 def numbered(number: int) -> Header:
-    """The header of a race like REPLAY's, but of its own."""
+    """Return the header of REPLAY's race with another ID."""
     race = f"calm-otter-{number}"
     return structs.replace(REPLAY.header, race=race, commitment=commitment(race, SECRET))
 
@@ -167,7 +167,7 @@ def before(header: Header) -> str:
     return Race.opened(header, SECRET).digest
 
 
-async def test_the_logs_of_races_on_all_nodes_are_written_read_and_followed(nodes: ValkeyCluster, store: Store) -> None:
+async def test_logs_on_all_nodes_are_written_read_and_followed(nodes: ValkeyCluster, store: Store) -> None:
     headers = [numbered(number) for number in range(40)]
     assert {nodes.home(slot_of(header.race)).id for header in headers} == {node.id for node in nodes.nodes}
     log, theirs = RaceLog(store), store_at(nodes.url)
@@ -195,14 +195,14 @@ async def test_the_logs_of_races_on_all_nodes_are_written_read_and_followed(node
             await log.append(header.race, "f" * 64, ENTRIES[1 + n % 5 :])
 
 
-async def test_what_is_asked_for_while_its_slot_moves_is_found(nodes: ValkeyCluster, store: Store) -> None:
+async def test_keys_in_a_moving_slot_are_found(nodes: ValkeyCluster, store: Store) -> None:
     header = numbered(1)
     race, slot, log = header.race, slot_of(header.race), RaceLog(store)
     assert await log.create(header, before(header))
     await log.append(race, before(header), ENTRIES[:3])
 
     async def all_there(count: int) -> None:
-        """Many at once: over every connection."""
+        """Send many commands at once, to use every connection."""
         heads, reads = log.head(race), log.read(race)
         assert await heads == (count, ENTRIES[count - 1].h)
         assert await reads == list(ENTRIES[:count])
@@ -217,7 +217,7 @@ async def test_what_is_asked_for_while_its_slot_moves_is_found(nodes: ValkeyClus
     await nodes.move_key(f"race:{{{race}}}:log", source, target)
     await all_there(4)
     writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
-    with pytest.raises(Refused, match="store"):  # one of its keys is here, the other there: it waits, not for ever
+    with pytest.raises(Refused, match="store"):  # its keys are on two nodes: retried until a timeout
         await writing
     writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
     await asyncio.sleep(0.1)
@@ -233,7 +233,7 @@ async def test_what_is_asked_for_while_its_slot_moves_is_found(nodes: ValkeyClus
     await all_there(7)
 
 
-async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
+async def test_finished_races_on_all_nodes_are_listed(store: Store) -> None:
     archive = Archive(store, KEY)
     for number in range(30):
         log = closed(dealt(race_id=f"calm-otter-{number}"))
@@ -243,7 +243,7 @@ async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
     assert await archive.search(Search(player="nobody"), now=2**42) == []
 
 
-async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyCluster) -> None:
+async def test_one_reachable_node_is_enough_to_connect(nodes: ValkeyCluster) -> None:
     store = store_at(f"redis+cluster://127.0.0.1:1,127.0.0.1:{nodes.nodes[1].port}/?health_check_interval=0")
     assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.checked())
     assert await store.texts(["a", "b", "c"]) == [None, None, None]
@@ -256,7 +256,9 @@ async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyC
     await store.close()
 
 
-async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_url: str, tmp_path: Path) -> None:
+async def test_cluster_url_of_a_single_store_is_refused_and_vice_versa(
+    nodes: ValkeyCluster, redis_url: str, tmp_path: Path
+) -> None:
     one = Store(f"redis://127.0.0.1:{nodes.nodes[0].port}")
     with pytest.raises(UnfitStoreError, match=r"node of a cluster: its URL begins with redis\+cluster://"):
         await one.checked()
@@ -271,7 +273,7 @@ async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_ur
     assert told == (1, f"samedeal: {says}")
 
 
-async def test_a_cluster_with_an_unfit_node_is_unfit(nodes: ValkeyCluster, store: Store) -> None:
+async def test_cluster_with_an_unfit_node_is_refused(nodes: ValkeyCluster, store: Store) -> None:
     node = nodes.nodes[1]
     await node.ask("CONFIG", "SET", "maxmemory", 2**30, "maxmemory-policy", "allkeys-lru")
     with pytest.raises(UnfitStoreError, match="may evict races"):
@@ -282,7 +284,7 @@ async def test_a_cluster_with_an_unfit_node_is_unfit(nodes: ValkeyCluster, store
     await node.ask("CONFIG", "SET", "appendonly", "yes")
 
 
-async def test_a_cluster_without_a_node_for_every_slot_is_unfit(nodes: ValkeyCluster, store: Store) -> None:
+async def test_cluster_with_missing_slots_is_refused(nodes: ValkeyCluster, store: Store) -> None:
     await nodes.disown(16_383)
     try:
         with pytest.raises(UnfitStoreError, match="no nodes for 1 of its 16384 slots"):
@@ -292,8 +294,8 @@ async def test_a_cluster_without_a_node_for_every_slot_is_unfit(nodes: ValkeyClu
         await nodes.owner(16_383)
 
 
-async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
-    """The nodes announce the port at which TLS is spoken before them."""
+async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
+    """The nodes announce the port of a TLS proxy."""
     certificate, key = certified(tmp_path)
     port, bus, secure = free_ports(3)
     options = (
@@ -306,7 +308,7 @@ async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
     store, stranger = store_at(f"rediss+cluster://ada:hush@{place}"), store_at(f"rediss+cluster://ada:hash@{place}")
     try:
         await alone.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
-        while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
+        while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - no event for it
             await asyncio.sleep(0.02)
         async with is_persisted(secure, port, certificate, key):
             assert (await store.checked()).startswith("Valkey ")
@@ -324,7 +326,7 @@ async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def is_persisted(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
-    """Speaks TLS at a port and passes everything on to another."""
+    """A proxy that terminates TLS on a port and forwards to another."""
     tasks = set[asyncio.Task[None] | None]()
 
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -347,7 +349,7 @@ async def is_persisted(port: int, target: int, certificate: Path, key: Path) -> 
 
 
 def certified(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine, signed by itself, and its key."""
+    """A self-signed certificate for localhost, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "store")])
     now = datetime.now(UTC)
@@ -366,14 +368,14 @@ def certified(folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("url", ["redis+cluster://h:port", "redis+cluster://h:99999"])
-def test_a_url_that_cannot_be_used_is_told(url: str) -> None:
+def test_invalid_store_url_is_reported(url: str) -> None:
     status, says = begun(url)
     assert status == 1
     assert says.startswith("samedeal: The URL of the store cannot be used: Port ")
 
 
 def begun(url: str) -> tuple[int, str]:
-    """How a server ends that cannot begin over a store, and the last that it says."""
+    """Return the exit status and last message of a server that cannot start with a store."""
     env = os.environ | {"REDIS_URL": url}
     ended = subprocess.run([sys.executable, "-m", "samedeal_server"], env=env, capture_output=True, text=True)
     return ended.returncode, ended.stderr.splitlines()[-1]

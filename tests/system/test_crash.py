@@ -1,4 +1,4 @@
-"""Servers and stores that die in the middle of a race: what was acknowledged is there, once, and play goes on."""
+"""Servers and stores are killed during races: acknowledged moves survive, and play continues."""
 
 import asyncio
 import os
@@ -29,22 +29,22 @@ MOVES = 60
 
 
 def field(server: Server, chance: Random) -> list[Persistent]:
-    """Five racers of a new race of any game."""
+    """Return five racers of a new race of a random game."""
     race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=len(FIVE))
     return [Persistent(name, race, [server], Random(chance.random())) for name in FIVE]
 
 
 async def checked(server: Server, players: list[Persistent]) -> Replay:
-    """The replay, found to be as the players were told."""
+    """Return the replay after checking that it matches what the players received."""
     replay = await server.replay(players[0].race)
     assert faults(replay, [player.history for player in players]) == []
     return replay
 
 
-# The server dies.
+# Killed servers and stores.
 
 
-async def test_a_killed_server_loses_no_move_of_five_racers(redis_url: str) -> None:
+async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
@@ -59,7 +59,7 @@ async def test_a_killed_server_loses_no_move_of_five_racers(redis_url: str) -> N
     assert sum(isinstance(entry.event, Moved) for entry in replay.entries) > MOVES
 
 
-async def test_a_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Path) -> None:
+async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Path) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
@@ -73,7 +73,7 @@ async def test_a_server_killed_with_its_embedded_store_loses_no_move(tmp_path: P
             await checked(server, players)
 
 
-async def test_a_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> None:
+async def test_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
@@ -90,7 +90,9 @@ async def test_a_killed_store_loses_no_move_and_no_connection(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("embedded", [False, True])
-async def test_a_stopped_server_sends_everybody_to_the_next(embedded: bool, redis_url: str, tmp_path: Path) -> None:
+async def test_stopped_server_closes_with_1012_and_the_next_continues(
+    embedded: bool, redis_url: str, tmp_path: Path
+) -> None:
     chance = seeded()
     data_dir = tmp_path / "data"
     async with asyncio.timeout(60):
@@ -109,7 +111,7 @@ async def test_a_stopped_server_sends_everybody_to_the_next(embedded: bool, redi
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * len(players)
 
 
-async def test_server_and_store_may_die_again_and_again(tmp_path: Path) -> None:
+async def test_repeated_crashes_of_server_and_store_lose_nothing(tmp_path: Path) -> None:
     chance = seeded()
     async with asyncio.timeout(90):
         with Server(data_dir=tmp_path / "data") as server:
@@ -127,7 +129,7 @@ async def test_server_and_store_may_die_again_and_again(tmp_path: Path) -> None:
 
 
 class Deaf(RaceLog):
-    """A log whose client swallows a cancellation once, as redis-py does now and then."""
+    """A log whose client swallows one cancellation, as redis-py sometimes does."""
 
     swallowed = False
 
@@ -143,7 +145,7 @@ class Deaf(RaceLog):
         return {}
 
 
-async def test_a_server_stops_even_if_its_store_s_client_does_not_hear(redis_url: str) -> None:
+async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
     registry = Registry(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
@@ -171,10 +173,8 @@ def counting(view: m.View) -> bool:
 
 
 @pytest.mark.parametrize("moment", [joined, one_is_ready, counting])
-async def test_a_server_killed_before_the_deal_keeps_the_seats(
-    moment: Callable[[m.View], bool], redis_url: str
-) -> None:
-    """However long the server was away: it gives the racers time to come back with their nonces."""
+async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m.View], bool], redis_url: str) -> None:
+    """The server gives racers time to return with their nonces, however long it was down."""
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             race = server.create("corners", start_delay_ms=200, max_racers=2)
@@ -191,11 +191,11 @@ async def test_a_server_killed_before_the_deal_keeps_the_seats(
             async with racing(players):
                 pass
             replay = await checked(server, players)
-    assert {standing.outcome for standing in replay.standings} <= {"resigned", "stuck", "won"}  # and not scratched
+    assert {standing.outcome for standing in replay.standings} <= {"resigned", "stuck", "won"}  # not scratched
 
 
-async def test_a_countdown_goes_on_where_its_server_was_killed(redis_url: str) -> None:
-    """Nonces that were accepted count after the kill."""
+async def test_countdown_continues_after_a_kill(redis_url: str) -> None:
+    """Nonces accepted before the kill still count."""
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             race = server.create("gallery", start_delay_ms=300, max_racers=2)
@@ -210,10 +210,10 @@ async def test_a_countdown_goes_on_where_its_server_was_killed(redis_url: str) -
             async with racing(players):
                 pass
             replay = await checked(server, players)
-    assert {standing.outcome for standing in replay.standings} <= {"resigned", "over", "won"}  # and not scratched
+    assert {standing.outcome for standing in replay.standings} <= {"resigned", "over", "won"}  # not scratched
 
 
-async def test_a_race_whose_time_ran_out_without_a_server_is_closed_by_the_next(redis_url: str) -> None:
+async def test_overdue_race_is_closed_by_the_next_server(redis_url: str) -> None:
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             race = server.create("corners", limit_ms=2000, start_delay_ms=0, max_racers=2)

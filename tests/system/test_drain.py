@@ -1,4 +1,4 @@
-"""Draining: a server that is told to stop lets nobody new in, and its racers go on elsewhere with nothing lost."""
+"""Draining: a stopping server refuses new players, and its racers continue on another without losses."""
 
 import asyncio
 import json
@@ -32,12 +32,12 @@ async def pair(redis_url: str) -> AsyncIterator[tuple[Server, Server]]:
 
 
 def away_ms(player: Persistent) -> float:
-    """The longest that a player waited between two answers."""
+    """Return the longest time between two replies to a player."""
     answered = sorted(attempt.answered_at or 0.0 for attempt in player.history.acknowledged)
     return 1000 * max(after - before for before, after in pairwise(answered))
 
 
-async def test_racers_of_a_server_that_is_drained_go_on_at_the_other(pair: tuple[Server, Server]) -> None:
+async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Server, Server]) -> None:
     chance = seeded()
     first, second = pair
     async with asyncio.timeout(60):
@@ -55,7 +55,7 @@ async def test_racers_of_a_server_that_is_drained_go_on_at_the_other(pair: tuple
     print(f"a player waited {max(map(away_ms, players)):.0f} ms at most")
 
 
-async def test_who_is_there_plays_on_while_nobody_new_is_let_in(redis_url: str) -> None:
+async def test_draining_server_refuses_new_players_but_serves_connected_ones(redis_url: str) -> None:
     first, second = pair = Server(redis_url, drain_seconds="3600"), Server(redis_url)
     async with asyncio.timeout(60):
         with await started(first), await started(second):
@@ -78,7 +78,7 @@ async def test_who_is_there_plays_on_while_nobody_new_is_let_in(redis_url: str) 
             assert request(first, "GET", "/healthz").status == 200
             assert isinstance(await ada.ask(m.Move, move="draw", ply=0), m.View)
             assert ada.losses == []
-            first.process.send_signal(signal.SIGTERM)  # the second signal ends the patience
+            first.process.send_signal(signal.SIGTERM)  # a second signal stops it at once
             while not ada.losses:
                 await ada.ask(m.Ping)
             assert ada.losses == [RESTARTING]

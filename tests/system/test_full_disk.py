@@ -1,4 +1,4 @@
-"""A full disk: the embedded store says so, keeps its server and its players, and goes on when there is room again."""
+"""A full disk: the server reports it, keeps its connections and continues when there is space again."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ FULL = (503, "The store's disk is full.")
 
 
 class Full(LoggedServer):
-    """A server over an embedded store, on a disk that can be filled."""
+    """A server with an embedded store on a small disk."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.data_dir, self._switch = folder / "data", folder / "full"
@@ -53,20 +53,20 @@ class Full(LoggedServer):
         self._switch.unlink()
 
     def ready(self) -> tuple[int, str]:
-        """Status and text of `/readyz`."""
+        """Return the status and text of `/readyz`."""
         status, body = self.get("/readyz")
         return status, body.decode() if status == 200 else str(json.loads(body)["detail"])
 
 
 async def until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
-        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - other processes make it true
+        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - depends on other processes
             await asyncio.sleep(0.05)
 
 
 @LINUX
 @pytest.mark.parametrize("workers", ["1", "2"])
-async def test_a_full_disk_stops_neither_the_server_nor_a_race_for_good(workers: str, tmp_path: Path) -> None:
+async def test_server_and_race_recover_from_a_full_disk(workers: str, tmp_path: Path) -> None:
     with await asyncio.to_thread(Full(tmp_path, workers=workers).start) as server:
         race = await asyncio.to_thread(server.create, "corners", max_racers=1, start_delay_ms=0)
         ada = Persistent("ada", race, [server], Random(1))
@@ -92,7 +92,7 @@ async def test_a_full_disk_stops_neither_the_server_nor_a_race_for_good(workers:
 
 
 @LINUX
-async def test_a_server_waits_at_the_start_until_its_disk_has_room(tmp_path: Path) -> None:
+async def test_server_waits_for_disk_space_at_startup(tmp_path: Path) -> None:
     server = Full(tmp_path, store_wait_seconds="60")
     server.data_dir.mkdir(mode=0o700)
     starting = asyncio.create_task(asyncio.to_thread(server.fill().start))
@@ -103,7 +103,7 @@ async def test_a_server_waits_at_the_start_until_its_disk_has_room(tmp_path: Pat
 
 
 @LINUX
-def test_a_server_that_has_waited_long_enough_for_room_says_so_in_one_line(tmp_path: Path) -> None:
+def test_server_reports_a_full_disk_after_its_timeout(tmp_path: Path) -> None:
     server = Full(tmp_path, store_wait_seconds="0.2", log_level="error")
     server.data_dir.mkdir(mode=0o700)
     command = [sys.executable, *server.program, "--port", "0"]
@@ -111,9 +111,7 @@ def test_a_server_that_has_waited_long_enough_for_room_says_so_in_one_line(tmp_p
     assert (ended.returncode, ended.stderr) == (1, f"samedeal: The disk of {server.data_dir} is full.\n")
 
 
-async def test_a_store_that_was_up_is_started_again_however_often_it_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_embedded_store_is_restarted_repeatedly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "_CRASHES", 1)
     said: list[str] = []
     async with EmbeddedStore(tmp_path / "data", say=said.append) as store:
@@ -124,7 +122,9 @@ async def test_a_store_that_was_up_is_started_again_however_often_it_ends(
         assert sum("ended 1 times within a minute" in line for line in said) == 1
 
 
-async def test_a_nearly_full_disk_is_waited_for_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_waits_at_startup_while_the_disk_is_nearly_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[str] = []
     free = shutil.disk_usage
     monkeypatch.setattr(shutil, "disk_usage", lambda of: free(of) if said else SimpleNamespace(free=199_000_000))

@@ -1,4 +1,4 @@
-"""What operators are given: commands that do what they say, and figures, alarms and pictures that are there."""
+"""Files for operators: the dashboard, alerts, proxy configuration and backup commands work as documented."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ DASHBOARD, ALARMS = ROOT / "deploy" / "grafana-dashboard.json", ROOT / "deploy" 
 
 
 def samples() -> set[str]:
-    """Every name that a monitoring system can ask for."""
+    """Return every name of a sample."""
     ends = {"histogram": ("_bucket", "_sum", "_count")}
     return {name + end for name, kind, _ in metrics.described() for end in ends.get(kind, ("",))}
 
@@ -29,13 +29,13 @@ def named(text: str) -> set[str]:
 
 
 def section(title: str) -> str:
-    """The text of a section of the page, with all below it."""
+    """Return the text of a section of the page, including its subsections."""
     found = re.search(rf"(?ms)^(##+) {title}\n(.*?)(?=^##? |\Z)", OPERATIONS)
     assert found
     return found[2]
 
 
-def test_the_dashboard_shows_every_metric_and_none_that_is_not_there() -> None:
+def test_dashboard_shows_exactly_the_existing_metrics() -> None:
     shown = json.loads(DASHBOARD.read_text())
     asked = " ".join(target["expr"] for panel in shown["panels"] for target in panel["targets"])
     assert named(asked) <= samples()
@@ -45,7 +45,7 @@ def test_the_dashboard_shows_every_metric_and_none_that_is_not_there() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_every_alarm_is_about_metrics_that_are_there_and_is_explained() -> None:
+def test_alerts_use_existing_metrics_and_are_documented() -> None:
     text = ALARMS.read_text()
     assert named(text) <= samples()
     alarms = re.findall(r"- alert: (\w+)", text)
@@ -53,7 +53,7 @@ def test_every_alarm_is_about_metrics_that_are_there_and_is_explained() -> None:
     assert re.findall(r"^\| `(\w+)` \|", section("Alarms"), re.MULTILINE) == alarms
 
 
-def test_the_values_that_dashboard_and_alarms_ask_for_are_there() -> None:
+def test_label_values_in_dashboard_and_alerts_exist() -> None:
     text = DASHBOARD.read_text().replace('\\"', '"') + ALARMS.read_text()
     codes = set(re.findall(r'code="(\w+)"', text))
     assert codes
@@ -62,7 +62,7 @@ def test_the_values_that_dashboard_and_alarms_ask_for_are_there() -> None:
     assert set(stages.split("|")) <= set(metrics.STAGES)
 
 
-def test_the_proxy_knows_the_servers_and_keeps_the_metrics_to_itself() -> None:
+def test_proxy_forwards_to_all_servers_but_hides_metrics() -> None:
     compose, proxy = (ROOT / "docker-compose.yml").read_text(), (ROOT / "deploy" / "Caddyfile").read_text()
     servers = re.findall(r"^  (server-\d+):\n    <<: \*server$", compose, re.MULTILINE)
     assert len(servers) == 2
@@ -75,7 +75,7 @@ def test_the_proxy_knows_the_servers_and_keeps_the_metrics_to_itself() -> None:
 
 
 def commands(title: str) -> str:
-    """The commands of a section, as somebody would copy them."""
+    """Return the commands of a section."""
     return "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```", section(title)))
 
 
@@ -84,8 +84,8 @@ def do(script: str, home: Path) -> None:
     assert done.returncode == 0
 
 
-async def test_a_backup_made_and_restored_as_the_page_says_is_the_same_server_elsewhere(tmp_path: Path) -> None:
-    """With the keys, the replays, and a race that was running, which goes on."""
+async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) -> None:
+    """The backup includes keys, replays and a running race, which continues."""
     here, there = tmp_path / "here", tmp_path / "there"
     kept = {home: home / ".local" / "share" / "samedeal" for home in (here, there)}
     own_keys = {"master_key": "", "signing_key": ""}

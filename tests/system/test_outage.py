@@ -1,4 +1,4 @@
-"""A store that freezes, fills up, forgets, or cannot be reached: everybody is told, nothing is lost, play goes on."""
+"""The store freezes, fills up, loses data or is unreachable: clients get errors, and play continues afterwards."""
 
 import asyncio
 import json
@@ -26,11 +26,11 @@ from support.servers import Racer, Server
 
 
 class Store:
-    """A store of its own, for those who mistreat it."""
+    """A store for one test, which may break it."""
 
     def __init__(self, url: str, data_dir: Path) -> None:
         self.url, self._data_dir = url, data_dir
-        self.redis: Any = Redis.from_url(url)  # its types are wider than its answers
+        self.redis: Any = Redis.from_url(url)  # its return types are too broad
 
     def send(self, how: signal.Signals) -> None:
         os.kill(store_pid(self._data_dir), how)
@@ -58,7 +58,7 @@ def away(answer: m.FromServer) -> bool:
 
 
 async def begun(server: Server, *names: str, game: str = "corners") -> list[Persistent]:
-    """Racers in the middle of a race."""
+    """Racers of a running race."""
     race = await asyncio.to_thread(server.create, game, max_racers=len(names), start_delay_ms=0)
     players = [Persistent(name, race, [server], Random(name)) for name in names]
     await asyncio.gather(*(player.join(race) for player in players))
@@ -68,7 +68,7 @@ async def begun(server: Server, *names: str, game: str = "corners") -> list[Pers
 
 
 async def ended(server: Server, players: list[Persistent]) -> Replay:
-    """The replay, found to be as the players were told, who never lost their connections."""
+    """Return the replay after checking that it matches what the players received without losing connections."""
     await asyncio.gather(*(player.stop() for player in players))
     await asyncio.gather(*(player.close() for player in players))
     replay = await server.replay(players[0].race)
@@ -79,7 +79,7 @@ async def ended(server: Server, players: list[Persistent]) -> Replay:
 
 @asynccontextmanager
 async def serving(store_url: str, **settings: Any) -> AsyncIterator[Server]:
-    """A server; it starts and stops while the line to its store goes on."""
+    """Run a server while its store is reachable."""
     server = Server(store_url, **settings)
     try:
         yield await started(server)
@@ -89,7 +89,7 @@ async def serving(store_url: str, **settings: Any) -> AsyncIterator[Server]:
 
 @asynccontextmanager
 async def outage(kind: str, store: Store) -> AsyncIterator[tuple[Server, Callable[[bool], None]]]:
-    """A server, and a switch for its store: frozen, or full, or at the end of a line that is cut."""
+    """A server, and a switch that freezes, fills or disconnects its store."""
     async with Proxy(store.url) as line, serving(line.url if kind == "cut" else store.url) as server:
 
         def switch(on: bool) -> None:
@@ -104,7 +104,7 @@ async def outage(kind: str, store: Store) -> AsyncIterator[tuple[Server, Callabl
 
 
 @pytest.mark.parametrize("kind", ["frozen", "cut", "full"])
-async def test_without_the_store_moves_are_answered_and_made_once_when_it_is_back(kind: str, store: Store) -> None:
+async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, store: Store) -> None:
     async with asyncio.timeout(60), outage(kind, store) as (server, switch):
         players = await begun(server, "ada", "bo", "cy")
         wanted = [player.want(player.choice() or "draw") for player in players]
@@ -128,7 +128,7 @@ async def test_without_the_store_moves_are_answered_and_made_once_when_it_is_bac
 
 
 @pytest.mark.parametrize("kind", ["frozen", "cut"])
-async def test_without_the_store_nobody_comes_in_and_everybody_is_told_why(kind: str, store: Store) -> None:
+async def test_outage_is_reported_to_new_clients(kind: str, store: Store) -> None:
     async with asyncio.timeout(60), outage(kind, store) as (server, switch):
         (ada,) = await begun(server, "ada")
         dan, eve = Persistent("dan", ada.race, [server], Random(2)), Persistent("eve", ada.race, [server], Random(3))
@@ -165,8 +165,8 @@ async def test_without_the_store_nobody_comes_in_and_everybody_is_told_why(kind:
         await ended(server, [ada])
 
 
-async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
-    """The store has done what it was asked, and its answer never comes: once and again while five race."""
+async def test_lost_store_replies_apply_no_move_twice(store: Store) -> None:
+    """The store executes commands but its replies get lost, repeatedly, while five players race."""
     async with asyncio.timeout(60), Proxy(store.url) as line, serving(line.url) as server:
         race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
@@ -182,8 +182,8 @@ async def test_replies_that_are_lost_make_no_move_twice(store: Store) -> None:
     assert [player.losses for player in players] == [[]] * 5
 
 
-async def test_nobody_is_scratched_for_a_nonce_that_could_not_be_heard(store: Store) -> None:
-    """The store is away over the end of the countdown."""
+async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store) -> None:
+    """The outage covers the end of the countdown."""
     async with asyncio.timeout(60), outage("frozen", store) as (server, switch):
         race = await asyncio.to_thread(server.create, "corners", max_racers=2, start_delay_ms=500)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
@@ -201,8 +201,8 @@ async def test_nobody_is_scratched_for_a_nonce_that_could_not_be_heard(store: St
     assert [standing.outcome for standing in replay.standings] == ["resigned", "resigned"]
 
 
-async def test_who_cannot_be_let_in_is_sent_away_for_later(store: Store) -> None:
-    """Not as one who speaks another protocol: that one need not come again."""
+async def test_hello_during_an_outage_closes_with_1013(store: Store) -> None:
+    """The code permits reconnecting, unlike the code for protocol errors."""
     async with asyncio.timeout(60), serving(store.url, hello_timeout_ms="100") as server:
         store.send(signal.SIGSTOP)
         eve = Persistent("eve", "some-race-1", [server], Random(1))
@@ -212,15 +212,15 @@ async def test_who_cannot_be_let_in_is_sent_away_for_later(store: Store) -> None
         assert closed.value.rcvd.code == 1013
 
 
-async def test_a_server_starts_though_the_line_to_its_store_breaks_meanwhile(store: Store) -> None:
+async def test_server_starts_although_its_store_connection_breaks(store: Store) -> None:
     async with asyncio.timeout(60), Proxy(store.url) as line:
-        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # the store has been found fit by then
+        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # the check of the store has passed by then
         async with serving(line.url) as server:
             assert (await asyncio.to_thread(server.get, "/readyz"))[0] == 200
         await breaking
 
 
-async def test_a_store_that_forgot_the_scripts_is_taught_them_again(store: Store) -> None:
+async def test_scripts_are_loaded_again_after_a_flush(store: Store) -> None:
     async with asyncio.timeout(60), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         for _ in range(3):
@@ -231,8 +231,8 @@ async def test_a_store_that_forgot_the_scripts_is_taught_them_again(store: Store
         await ended(server, players)
 
 
-async def test_a_race_that_the_store_forgot_is_written_again(store: Store) -> None:
-    """Whole, and listed, and looked after by whoever comes next."""
+async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
+    """The race is complete, listed and continued by the next server."""
     async with asyncio.timeout(60), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         race = players[0].race
@@ -250,7 +250,7 @@ async def test_a_race_that_the_store_forgot_is_written_again(store: Store) -> No
         await ended(server, players)
 
 
-async def test_a_race_that_was_forgotten_over_its_end_is_kept_all_the_same(store: Store) -> None:
+async def test_race_lost_by_the_store_at_its_end_is_archived(store: Store) -> None:
     async with asyncio.timeout(60), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         store.redis.flushall()
@@ -258,7 +258,7 @@ async def test_a_race_that_was_forgotten_over_its_end_is_kept_all_the_same(store
 
 
 def rolled_back(store: Store, race: str, count: int) -> None:
-    """Takes the last entries from a log, as a store that has lost its tail."""
+    """Delete the last entries of a log, as if the store had lost them."""
     log, head = f"race:{{{race}}}:log", f"race:{{{race}}}:head"
     kept = store.redis.xrange(log)[:-count]
     last, fields = kept[-1]
@@ -270,7 +270,7 @@ def rolled_back(store: Store, race: str, count: int) -> None:
         pipeline.execute()
 
 
-async def test_a_tail_that_the_store_lost_is_written_again(store: Store) -> None:
+async def test_log_tail_lost_by_the_store_is_written_again(store: Store) -> None:
     async with asyncio.timeout(60), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         for count in (1, 4, 7):
@@ -281,8 +281,8 @@ async def test_a_tail_that_the_store_lost_is_written_again(store: Store) -> None
         await ended(server, players)
 
 
-async def test_a_log_that_another_went_on_with_from_an_older_point_is_the_truth(store: Store) -> None:
-    """The store lost a tail, and a server that never knew it came first: what was lost stays lost, play goes on."""
+async def test_log_continued_by_another_server_from_an_older_entry_wins(store: Store) -> None:
+    """A server that never knew the lost tail continues the log; the other server accepts that."""
     async with asyncio.timeout(60), serving(store.url) as server, serving(store.url) as another:
         ada, bo = await begun(server, "ada", "bo")
         await ada.play(2)

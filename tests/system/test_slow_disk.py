@@ -1,4 +1,4 @@
-"""The store with the embedded one's options, on a slow disk: what it has answered, it has written."""
+"""A store with the options of the embedded store on a slow disk."""
 
 import asyncio
 import tempfile
@@ -11,8 +11,8 @@ from support.faulty_store import Valkey, compiled
 FLUSH_MS, WRITES, KILLS = 900, 3, 2
 
 
-async def test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill() -> None:
-    with tempfile.TemporaryDirectory() as folder:  # with a short name: there will be a socket in it
+async def test_writes_acknowledged_on_a_slow_disk_survive_a_kill() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # a short path, because of the limit for socket paths
         store = Valkey(Path(folder, "store"), compiled(Path(folder)))
         await store.start()
         acknowledged = 0
@@ -30,7 +30,7 @@ async def test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill() ->
             enough = acknowledged + WRITES
             store.turn(flush_ms=FLUSH_MS)
             writing = asyncio.create_task(write())
-            while acknowledged < enough:  # noqa: ASYNC110 - nobody tells
+            while acknowledged < enough:  # noqa: ASYNC110 - no event for it
                 await asyncio.sleep(0.01)
             await store.kill()
             await writing

@@ -1,4 +1,4 @@
-"""Stopping: SIGTERM ends a server whenever it comes, and within a bounded time whatever hangs."""
+"""SIGTERM stops a server at any time and within a time limit."""
 
 import signal
 import subprocess
@@ -8,20 +8,20 @@ import pytest
 
 from support.servers import Server
 
-AT_THE_WORST_MOMENT = """
+SIGTERM_AT_STARTUP = """
 import os, signal
 from samedeal_server import __main__ as program
 
 def stop():
     os.kill(os.getpid(), signal.SIGTERM)
 
-program._collect_seldom = stop  # called just before uvicorn installs its signal handlers
+program._tune_gc = stop  # called just before uvicorn installs its signal handlers
 program.main()
 """
 HANGING = """
 import asyncio
 from samedeal_server import __main__ as program
-from samedeal_server.registry import Registry
+from samedeal_server.races.registry import Registry
 
 async def hang(registry):
     await asyncio.Event().wait()
@@ -32,19 +32,19 @@ program.main()
 """
 
 
-class Started(Server):
-    """A server process that runs a given program and whose output is kept."""
+class ProgramServer(Server):
+    """Runs a given program as a server and captures its output."""
 
     def run(self, program: str, *arguments: str) -> "subprocess.Popen[str]":
-        """Starts it and returns at once."""
+        """Start the program without waiting for it."""
         pipe = subprocess.PIPE
         command = [sys.executable, "-c", program, "--port", "0", *arguments]
         return subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--worker", "1")])
-def test_sigterm_stops_a_server_that_is_about_to_serve(arguments: tuple[str, ...], redis_url: str) -> None:
-    with Started(redis_url).run(AT_THE_WORST_MOMENT, *arguments) as process:
+def test_sigterm_during_startup_stops_the_server(arguments: tuple[str, ...], redis_url: str) -> None:
+    with ProgramServer(redis_url).run(SIGTERM_AT_STARTUP, *arguments) as process:
         try:
             process.wait(30)
         finally:
@@ -52,8 +52,8 @@ def test_sigterm_stops_a_server_that_is_about_to_serve(arguments: tuple[str, ...
     assert process.returncode == 0
 
 
-def test_a_server_that_hangs_while_it_stops_says_where_and_exits(redis_url: str) -> None:
-    with Started(redis_url).run(HANGING) as process:
+def test_hanging_shutdown_writes_a_traceback_and_exits(redis_url: str) -> None:
+    with ProgramServer(redis_url).run(HANGING) as process:
         assert process.stdout
         assert process.stderr
         try:

@@ -1,4 +1,4 @@
-"""Two servers, one store: they are one service, and a seat is played from one connection, wherever that is."""
+"""Two servers with one store are one service, and each seat is played from one connection."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ Pair = tuple[Server, Server]
 
 @pytest.fixture
 async def pair(redis_url: str) -> AsyncIterator[Pair]:
-    """Two servers over the same store."""
+    """Two servers with the same store."""
     one, other = Server(redis_url), Server(redis_url)
     try:
         await asyncio.gather(started(one), started(other))
@@ -43,7 +43,7 @@ async def pair(redis_url: str) -> AsyncIterator[Pair]:
 
 
 def spread(pair: Pair, chance: Random, count: int = 4) -> list[Persistent]:
-    """Racers of a new race, by turns on one server and on the other, and at home on both."""
+    """Return racers of a new race, alternating between the servers; each can use both."""
     race = pair[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=count)
     return [
         Persistent(f"racer {number}", race, pair[:: 1 if number % 2 else -1], Random(chance.random()))
@@ -52,14 +52,14 @@ def spread(pair: Pair, chance: Random, count: int = 4) -> list[Persistent]:
 
 
 def seen_moving(player: Persistent) -> set[int]:
-    """The seats that the player was told had got somewhere, while the race ran."""
+    """Return the seats whose progress the player received while the race was running."""
     views = [view for view in player.heard if isinstance(view, m.View) and view.stage == "running"]
     progress = [news for news in player.heard if isinstance(news, m.Progress)]
     standings = [*(view.standings for view in views), *(news.standings for news in progress)]
     return {standing.seat for table in standings for standing in table if standing.ms > 0}
 
 
-async def test_one_race_runs_on_both_at_once(pair: Pair) -> None:
+async def test_race_runs_on_both_servers(pair: Pair) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
@@ -77,7 +77,7 @@ async def test_one_race_runs_on_both_at_once(pair: Pair) -> None:
         assert seen_moving(player) == {standing.seat for standing in replays[0].standings if standing.ms > 0}
 
 
-async def test_racers_go_over_to_the_other_server_in_the_middle(pair: Pair) -> None:
+async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
@@ -91,7 +91,7 @@ async def test_racers_go_over_to_the_other_server_in_the_middle(pair: Pair) -> N
     assert counts(replay)[Taken] >= len(players)
 
 
-async def test_one_of_the_two_dies_and_its_racers_go_over(pair: Pair) -> None:
+async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> None:
     chance = seeded()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
@@ -103,7 +103,7 @@ async def test_one_of_the_two_dies_and_its_racers_go_over(pair: Pair) -> None:
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
 
 
-async def test_a_race_made_on_one_is_there_on_the_other_at_once(pair: Pair) -> None:
+async def test_new_race_is_available_on_the_other_server(pair: Pair) -> None:
     async with asyncio.timeout(60):
         for _ in range(5):
             race = pair[0].create("gallery")
@@ -112,7 +112,7 @@ async def test_a_race_made_on_one_is_there_on_the_other_at_once(pair: Pair) -> N
             await ada.close()
 
 
-async def test_the_other_server_tells_onlookers_of_every_move_and_of_the_end(pair: Pair) -> None:
+async def test_spectators_on_the_other_server_receive_all_moves_and_the_end(pair: Pair) -> None:
     async with asyncio.timeout(60):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         ada, eve = Persistent("ada", race, [pair[0]], Random(1)), Racer("eve")
@@ -136,13 +136,13 @@ async def test_the_other_server_tells_onlookers_of_every_move_and_of_the_end(pai
 
 
 def twin(racer: Persistent, server: Server) -> Persistent:
-    """The same racer once more, elsewhere."""
+    """Connect the same racer to another server."""
     other = Persistent(racer.name, racer.race, [server], Random(racer.chance.random()))
     other.token, other.nonce = racer.token, racer.nonce
     return other
 
 
-async def test_the_older_connection_is_fenced_off_on_the_other_server(pair: Pair) -> None:
+async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) -> None:
     async with asyncio.timeout(60):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         older = Persistent("ada", race, [pair[0]], Random(1))
@@ -159,7 +159,7 @@ async def test_the_older_connection_is_fenced_off_on_the_other_server(pair: Pair
             assert older.losses == [REPLACED]
             assert all(attempt.refused or not attempt.answered_at for attempt in older.history.tries[made:])
             await older.close()
-            del older.history.tries[made:]  # so that the check finds them, should one be in the log
+            del older.history.tries[made:]  # so that the check fails if the log contains one of them
             older = newer
             histories.append(older.history)
         await older.play(5)
@@ -170,7 +170,7 @@ async def test_the_older_connection_is_fenced_off_on_the_other_server(pair: Pair
     assert counts(replay)[Taken] == 10
 
 
-async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
+async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair) -> None:
     async with asyncio.timeout(60):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         ada = Persistent("ada", race, [pair[0]], Random(1))
@@ -190,8 +190,8 @@ async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("servers", [1, 2])
-async def test_a_seat_that_changes_hands_all_the_time_moves_once_each_time(servers: int, pair: Pair) -> None:
-    """Three connections take the seat from each other while all move, on one server and on two."""
+async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair: Pair) -> None:
+    """Three connections take a seat from each other while moving, on one and two servers."""
     chance = seeded()
     async with asyncio.timeout(60):
         race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
@@ -200,7 +200,7 @@ async def test_a_seat_that_changes_hands_all_the_time_moves_once_each_time(serve
         hands = [twin(first, pair[hand % servers]) for hand in range(3)]
 
         async def snatch(hand: Persistent) -> None:
-            """Takes the seat and moves until it is taken away, again and again."""
+            """Take the seat and move until it is taken away, repeatedly."""
             for _ in range(15):
                 with contextlib.suppress(ConnectionClosed):
                     await hand.resume()

@@ -1,4 +1,4 @@
-"""A race from the first seat to the replay, over real sockets, a real server and a real store."""
+"""A whole race, from the first seat to the replay, with a real server and store."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from support.servers import Server, racers
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_two_friends_race_and_anyone_can_check_the_result(slug: str, redis_url: str) -> None:
+async def test_race_is_played_and_its_replay_verified(slug: str, redis_url: str) -> None:
     chance = random.Random(slug)
     with Server(redis_url) as server:
         race = server.create(slug, start_delay_ms=50, max_racers=2)
@@ -34,7 +34,7 @@ async def test_two_friends_race_and_anyone_can_check_the_result(slug: str, redis
 
 
 @pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners", "corners"])
-async def test_a_friendly_deal_is_found_while_others_wait_for_nothing(slug: str, redis_url: str) -> None:
+async def test_friendly_deal_is_the_first_that_passes_the_filter(slug: str, redis_url: str) -> None:
     with Server(redis_url) as server:
         race = server.create(slug, start_delay_ms=50, max_racers=2, filter="friendly/1")
         async with racers(server, "ada", "cy") as (ada, cy):

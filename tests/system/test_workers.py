@@ -1,4 +1,4 @@
-"""Workers: several processes are one server on one port; one that dies is replaced, and its racers lose nothing."""
+"""Workers: several processes serve on one port, and killed ones are restarted without losses."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ MOVES = 40
 
 
 class Workers(LoggedServer):
-    """A server of two workers that logs all it can."""
+    """A server of two workers with debug logs."""
 
     def __init__(self, store_url: str, log: Path, metrics: str = "off") -> None:
         super().__init__(store_url, log, log_level="debug", log_format="json", workers="2", metrics=metrics)
@@ -33,12 +33,12 @@ class Workers(LoggedServer):
         return [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
 
     def pid(self, worker: int) -> int:
-        """The process that is the worker now."""
+        """Return the current process of the worker."""
         found = re.findall(rf"worker {worker} is process (\d+)", self.log)
         return int(found[-1])
 
     def worker_of(self, player: Persistent) -> int:
-        """The worker that the player is connected to: the one that has logged the newest taking of the seat."""
+        """Return the worker of the player's connection: the last one that logged taking the seat."""
         taken = [
             int(line["worker"])
             for line in self.lines
@@ -58,7 +58,7 @@ def alive(pid: int) -> bool:
 
 
 async def spread(server: Workers, players: list[Persistent]) -> None:
-    """The players take their seats, and come again until there are some at each worker."""
+    """Seat the players, reconnecting until every worker has some."""
     for player in players:
         await player.resume()
     while len({server.worker_of(player) for player in players}) < 2:
@@ -68,7 +68,7 @@ async def spread(server: Workers, players: list[Persistent]) -> None:
 @pytest.mark.parametrize(
     ("how", "told"), [(signal.SIGKILL, "was killed by signal 9"), (signal.SIGTERM, "ended with status 0")]
 )
-async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_replaced(
+async def test_killed_worker_loses_nothing_and_is_restarted(
     how: signal.Signals, told: str, redis_url: str, tmp_path: Path
 ) -> None:
     chance = seeded()
@@ -77,7 +77,7 @@ async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_r
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
-            await true(lambda: value(server, "samedeal_connections") == 4)  # of both workers together
+            await true(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
             there = [server.worker_of(player) for player in players]
             killed = server.pid(1)
             async with racing(players):
@@ -90,12 +90,12 @@ async def test_a_worker_that_ends_in_the_middle_of_a_race_loses_nothing_and_is_r
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
             await true(lambda: server.pid(1) != killed)
             said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
-            assert f"worker 1 {told}; it is started again" in said
-            await true(lambda: value(server, "samedeal_connections") == 0)  # the dead one counts no more
+            assert f"worker 1 {told}; restarting it" in said
+            await true(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
             assert value(server, "samedeal_replays_kept_total") == 1
 
 
-async def test_all_workers_are_drained_and_the_one_store_ends_last(tmp_path: Path) -> None:
+async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> None:
     chance = seeded()
     data, log = tmp_path / "data", tmp_path / "log"
     async with asyncio.timeout(60):
@@ -117,22 +117,22 @@ async def test_all_workers_are_drained_and_the_one_store_ends_last(tmp_path: Pat
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * 4
     assert (data / "store.log").read_text().count("Ready to accept connections") == 2
     said = [line["message"] for line in server.lines]
-    assert {"worker 1 has ended", "worker 2 has ended"} <= set(said)
+    assert {"worker 1 stopped", "worker 2 stopped"} <= set(said)
 
 
-async def test_workers_end_with_the_one_that_keeps_them_even_if_that_is_killed(redis_url: str, tmp_path: Path) -> None:
+async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path: Path) -> None:
     async with asyncio.timeout(30):
         server = await started_workers(Workers(redis_url, tmp_path / "log"))
         both = [server.pid(1), server.pid(2)]
         server.kill()
         await true(lambda: not any(map(alive, both)))
         with await asyncio.to_thread(Server(redis_url).start, server.port):
-            pass  # and the port is free
+            pass  # the port is free
 
 
-def test_a_port_that_is_taken_and_a_number_that_is_none_are_told(redis_url: str) -> None:
+def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None:
     with Server(redis_url) as server:
-        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected is a number")):
+        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected a number")):
             ended = subprocess.run(
                 [sys.executable, "-m", "samedeal_server", "--port", f"{server.port}"],
                 env=server._env | {"SAMEDEAL_WORKERS": workers},
@@ -146,7 +146,7 @@ def test_a_port_that_is_taken_and_a_number_that_is_none_are_told(redis_url: str)
 
 
 class Embedded(Workers):
-    """Two workers over a store of their own."""
+    """Two workers with their own store."""
 
     def __init__(self, data_dir: Path, log: Path) -> None:
         Server.__init__(self, None, data_dir, log_level="debug", log_format="json", workers="2")

@@ -1,4 +1,4 @@
-"""Admission: what every request and every handshake passes before any work is done for it."""
+"""Admission: limits that every request and handshake passes before any work is done for it."""
 
 import asyncio
 from collections import Counter
@@ -12,20 +12,20 @@ from samedeal.errors import Refused
 from samedeal_server.access.network import network
 from samedeal_server.access.origins import check_origin
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.http.disconnects import disconnected
+from samedeal_server.http.disconnects import wait_for_disconnect
 from samedeal_server.http.responses import problem_response
 from samedeal_server.jobs.turns import Turns
 from samedeal_server.settings import Settings
 
 HANDSHAKE_COST: Final = 5
-"""The request tokens that a WebSocket handshake costs; every other request costs one, and what its endpoint adds."""
-PAUSE_S: Final = (0.5, 1.5)
-"""How long, at least and at most, the refusal of a request that comes too soon is held back: a client in a loop is
-slowed down, and the requests of many connections are spread over time."""
+"""The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
+REFUSAL_DELAY_S: Final = (0.5, 1.5)
+"""The range of random delays of refusals of too frequent requests: slows down clients that retry in a loop, and spreads
+the requests of many connections over time."""
 
 
 class Admission:
-    """Finds out which client sends a request, and holds each client to its limits."""
+    """Identifies the client of each request and enforces the limits of each client."""
 
     def __init__(self, rate_limits: RateLimits, settings: Settings) -> None:
         self._requests, self._settings = rate_limits.requests, settings
@@ -33,7 +33,7 @@ class Admission:
         self._starts = Turns()
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Has the application serve a connection, or refuses it."""
+        """Serve a connection with the application, or refuse it."""
         self._settings.trusted_proxies.resolve(scope)
         host: str = scope["client"][0] if scope.get("client") else ""
         await self._start(network(host))
@@ -57,9 +57,9 @@ class Admission:
                 del self._in_progress[client]
 
     async def _start(self, client: str) -> None:
-        """Waits until a request may start: one in each pass of the event loop, clients in rotation.
+        """Wait until a request may start: one per pass of the event loop, clients in rotation.
 
-        However many arrive at once, the moves of players are served in between.
+        Moves are served in between, however many requests arrive at once.
         """
         with self._starts.place(client) as place:
             async with place.turn():
@@ -74,7 +74,7 @@ class Admission:
             delay_s = self._requests.take(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:
-            await pause(refused, receive)
+            await delay_refusal(refused, receive)
             response = problem_response(refused)
             if scope["method"] in ("GET", "HEAD"):
                 response.headers["Access-Control-Allow-Origin"] = "*"
@@ -84,12 +84,12 @@ class Admission:
             await app(scope, receive, send)
 
 
-async def pause(refused: Refused, receive: Receive) -> None:
-    """Holds back the refusal of a request that comes too soon, as long as its client is there."""
+async def delay_refusal(refused: Refused, receive: Receive) -> None:
+    """Delay the refusal of a too frequent request, unless its client disconnects."""
     if refused.retry_after_s is None:
         return
     try:
-        async with asyncio.timeout(uniform(*PAUSE_S)):  # noqa: S311 - nothing secret depends on it
-            await disconnected(receive)
+        async with asyncio.timeout(uniform(*REFUSAL_DELAY_S)):  # noqa: S311 - not a secret
+            await wait_for_disconnect(receive)
     except TimeoutError:
         pass

@@ -1,4 +1,4 @@
-"""Addresses: how others reach this server, where it listens, and where they come from."""
+"""Network addresses: the server's URL, listening sockets and the networks of clients."""
 
 import socket
 from functools import lru_cache
@@ -9,40 +9,40 @@ from starlette.requests import Request
 from samedeal_server.settings import Settings, SettingsError
 
 
-def base_of(request: Request, settings: Settings) -> str:
-    """The server's own address without a slash at its end: the public one, or that of the request."""
+def base_url(request: Request, settings: Settings) -> str:
+    """Return the server's URL without a trailing slash: the public URL, or the URL of the request."""
     return (settings.public_url or str(request.base_url)).rstrip("/")
 
 
-def listening(host: str, port: int, *, shared: bool = False, listen: bool = True) -> socket.socket:
-    """A socket on an address, which listens unless it is only to keep the port.
+def bind(host: str, port: int, *, shared: bool = False, listen: bool = True) -> socket.socket:
+    """Return a socket bound to an address. With `listen` false, it only reserves the port.
 
-    If it is shared, other processes may listen there too, and the kernel gives each connection to one of those that do.
-    Raises SettingsError where that cannot be.
+    If it is shared, other processes may listen on the same port, and the kernel distributes connections among them.
+    Raises SettingsError.
     """
     if shared and not hasattr(socket, "SO_REUSEPORT"):
-        raise SettingsError("This system lets no two workers listen on one port: SAMEDEAL_WORKERS has to be 1.")
-    opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        raise SettingsError("This system does not support several workers on one port: SAMEDEAL_WORKERS must be 1.")
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        opened.bind((host, port))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.bind((host, port))
         if listen:
-            opened.listen()  # here, where a port that another server is about to take is an error and not a hang
+            sock.listen()  # fails now if another server is about to listen on the same port
     except OSError as error:
-        opened.close()
-        raise SettingsError(f"Nothing can listen on {host} port {port}: {error}") from error
-    return opened
+        sock.close()
+        raise SettingsError(f"Cannot listen on {host} port {port}: {error}") from error
+    return sock
 
 
 @lru_cache(10_000)
 def network(address: str) -> str:
-    """What is counted as one address: IPv4's own, and of IPv6 the half that its owner cannot choose."""
+    """Return the network that limits apply to: an IPv4 address, or the /64 prefix of an IPv6 address."""
     try:
-        known = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if not isinstance(known, IPv6Address):
-        return str(known)
-    return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or IPv6Address(int(parsed) >> 64 << 64))

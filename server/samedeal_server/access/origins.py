@@ -1,4 +1,4 @@
-"""Origins: which pages may open a race or play here in the name of the person who looks at them."""
+"""Origins: the web pages that may create races and play on behalf of their users."""
 
 import socket
 from ipaddress import ip_address
@@ -11,14 +11,14 @@ from starlette.types import Scope
 from samedeal.errors import Refused
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that change nothing; pages of any site may send them."""
+"""Methods that change nothing, which pages of any origin may use."""
 
 
 def check_origin(scope: Scope, public_url: str | None) -> None:
-    """Accepts a handshake, or a request with an unsafe method, from a page of this server or from a program.
+    """Accept handshakes and unsafe methods only from pages of this server and from programs.
 
-    A page is of this server if its origin is the public URL, or the address that the request was sent to; the latter
-    counts only where DNS cannot rebind its host. Programs send no `Origin`. Raises Refused("foreign-page").
+    The origin of this server is the public URL, or the URL of the request if its host is safe from DNS rebinding.
+    Programs do not send `Origin`. Raises Refused("foreign-page").
     """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return
@@ -27,14 +27,14 @@ def check_origin(scope: Scope, public_url: str | None) -> None:
     if origin is None or (public_url and origin == public_url.lower()):
         return
     if not host or origin not in (f"http://{host}", f"https://{host}"):
-        raise Refused("foreign-page", f"Pages of {origin} may not act here.")
+        raise Refused("foreign-page", f"Pages of {origin} may not use this server.")
     if not _is_local(host):
-        text = f"Pages of {origin} may act here only if that is the server's public URL (SAMEDEAL_PUBLIC_URL)."
+        text = f"Pages of {origin} may use this server only if that is its public URL (SAMEDEAL_PUBLIC_URL)."
         raise Refused("foreign-page", text)
 
 
 def _is_local(host: str) -> bool:
-    """Whether nobody can publish a DNS record for a host (with or without a port): an address, or a local name."""
+    """Return whether a host (with or without a port) is an IP address or local name, which has no public DNS record."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:

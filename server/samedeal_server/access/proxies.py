@@ -1,4 +1,4 @@
-"""Trusted proxies: which peers may name the client that they forward a request for, and which client they name."""
+"""Trusted proxies: find the client of a forwarded request."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from starlette.types import Scope
 Address = IPv4Address | IPv6Address
 
 _NODE: Final = re.compile(r"\[([0-9a-f:.]+)\](?::\d{1,5})?|([\d.]+)(?::\d{1,5})?|([0-9a-f:.]+)", re.IGNORECASE)
-"""An address with or without a port; with a port, an IPv6 address is in brackets."""
+"""An address with an optional port; IPv6 addresses with a port are in brackets."""
 
 
 class TrustedProxies:
-    """The networks whose hosts are proxies in front of this server."""
+    """The networks of the proxies in front of this server."""
 
     def __init__(self, text: str = "") -> None:
         """`text` lists IP networks, separated by commas. Raises ValueError."""
@@ -30,16 +30,16 @@ class TrustedProxies:
         return hash(self._networks)
 
     def trusts(self, host: str) -> bool:
-        """Whether a peer is one of the proxies."""
-        address = _parsed(host) if self._networks else None
-        return address is not None and self._includes(address)
+        """Return whether a peer is a trusted proxy."""
+        address = _parse(host) if self._networks else None
+        return address is not None and self._contains(address)
 
     def resolve(self, scope: Scope) -> None:
-        """Replaces the peer of an ASGI connection with the client, if the peer is a proxy and names one.
+        """Replace the peer of an ASGI connection with the client if it is a trusted proxy that names one.
 
-        `X-Forwarded-For` and `Forwarded` are read from the right, past other trusted proxies. A malformed header, or
-        two that disagree, name no client: proxies pass on unchanged the header that they do not write, so a client can
-        put anything there. `X-Forwarded-Proto` sets the scheme.
+        Reads `X-Forwarded-For` and `Forwarded` from the right, skipping trusted proxies. Ignores malformed headers and
+        headers that disagree: proxies do not change the header that they do not write, so clients can forge it.
+        `X-Forwarded-Proto` sets the scheme.
         """
         peer = scope.get("client")
         if peer is None or not self.trusts(peer[0]):
@@ -56,26 +56,26 @@ class TrustedProxies:
             scope["scheme"] = scheme[0].replace("http", "ws") if scope["type"] == "websocket" else scheme[0]
 
     def _client(self, chain: Sequence[str]) -> Address | None:
-        """The last untrusted address of a chain of hops, or else its first; None if one on the way is malformed."""
+        """Return the last untrusted address of a chain of hops, or the first address; None if a hop is malformed."""
         address = None
         for hop in reversed(chain):
-            address = _parsed(hop)
-            if address is None or not self._includes(address):
+            address = _parse(hop)
+            if address is None or not self._contains(address):
                 break
         return address
 
-    def _includes(self, address: Address) -> bool:
+    def _contains(self, address: Address) -> bool:
         return any(address in network for network in self._networks)
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:
-    """The elements of a header that is a list, however many lines it takes."""
+    """Return the elements of a list header, which may span several lines."""
     lines = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
     return [element.strip() for line in lines for element in line.split(",")]
 
 
 def _for(element: str) -> str:
-    """The `for` parameter of an element of `Forwarded` (RFC 7239), or an empty string."""
+    """Return the `for` parameter of an element of `Forwarded` (RFC 7239), or an empty string."""
     for parameter in element.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "for":
@@ -83,7 +83,7 @@ def _for(element: str) -> str:
     return ""
 
 
-def _parsed(hop: str) -> Address | None:
+def _parse(hop: str) -> Address | None:
     match = _NODE.fullmatch(hop)
     try:
         address = ip_address(match[match.lastindex or 0]) if match else None

@@ -1,4 +1,4 @@
-"""RateLimits: how much of what costs the server something one address may ask for in a minute."""
+"""Rate limits of client addresses."""
 
 import math
 import time
@@ -10,11 +10,11 @@ from samedeal_server.access.network import network
 from samedeal_server.settings import Settings
 
 MAX_REMEMBERED = 10_000
+"""How many addresses each limit tracks."""
 PROMPT: Final = 50
-"""How many request tokens one address is granted at once: enough to load the page and to join a race."""
+"""How many request tokens an address gets without delay: enough to load the page and join a race."""
 PACED_PER_S: Final = 50
-"""How many tokens per second are granted beyond those, besides those it earns meanwhile, so that a burst of requests is
-spread over time."""
+"""How many further tokens per second an address gets, besides those it earns: spreads bursts of requests over time."""
 
 
 class RateLimit:
@@ -29,18 +29,18 @@ class RateLimit:
         burst: int | None = None,
         prompt: float = math.inf,
     ) -> None:
-        """`what` names the tokens in refusals; 0 per minute lifts the limit. `burst` is the size of a full bucket.
+        """`what` names the tokens in refusals; 0 per minute disables the limit. `burst` is the capacity of the bucket.
 
-        `prompt` is how many tokens are granted at once; the others follow at PACED_PER_S, see ``take``.
+        `prompt` is how many tokens are granted without delay; the others follow at PACED_PER_S, see ``take``.
         """
         self._what, self._per_s, self._clock, self._prompt = what, per_minute / 60, clock, prompt
         self._full = float(per_minute if burst is None else burst)
-        self._left: dict[str, tuple[float, float]] = {}  # how many were left, and when, of those who took some lately
+        self._left: dict[str, tuple[float, float]] = {}  # tokens left, and the time of the last request, by network
 
     def take(self, address: str, count: int = 1) -> float:
-        """Takes tokens, and returns for how many seconds their use should be delayed.
+        """Take tokens and return by how many seconds to delay the request.
 
-        Raises Refused("too-many") without taking any if there are too few.
+        Raises Refused("too-many") if there are too few tokens, without taking any.
         """
         if not self._per_s:
             return 0.0
@@ -51,11 +51,11 @@ class RateLimit:
             wait_s = math.ceil((count - left) / self._per_s)
             text = f"Too many {self._what} from this address; try again in {wait_s} s."
             raise Refused("too-many", text, retry_after_s=wait_s)
-        self._note(key, left - count, now)
+        self._store(key, left - count, now)
         return max(0.0, (self._full - left + count - self._prompt) / PACED_PER_S)
 
-    def _note(self, key: str, left: float, now: float) -> None:
-        """Whoever has not been here for longest is forgotten when there are too many: that bounds the memory."""
+    def _store(self, key: str, left: float, now: float) -> None:
+        """Store the tokens left, and forget the least recently used address if there are too many."""
         self._left.pop(key, None)
         self._left[key] = left, now
         if len(self._left) > MAX_REMEMBERED:
@@ -63,7 +63,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """All that there are."""
+    """The rate limits of the server."""
 
     def __init__(self, settings: Settings) -> None:
         self.requests = RateLimit(

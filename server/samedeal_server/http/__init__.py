@@ -1,1 +1,1 @@
-"""HTTP: one module for each resource, and the documents that describe them."""
+"""The HTTP API: one module per resource, and the OpenAPI and AsyncAPI documents."""

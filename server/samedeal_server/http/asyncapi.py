@@ -1,4 +1,4 @@
-"""The AsyncAPI document: everything over the socket, from the messages that are really read and written."""
+"""The AsyncAPI document of the WebSocket API, generated from the message types."""
 
 from collections.abc import Iterable
 from typing import Any, Final, get_args
@@ -9,45 +9,45 @@ from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.http.openapi import INFO
 from samedeal_server.http.responses import MEDIA, PROBLEM
 from samedeal_server.http.schemas import plain, schemas
-from samedeal_server.uvicorn_limits.connections import POLICY, TOO_BIG
+from samedeal_server.uvicorn_limits.websocket import POLICY, TOO_BIG
 from samedeal_server.ws.session import INTERNAL, LATER, PROTOCOL, REPLACED, TOKEN, TOO_SLOW
 
 DESCRIPTION: Final = (
-    "Everything over the socket. The subprotocol says the form of the messages: `samedeal.v1.json` (text, also spoken "
-    "without one) or `samedeal.v1.msgpack` (binary); their content is the same, but that in MessagePack the keys of "
-    "`boards` are numbers. A client asks, first of all with `hello`; each request is answered in order by one message "
-    "with its `id` in `re`: what its reply says, or a `problem`. Messages without `re` come unasked. A field that has "
-    "its default may be left out. A client has to ignore fields that it does not know. Everything else: see "
+    "The WebSocket API. The subprotocol selects the encoding of messages: `samedeal.v1.json` (text, the default) or "
+    "`samedeal.v1.msgpack` (binary). Their content is the same, except that the keys of `boards` are numbers in "
+    "MessagePack. A client sends requests, first of all `hello`. The server replies to each request in order, with one "
+    "message that has the request's `id` in `re`: the reply listed here, or a `problem`. Messages without `re` are not "
+    "replies. Fields with default values may be omitted. Clients must ignore unknown fields. For the HTTP API, see "
     "/openapi.json."
 )
 CLOSE_CODES: Final = {
-    1001: ("the server goes away", "yes"),
-    1002: ("the frames are none of a WebSocket", "no"),
-    1007: ("the text is none", "no"),
-    POLICY: ("too many pings and pongs", "no"),
+    1001: ("the server shuts down", "yes"),
+    1002: ("invalid WebSocket frames", "no"),
+    1007: ("invalid UTF-8", "no"),
+    POLICY: ("too many pings or pongs", "no"),
     TOO_BIG: ("a message over 64 KiB, or in too many fragments", "no"),
-    INTERNAL: ("the server failed", "yes"),
+    INTERNAL: ("internal server error", "yes"),
     1012: ("the server restarts", "yes"),
-    LATER: ("not now: the store cannot be reached, or the seat was released and can be taken again", "yes"),
-    PROTOCOL: ("the bytes were no message, or no `hello` came", "no"),
-    TOKEN: ("the token is not known", "with a name"),
+    LATER: ("temporary: the store is unavailable, or the seat was released and can be taken again", "yes"),
+    PROTOCOL: ("invalid message, or no `hello` in time", "no"),
+    TOKEN: ("unknown token", "with a name"),
     TOO_SLOW: ("the client reads too slowly", "yes"),
-    REPLACED: ("a newer connection has taken the seat", "no"),
+    REPLACED: ("a newer connection took the seat", "no"),
 }
-"""The codes that the server closes a connection with: what each means, and whether to try again."""
-AT_THE_DOOR: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
-"""The codes of problems that answer a handshake that is refused."""
-UNASKED: Final = (m.View, m.Progress, m.Problem)
-"""What the server may say without being asked; a problem only of what was no message."""
+"""The close codes of the server: the meaning of each, and whether to reconnect."""
+HANDSHAKE_REFUSALS: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
+"""The codes of refused handshakes."""
+PUSHED: Final = (m.View, m.Progress, m.Problem)
+"""The messages that the server may send without a request; problems only for invalid messages."""
 CHANNEL: Final = "socket"
 
 
 def asyncapi() -> dict[str, Any]:
-    """The document, without the servers."""
+    """Return the document without servers."""
     requests, replies = get_args(m.ToServer), get_args(m.FromServer)
-    found, components = schemas([*requests, *replies])
+    all_schemas, components = schemas([*requests, *replies])
     codes = sorted({*m.ANY_REFUSED_WITH, *(code for codes in m.REFUSED_WITH.values() for code in codes)})
-    problem = components[found[len(requests) + replies.index(m.Problem)]["$ref"].rpartition("/")[2]]
+    problem = components[all_schemas[len(requests) + replies.index(m.Problem)]["$ref"].rpartition("/")[2]]
     problem["properties"]["code"]["enum"] = codes
     messages = {
         _name(kind): {
@@ -57,7 +57,7 @@ def asyncapi() -> dict[str, Any]:
             "correlationId": {"location": f"$message.payload#/{'id' if kind in requests else 're'}"},
             "payload": schema,
         }
-        for kind, schema in zip((*requests, *replies), found, strict=True)
+        for kind, schema in zip((*requests, *replies), all_schemas, strict=True)
     }
     return {
         "asyncapi": "3.0.0",
@@ -66,7 +66,7 @@ def asyncapi() -> dict[str, Any]:
         "channels": {
             CHANNEL: {
                 "address": "/ws",
-                "description": "One connection of one guest, who is in one race at a time.",
+                "description": "A connection of a guest, who can be in one race at a time.",
                 "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
                 "bindings": {
                     "ws": {
@@ -75,7 +75,10 @@ def asyncapi() -> dict[str, Any]:
                             "type": "object",
                             "properties": {
                                 "Sec-WebSocket-Protocol": {"type": "string", "enum": list(SUBPROTOCOLS)},
-                                "Authorization": {"type": "string", "description": "Bearer and a token, for hello."},
+                                "Authorization": {
+                                    "type": "string",
+                                    "description": "`Bearer` and the token to use in `hello`.",
+                                },
                             },
                         },
                         "bindingVersion": "0.1.0",
@@ -83,12 +86,12 @@ def asyncapi() -> dict[str, Any]:
                 },
                 "x-subprotocols": {name: MEDIA[form] for name, form in SUBPROTOCOLS.items()},
                 "x-close-codes": {
-                    f"{code}": {"meaning": meaning, "try-again": again}
-                    for code, (meaning, again) in sorted(CLOSE_CODES.items())
+                    f"{code}": {"meaning": meaning, "try-again": reconnect}
+                    for code, (meaning, reconnect) in sorted(CLOSE_CODES.items())
                 },
                 "x-refused-handshake": {
                     "content-type": PROBLEM,
-                    "codes": {code: CODES[code][0] for code in AT_THE_DOOR},
+                    "codes": {code: CODES[code][0] for code in HANDSHAKE_REFUSALS},
                 },
             }
         },
@@ -110,8 +113,8 @@ def asyncapi() -> dict[str, Any]:
             "tell": {
                 "action": "send",
                 "channel": {"$ref": f"#/channels/{CHANNEL}"},
-                "summary": "What the server says without being asked: news, and that what came was no message.",
-                "messages": _on_channel(UNASKED),
+                "summary": "Messages without a request: updates, and problems with invalid messages.",
+                "messages": _on_channel(PUSHED),
             },
         },
         "components": {"messages": messages, "schemas": components},
@@ -119,7 +122,7 @@ def asyncapi() -> dict[str, Any]:
 
 
 def _name(kind: type) -> str:
-    """A message's kind as its `t` says it."""
+    """Return the message's `t`."""
     return kind.__name__.lower()
 
 

@@ -1,4 +1,4 @@
-"""Daily deals over HTTP."""
+"""Daily deals and their results."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from samedeal.games.catalogue import GAMES
-from samedeal_server.http.endpoint import V1, Answer, Link, at
+from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.links import race_links
 from samedeal_server.races.daily import Dailies, Daily, Page, day_of
 from samedeal_server.races.registry import checked_game
@@ -19,15 +19,15 @@ class Today(Struct, frozen=True):
 
 
 class DailyDeals:
-    """The endpoints about daily deals."""
+    """The endpoints of daily deals."""
 
     def __init__(self, dailies: Dailies) -> None:
         self._dailies = dailies
 
-    @at(
+    @route(
         "GET",
         f"{V1}/daily",
-        Answer(
+        ResponseSpec(
             kind=Today,
             links=[
                 Link(
@@ -40,14 +40,14 @@ class DailyDeals:
         cost=5,
     )
     async def today(self, request: Request, query: Page) -> Today:
-        """Today's deal of every game, each with a page of the results."""
+        """Return today's deal of every game, each with a page of results."""
         today = self._dailies.today
         return Today([await self._dailies.of(game, today, query) for game in GAMES.values()])
 
-    @at(
+    @route(
         "GET",
         f"{V1}/daily/{{date}}/{{game}}",
-        Answer(
+        ResponseSpec(
             kind=Daily,
             links=(
                 *race_links("/results/0/race"),
@@ -61,6 +61,6 @@ class DailyDeals:
         cost=5,
     )
     async def one(self, request: Request, query: Page) -> Daily:
-        """The deal of a game on a date, up to a year ahead, and its results in pages."""
+        """Return the deal of a game on a date (at most a year ahead) with a page of results."""
         game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
         return await self._dailies.of(game, day, query)

@@ -1,4 +1,4 @@
-"""Disconnects: work for a request ends when its client has gone."""
+"""Disconnects: cancel the work for a request when its client disconnects."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -11,23 +11,23 @@ T = TypeVar("T")
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:
-    """The result of work for a request whose body has been read or is empty.
+    """Return the result of work for a request whose body has been read or is empty.
 
-    If the client goes away first, cancels the work and raises ClientDisconnect.
+    Cancels the work and raises ClientDisconnect if the client disconnects first.
     """
-    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(disconnected(request.receive))
+    result, disconnect = asyncio.ensure_future(work), asyncio.ensure_future(wait_for_disconnect(request.receive))
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
+        await asyncio.wait((result, disconnect), return_when=asyncio.FIRST_COMPLETED)
+        if not result.done():
             raise ClientDisconnect
-        return working.result()
+        return result.result()
     finally:
-        for task in (working, leaving):
+        for task in (result, disconnect):
             task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        await asyncio.gather(result, disconnect, return_exceptions=True)
 
 
-async def disconnected(receive: Receive) -> None:
-    """Returns when the client of an HTTP request has gone; what it still sends is dropped."""
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client of an HTTP request disconnects. Discards the body."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The documents as a page to read, without a script: every endpoint, message and type, and how they hang together."""
+"""The API documents as a static page: every endpoint, message and type, with links between them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,22 +7,22 @@ from typing import Any
 
 Document = Mapping[str, Any]
 KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null"}
-"""The plain types of JSON Schema in words."""
-LAST = r"$(?!\n)"
-"""How a pattern says that nothing follows, so that Python and JavaScript agree."""
+"""The basic types of JSON Schema in words."""
+END_OF_TEXT = r"$(?!\n)"
+"""The end of patterns, which means the same in Python and JavaScript. The page shows ``$``."""
 
 
 def docs_page(http: Document, socket: Document, channel: str) -> str:
-    """The page that tells of an OpenAPI and an AsyncAPI document."""
-    told = socket["channels"][channel]
-    asked = {name: operation for name, operation in socket["operations"].items() if operation["action"] == "receive"}
-    sent = [name for name in socket["components"]["messages"] if name not in {_asked(each) for each in asked.values()}]
+    """Return the page for an OpenAPI document and a channel of an AsyncAPI document."""
+    requests = {name: operation for name, operation in socket["operations"].items() if operation["action"] == "receive"}
+    received = {_request_name(operation) for operation in requests.values()}
+    sent = [name for name in socket["components"]["messages"] if name not in received]
     sections = [
         *(_section(tag["name"], _text(tag["description"]), _endpoints(http, tag["name"])) for tag in http["tags"]),
-        _section("socket", _text(socket["info"]["description"]), _socket(told)),
-        _section("client", "Messages from the client to the server.", _requests(socket, asked)),
+        _section("socket", _text(socket["info"]["description"]), _socket(socket["channels"][channel])),
+        _section("client", "Messages from the client to the server.", _requests(socket, requests)),
         _section("server", "Messages from the server to the client.", (_reply(socket, name) for name in sent)),
-        _section("types", "What bodies and messages are made of.", _types(http, socket)),
+        _section("types", "The types in bodies and messages.", _types(http, socket)),
     ]
     names = [*(tag["name"] for tag in http["tags"]), "socket", "client", "server", "types"]
     links = "".join(f'<a href="#{name}">{name}</a> ' for name in names)
@@ -32,16 +32,16 @@ def docs_page(http: Document, socket: Document, channel: str) -> str:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Interfaces · Same Deal</title>
+<title>API · Same Deal</title>
 <link rel="icon" href="/page/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/page/style.css">
 <link rel="stylesheet" href="/page/docs.css">
 </head>
 <body>
-<a class="skip" href="#main">To the text</a>
+<a class="skip" href="#main">Skip to content</a>
 <header id="top"><a class="brand" href="/">Same Deal</a></header>
 <main id="main" class="docs" tabindex="-1">
-<h1>Interfaces of Same Deal</h1>
+<h1>Same Deal API</h1>
 <p>{_text(http["info"]["description"])}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/asyncapi.json">asyncapi.json</a>.</p>
 <nav aria-label="Sections">{links}</nav>
@@ -51,21 +51,21 @@ def docs_page(http: Document, socket: Document, channel: str) -> str:
 """
 
 
-def _section(name: str, told: str, articles: Iterable[str]) -> str:
-    return f'<section id="{name}">\n<h2>{name.capitalize()}</h2>\n<p>{told}</p>\n{"".join(articles)}</section>\n'
+def _section(name: str, description: str, articles: Iterable[str]) -> str:
+    return f'<section id="{name}">\n<h2>{name.capitalize()}</h2>\n<p>{description}</p>\n{"".join(articles)}</section>\n'
 
 
-def _article(anchor: str, title: str, told: str, *parts: str) -> str:
-    return f'<article id="{anchor}">\n<h3>{title}</h3>\n<p>{told}</p>\n{"".join(parts)}</article>\n'
+def _article(anchor: str, title: str, description: str, *parts: str) -> str:
+    return f'<article id="{anchor}">\n<h3>{title}</h3>\n<p>{description}</p>\n{"".join(parts)}</article>\n'
 
 
 def _list(title: str, items: Iterable[tuple[str, str]]) -> str:
-    """A list of terms with what is said of each; nothing if it is empty."""
-    listed = "".join(f"<dt>{term}</dt><dd>{said}</dd>\n" for term, said in items)
-    return f"<h4>{title}</h4>\n<dl>{listed}</dl>\n" if listed else ""
+    """Return a list of terms and descriptions, or nothing if it is empty."""
+    entries = "".join(f"<dt>{term}</dt><dd>{description}</dd>\n" for term, description in items)
+    return f"<h4>{title}</h4>\n<dl>{entries}</dl>\n" if entries else ""
 
 
-# Over HTTP.
+# The HTTP API.
 
 
 def _endpoints(http: Document, tag: str) -> Iterable[str]:
@@ -84,98 +84,97 @@ def _endpoint(path: str, method: str, operation: Document) -> str:
         _text(operation["description"]),
         _list("Parameters", _parameters(operation["parameters"])),
         _list("Body", _bodies(body)),
-        _list("Answers", (_answer(*each) for each in responses if each[0] < "4")),
+        _list("Responses", (_response(*each) for each in responses if each[0] < "4")),
         _list("Refusals", (_refusal(*each) for each in responses if each[0] >= "4")),
     )
 
 
 def _parameters(parameters: Iterable[Document]) -> Iterable[tuple[str, str]]:
     for parameter in parameters:
-        needed = "" if parameter.get("required") else ", may be left out"
-        if "properties" in parameter["schema"]:  # of which the query has at most one
+        suffix = "" if parameter.get("required") else ", optional"
+        if "properties" in parameter["schema"]:  # mutually exclusive
             for name, schema in parameter["schema"]["properties"].items():
-                yield _parameter(name, f"query, at most one of these{needed}", schema.get("description", ""), schema)
+                yield _parameter(name, f"query, at most one of these{suffix}", schema.get("description", ""), schema)
         else:
-            where = f"{parameter['in']}{needed}"
+            where = f"{parameter['in']}{suffix}"
             yield _parameter(parameter["name"], where, parameter.get("description", ""), parameter["schema"])
 
 
 def _parameter(name: str, where: str, description: str, schema: Document) -> tuple[str, str]:
-    return f'<code>{escape(name)}</code> <span class="where">{where}</span>', _meant(description, schema)
+    return f'<code>{escape(name)}</code> <span class="where">{where}</span>', _typed(description, schema)
 
 
 def _bodies(content: Document) -> Iterable[tuple[str, str]]:
     for media, body in content.items():
-        yield f"<code>{escape(media)}</code>", _type(body["schema"]) if body.get("schema") else "a body of this form"
+        yield f"<code>{escape(media)}</code>", _type(body["schema"]) if body.get("schema") else "a body of this type"
 
 
-def _answer(status: str, response: Document) -> tuple[str, str]:
+def _response(status: str, response: Document) -> tuple[str, str]:
     bodies = [f"{kind}, as {media}" for media, kind in _bodies(response.get("content", {}))]
     headers = [
         f"<code>{name}</code>: {_text(header['description'])}" for name, header in response.get("headers", {}).items()
     ]
-    said = [_text(response["description"]), *bodies, *headers]
-    return f"<code>{status}</code>", "<br>".join(said)
+    return f"<code>{status}</code>", "<br>".join([_text(response["description"]), *bodies, *headers])
 
 
 def _refusal(status: str, response: Document) -> tuple[str, str]:
     return f"<code>{status}</code>", _text(response["description"])
 
 
-# Over the socket.
+# The WebSocket API.
 
 
-def _socket(told: Document) -> Iterable[str]:
+def _socket(channel: Document) -> Iterable[str]:
     yield _article(
         "handshake",
-        f"<code>{told['address']}</code>",
-        _text(told["description"]),
-        _list("Subprotocols", ((f"<code>{name}</code>", media) for name, media in told["x-subprotocols"].items())),
+        f"<code>{channel['address']}</code>",
+        _text(channel["description"]),
+        _list("Subprotocols", ((f"<code>{name}</code>", media) for name, media in channel["x-subprotocols"].items())),
         _list(
-            "A handshake that is refused",
-            ((f"<code>{code}</code>", f"{status}") for code, status in told["x-refused-handshake"]["codes"].items()),
+            "Refused handshakes",
+            ((f"<code>{code}</code>", f"{status}") for code, status in channel["x-refused-handshake"]["codes"].items()),
         ),
         _list(
             "Close codes",
             (
-                (f"<code>{code}</code>", f"{_text(each['meaning'])}; try again: {each['try-again']}")
-                for code, each in told["x-close-codes"].items()
+                (f"<code>{code}</code>", f"{_text(each['meaning'])}; reconnect: {each['try-again']}")
+                for code, each in channel["x-close-codes"].items()
             ),
         ),
     )
 
 
-def _requests(socket: Document, asked: Mapping[str, Document]) -> Iterable[str]:
-    for operation in asked.values():
-        answers = (f'<a href="#message-{name}">{name}</a>' for name in map(_last, operation["reply"]["messages"]))
+def _requests(socket: Document, operations: Mapping[str, Document]) -> Iterable[str]:
+    for operation in operations.values():
+        replies = (f'<a href="#message-{name}">{name}</a>' for name in map(_ref_name, operation["reply"]["messages"]))
         refusals = (f"<code>{code}</code>" for code in operation["x-refused-with"])
-        told = f"<h4>Answered by</h4><p>{', '.join(answers)}</p><h4>Refused with</h4><p>{', '.join(refusals)}</p>"
-        yield _message(socket, _asked(operation), told)
+        links = f"<h4>Replies</h4><p>{', '.join(replies)}</p><h4>Refusals</h4><p>{', '.join(refusals)}</p>"
+        yield _message(socket, _request_name(operation), links)
 
 
 def _reply(socket: Document, name: str) -> str:
-    news = name in map(_last, socket["operations"]["tell"]["messages"])
-    return _message(socket, name, "<p>Also comes unasked.</p>" if news else "")
+    pushed = name in map(_ref_name, socket["operations"]["tell"]["messages"])
+    return _message(socket, name, "<p>Also sent without a request.</p>" if pushed else "")
 
 
 def _message(socket: Document, name: str, *parts: str) -> str:
     message = socket["components"]["messages"][name]
-    schema = socket["components"]["schemas"][_last(message["payload"])]
+    schema = socket["components"]["schemas"][_ref_name(message["payload"])]
     title = f"<code>{name}</code>"
     return _article(f"message-{name}", title, _text(message["summary"]), _list("Fields", _fields(schema)), *parts)
 
 
-def _asked(operation: Document) -> str:
-    return _last(operation["messages"][0])
+def _request_name(operation: Document) -> str:
+    return _ref_name(operation["messages"][0])
 
 
 # Types.
 
 
 def _types(http: Document, socket: Document) -> Iterable[str]:
-    messages = {_last(message["payload"]) for message in socket["components"]["messages"].values()}
-    of_socket = {name: schema for name, schema in socket["components"]["schemas"].items() if name not in messages}
-    for name, schema in sorted({**of_socket, **http["components"]["schemas"]}.items()):
+    messages = {_ref_name(message["payload"]) for message in socket["components"]["messages"].values()}
+    of_messages = {name: schema for name, schema in socket["components"]["schemas"].items() if name not in messages}
+    for name, schema in sorted({**of_messages, **http["components"]["schemas"]}.items()):
         yield _article(
             f"type-{name}", f"<code>{name}</code>", _text(schema["description"]), _list("Fields", _fields(schema))
         )
@@ -183,23 +182,23 @@ def _types(http: Document, socket: Document) -> Iterable[str]:
 
 def _fields(schema: Document) -> Iterable[tuple[str, str]]:
     for number, item in enumerate(schema.get("prefixItems", ()), start=1):
-        yield f"{number}.", _meant(item.get("description", ""), item)
+        yield f"{number}.", _typed(item.get("description", ""), item)
     for name, field in schema.get("properties", {}).items():
-        needed = "" if name in schema["required"] else ' <span class="where">may be left out</span>'
-        yield f"<code>{name}</code>{needed}", _meant(field.get("description", ""), field)
+        suffix = "" if name in schema["required"] else ' <span class="where">optional</span>'
+        yield f"<code>{name}</code>{suffix}", _typed(field.get("description", ""), field)
 
 
-def _meant(description: str, schema: Document) -> str:
+def _typed(description: str, schema: Document) -> str:
     default = schema.get("default")
-    usual = f"; <code>{escape(f'{default}')}</code> by default" if default not in (None, "", [], {}) else ""
-    return f'<span class="type">{_type(schema)}{usual}</span> {_text(description)}'
+    suffix = f", default <code>{escape(f'{default}')}</code>" if default not in (None, "", [], {}) else ""
+    return f'<span class="type">{_type(schema)}{suffix}</span> {_text(description)}'
 
 
 def _type(schema: Document) -> str:
-    """A type in words, with links to those that are described here."""
+    """Describe a type, with links to the types on this page."""
     match schema:
         case {"$ref": ref}:
-            name = _last(schema)
+            name = _ref_name(schema)
             return f'<a href="#type-{name}">{name}</a>' if ref else ""
         case {"anyOf": kinds}:
             return " or ".join(map(_type, kinds))
@@ -220,25 +219,25 @@ def _type(schema: Document) -> str:
 
 def _bounds(schema: Document) -> str:
     match schema:
-        case {"minimum": least, "maximum": most}:
-            return f", {least} to {most}"
-        case {"minimum": least}:
-            return f", {least} or more"
+        case {"minimum": low, "maximum": high}:
+            return f", {low} to {high}"
+        case {"minimum": low}:
+            return f", {low} or more"
         case {"pattern": pattern}:
-            return f" like <code>{escape(pattern.replace(LAST, '$'))}</code>"
-        case {"maxLength": most}:
-            return f", {schema.get('minLength', 0)} to {most} characters"
+            return f" matching <code>{escape(pattern.replace(END_OF_TEXT, '$'))}</code>"
+        case {"maxLength": high}:
+            return f", {schema.get('minLength', 0)} to {high} characters"
         case {"format": form}:
             return f", a {form}"
     return ""
 
 
-def _last(ref: Document) -> str:
-    """The name of what is referred to."""
+def _ref_name(ref: Document) -> str:
+    """Return the name of the target of a reference."""
     name: str = ref["$ref"].rpartition("/")[2]
     return name
 
 
 def _text(text: str) -> str:
-    """Plain text with code between backticks."""
+    """Convert plain text with code in backticks to HTML."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))

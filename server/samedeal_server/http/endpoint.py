@@ -1,4 +1,4 @@
-"""Endpoints: handlers with what they take, answer and refuse, declared once for the routing and for the documents."""
+"""Endpoints: handlers with their parameters, responses and refusals, declared once for routing and documentation."""
 
 import asyncio
 import sys
@@ -14,142 +14,140 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from samedeal_server.access.rate_limits import RateLimit
-from samedeal_server.http.requests import asked
+from samedeal_server.http.requests import parse_query
 from samedeal_server.http.responses import MEDIA, json_response
 
 V1: Final = "/api/v1"
-"""What the addresses begin with that programs ask."""
-EVERYWHERE: Final = ("bad-request", "too-large", "too-many", "internal")
-"""The codes with which any request may be refused, whatever it asks for; mostly before it comes to a handler."""
+"""The prefix of paths for programs."""
+COMMON_REFUSALS: Final = ("bad-request", "too-large", "too-many", "internal")
+"""The codes that any request may be refused with, mostly before it reaches a handler."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
 
 
 @dataclass(frozen=True)
 class Link:
-    """An operation that can be called with values of an answer; values are OpenAPI runtime expressions."""
+    """An operation that accepts values of a response; the values are OpenAPI runtime expressions."""
 
     path: str
-    """As the endpoint declares it."""
+    """The path as its endpoint declares it."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
     method: str = "GET"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One way in which an endpoint answers when it does not refuse."""
+class ResponseSpec:
+    """A successful response of an endpoint."""
 
     status: int = 200
     kind: Any = None
-    """The type whose JSON the body is; None for a body that is no JSON, or no body."""
+    """The type of a JSON body; None for other bodies or no body."""
     media: Collection[str] = (MEDIA["json"],)
-    """The media types that the body may have; none if there is no body."""
-    told: str = ""
-    """What it means, where the endpoint does not say."""
+    """The media types of the body; empty without a body."""
+    description: str = ""
+    """The meaning of this response, if there are several."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """The headers that it has beyond those of every answer, and what they say."""
-    links: Collection["Link"] = ()
-    """The operations that can be called with values of this answer."""
+    """The headers besides those of every response, with their descriptions."""
+    links: Collection[Link] = ()
+    """Operations that accept values of this response."""
 
 
 @dataclass(frozen=True)
-class Body:
-    """What a request carries."""
+class BodySpec:
+    """The body of a request."""
 
     kind: Any = None
-    """The type whose JSON it is, or a tuple of alternative types; None for anything else."""
+    """The type of a JSON body, or a tuple of alternatives; None for other bodies."""
     media: Collection[str] = (MEDIA["json"],)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """What is done for one method at one address."""
+    """The handler of one method on one path, with its documentation."""
 
     method: str
     path: str
-    """As Starlette has it: ``{code:path}`` may hold slashes."""
+    """In Starlette's syntax; ``{deal:path}`` may contain slashes."""
     handler: Handler
-    """Takes a request and, if it has a parameter of this name, the `query`. Answers with a Response or with what
-    becomes one as JSON, or raises Refused."""
-    told: str
-    """What it is for."""
+    """Takes a request and, if it has such a parameter, the `query`. Returns a Response or a struct to send as JSON, or
+    raises Refused."""
+    description: str
     query: type[Struct] | Mapping[str, type[Struct]] | None
-    """What may be asked in the address behind the question mark; by the slug of a game, where it depends on the game of
-    the ``{deal}`` in the address."""
-    body: Body | None
+    """The query parameters; a mapping by slug if they depend on the game of the ``{deal}`` in the path."""
+    body: BodySpec | None
     headers: Mapping[str, str]
-    """The headers that it looks at, and what they are for."""
-    answers: Collection[Answer]
+    """The request headers that the handler reads, with their descriptions."""
+    responses: Collection[ResponseSpec]
     refuses: Collection[str]
-    """The codes with which it refuses, beside those of EVERYWHERE."""
-    pages: bool
-    """Whether a browser gets its refusals as a page."""
+    """The codes of refusals, besides COMMON_REFUSALS."""
+    html_refusals: bool
+    """Whether browsers get refusals as a page."""
     cost: int
-    """The request tokens that a request takes from its address; one token pays for about 0.5 ms of CPU time."""
+    """The request tokens that a request takes; one token pays for about 0.5 ms of CPU time."""
 
     @property
     def tag(self) -> str:
-        """The name of the resource, which is that of its module."""
+        """The name of the resource, which is the name of the handler's module."""
         return self.handler.__module__.rpartition(".")[2]
 
     @property
-    def tag_told(self) -> str:
-        """What the resource is, in its module's own words."""
+    def tag_description(self) -> str:
+        """The first line of the module's docstring."""
         return (sys.modules[self.handler.__module__].__doc__ or "").partition("\n")[0]
 
     @property
     def takes_query(self) -> bool:
-        """Whether the handler is given the query; otherwise it looks at the request itself."""
+        """Whether the handler has a `query` parameter; otherwise it parses the query itself."""
         return "query" in self.handler.__annotations__
 
-    async def answer(self, request: Request) -> Response:
-        """The answer to a request for it."""
-        query = {"query": asked(request, self.query)} if isinstance(self.query, type) and self.takes_query else {}
-        told = await self.handler(request, **query)
-        return told if isinstance(told, Response) else json_response(told)
+    async def respond(self, request: Request) -> Response:
+        """Call the handler and return its response."""
+        query = {"query": parse_query(request, self.query)} if isinstance(self.query, type) and self.takes_query else {}
+        result = await self.handler(request, **query)
+        return result if isinstance(result, Response) else json_response(result)
 
 
-def at(
+def route(
     method: str,
     path: str,
-    *answers: Answer,
+    *responses: ResponseSpec,
     query: type[Struct] | Mapping[str, type[Struct]] | None = None,
-    body: Body | None = None,
+    body: BodySpec | None = None,
     headers: Mapping[str, str] | None = None,
     refuses: Collection[str] = (),
-    pages: bool = False,
+    html_refusals: bool = False,
     cost: int = 1,
 ) -> Callable[[H], H]:
-    """Declares what a method of a resource does; the arguments are the fields of Endpoint, and its docstring is `told`.
+    """Declare a method of a resource as an endpoint. The arguments are the fields of Endpoint.
 
-    If there are no `answers`, it is the JSON of what the handler returns, and if there is no `query`, it is the type of
-    its parameter of that name: both by its annotations.
+    `description` is the method's docstring. `responses` and `query` default to the annotations of the result and of the
+    parameter `query`.
     """
 
-    def declared(handler: H) -> H:
+    def decorate(handler: H) -> H:
         hints = get_type_hints(handler, include_extras=True)
         endpoint = Endpoint(
             method=method,
             path=path,
             handler=handler,
-            told=" ".join((handler.__doc__ or "").split()),
+            description=" ".join((handler.__doc__ or "").split()),
             query=query or hints.get("query"),
             body=body,
             headers=headers or {},
-            answers=answers or (Answer(kind=hints["return"]),),
+            responses=responses or (ResponseSpec(kind=hints["return"]),),
             refuses=refuses,
-            pages=pages,
+            html_refusals=html_refusals,
             cost=cost,
         )
-        handler.__dict__.setdefault("endpoints", []).insert(0, endpoint)  # the last one in the file comes first
+        handler.__dict__.setdefault("endpoints", []).insert(0, endpoint)  # decorators are applied bottom up
         return handler
 
-    return declared
+    return decorate
 
 
 def endpoints(resource: object) -> list[Endpoint]:
-    """The endpoints of a resource, in the order in which it declares them."""
+    """Return the endpoints of a resource in the order of their declaration."""
     return [
         replace(endpoint, handler=MethodType(endpoint.handler, resource))
         for method in vars(type(resource)).values()
@@ -157,21 +155,21 @@ def endpoints(resource: object) -> list[Endpoint]:
     ]
 
 
-def routes(declared: Iterable[Endpoint], requests: RateLimit) -> list[BaseRoute]:
-    """The routes of endpoints. Those at one address have to follow each other.
+def starlette_routes(declared: Iterable[Endpoint], requests: RateLimit) -> list[BaseRoute]:
+    """Return the routes of endpoints. Endpoints with the same path must be adjacent.
 
-    Each request takes what its endpoint costs from `requests`, beyond the token that was taken on admission.
+    Each request takes the cost of its endpoint from `requests`, minus the token that admission took.
     """
-    return [_route(path, list(there), requests) for path, there in groupby(declared, lambda endpoint: endpoint.path)]
+    return [_starlette_route(path, list(same), requests) for path, same in groupby(declared, lambda each: each.path)]
 
 
-def _route(path: str, there: list[Endpoint], requests: RateLimit) -> Route:
-    by_method = {endpoint.method: endpoint for endpoint in there}
+def _starlette_route(path: str, declared: list[Endpoint], requests: RateLimit) -> Route:
+    by_method = {endpoint.method: endpoint for endpoint in declared}
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
         if endpoint.cost > 1:
             await asyncio.sleep(requests.take(request.client.host if request.client else "", endpoint.cost - 1))
-        return await endpoint.answer(request)
+        return await endpoint.respond(request)
 
-    return Route(path, answer, methods=list(by_method))
+    return Route(path, respond, methods=list(by_method))

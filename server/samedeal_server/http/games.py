@@ -1,4 +1,4 @@
-"""The games over HTTP: what a client has to know of each to draw it."""
+"""Games: the layouts and options that clients need."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -8,35 +8,35 @@ from starlette.requests import Request
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal_server.http.endpoint import V1, Answer, Link, at
+from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.races.registry import checked_game
 
 Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
 
 
 class GameDescription(Struct, frozen=True):
-    """A game as it is played here."""
+    """A game."""
 
     slug: Slug
     title: str
     rules: str
     """The version of its rules."""
     layout: str
-    """A picture made of place names: a line for each row of the table."""
+    """The rows of the table: a line of place names for each."""
     fanned: Sequence[str]
-    """The places whose piles are drawn as fans."""
+    """The places whose piles are fanned out."""
     foundations: Sequence[str]
-    """The places that cards are sent home to."""
+    """The places of the foundations."""
     labels: Mapping[str, str]
-    """The rank that a place is meant for, where it is meant for one."""
+    """The ranks of the places that are reserved for one rank."""
     hidden: Sequence[str]
-    """The places whose cards lie face down."""
+    """The places whose cards are face down."""
     goal: int
-    """How many cards there are to bring home."""
+    """The number of cards to move to the foundations."""
     limit_ms: int
-    """How long a race runs unless its creator wants it otherwise."""
+    """The default time limit of a race, in milliseconds."""
     options: Mapping[str, Sequence[str | bool]]
-    """The choices of a variant, the usual one first."""
+    """The options of the game and their choices, the default first."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
@@ -62,12 +62,12 @@ class GameList(Struct, frozen=True):
 
 
 class Games:
-    """The endpoints about games."""
+    """The endpoints of games."""
 
-    @at(
+    @route(
         "GET",
         f"{V1}/games",
-        Answer(
+        ResponseSpec(
             kind=GameList,
             links=[
                 Link(path, {"game": "$response.body#/games/0/slug"})
@@ -76,10 +76,10 @@ class Games:
         ),
     )
     async def all(self, request: Request) -> GameList:
-        """All games."""
+        """List all games."""
         return GameList([GameDescription.of(game) for game in GAMES.values()])
 
-    @at("GET", f"{V1}/games/{{game}}", refuses=("not-found",))
+    @route("GET", f"{V1}/games/{{game}}", refuses=("not-found",))
     async def one(self, request: Request) -> GameDescription:
-        """One game."""
+        """Return a game."""
         return GameDescription.of(checked_game(request.path_params["game"]))

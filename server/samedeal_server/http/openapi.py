@@ -1,4 +1,4 @@
-"""The OpenAPI document: everything over HTTP, from the declarations that the routing is made of."""
+"""The OpenAPI document of the HTTP API, generated from the endpoints."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from msgspec import Meta
 from samedeal.errors import CODES
 from samedeal.race.events import Entry, Seed
 from samedeal.replays.replay import Foot, Head, Replay
-from samedeal_server.http.endpoint import EVERYWHERE, Answer, Body, Endpoint, Link
+from samedeal_server.http.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, Link, ResponseSpec
 from samedeal_server.http.games import Slug
 from samedeal_server.http.responses import MEDIA, PAGE, PROBLEM, Problem
 from samedeal_server.http.schemas import Schema, schemas
@@ -24,82 +24,84 @@ INFO: Final = {
     "license": {"name": "MIT", "identifier": "MIT"},
 }
 DESCRIPTION: Final = (
-    "Everything over HTTP. Whatever answers GET also answers HEAD. Another method is refused with 405 `wrong-method` "
-    "and the header Allow, another address with 404 `not-found`. Every refusal is a problem object (RFC 9457). The "
-    "pages of any site may read what GET answers. Races are played over the socket: see /asyncapi.json."
+    "The HTTP API. Endpoints for GET also support HEAD. Other methods are refused with 405 `wrong-method` and the "
+    "header Allow, unknown paths with 404 `not-found`. Every refusal is a problem object (RFC 9457). GET requests are "
+    "permitted from any origin. Races are played over WebSocket: see /asyncapi.json."
 )
 PATH: Final[Mapping[str, Any]] = {
     "game": Slug,
-    "race": Annotated[str, Meta(description="The name of a race.", pattern="^[a-z0-9-]{1,64}$")],
+    "race": Annotated[str, Meta(description="The ID of a race.", pattern="^[a-z0-9-]{1,64}$")],
     "replay": Annotated[
         str,
         Meta(
-            description="The name of a race, with `.json`, `.msgpack` or `.ndjson` for a form.",
+            description="The ID of a race, optionally with the suffix `.json`, `.msgpack` or `.ndjson`.",
             pattern=r"^[a-z0-9-]{1,64}(\.(json|msgpack|ndjson))?$",
         ),
     ],
-    "seed": Annotated[Seed, Meta(description="The seed of a deal. It is percent-encoded.")],
+    "seed": Annotated[Seed, Meta(description="The seed of a deal, percent-encoded.")],
     "play": Annotated[
         str,
         Meta(
-            description="The number of a play, from 0 on, with `.json`, `.msgpack` or `.ndjson` for a form.",
+            description="The number of a play, from 0, optionally with the suffix `.json`, `.msgpack` or `.ndjson`.",
             pattern=r"^(0|[1-9][0-9]{0,8})(\.(json|msgpack|ndjson))?$",
         ),
     ],
     "date": Annotated[
         str,
         Meta(
-            description=f"A day by UTC, such as 2026-11-21: from 1970-01-01 to {DAYS_AHEAD} days from today.",
+            description=f"A date in UTC, such as 2026-11-21: from 1970-01-01 to {DAYS_AHEAD} days from today.",
             extra_json_schema={"format": "date"},
         ),
     ],
     "problem": Annotated[str, Meta(description="The code of a problem.", extra_json_schema={"enum": sorted(CODES)})],
 }
-"""What the parameters in addresses are, whatever the address."""
+"""The types of all path parameters."""
 LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot)}
-"""What a type consists of when it is written as newline-delimited JSON."""
+"""The types of the lines of a type in newline-delimited JSON."""
 DEAL: Final = "{deal:path}"
-GUEST: Final = {"type": "http", "scheme": "bearer", "description": "The token of a guest, as in `welcome`."}
+GUEST: Final = {"type": "http", "scheme": "bearer", "description": "A guest's token, from `welcome`."}
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """The document of all endpoints."""
-    endpoints = [each for endpoint in endpoints for each in _by_game(endpoint)]
+    """Return the document of all endpoints."""
+    endpoints = [each for endpoint in endpoints for each in _expand_games(endpoint)]
     kinds = [Problem, *PATH.values(), *(line for lines in LINES.values() for line in lines)]
     for endpoint in endpoints:
         kinds += [endpoint.query] if endpoint.query else []
-        kinds += [kind for answer in endpoint.answers for kind in _kinds(answer.kind)]
+        kinds += [kind for response in endpoint.responses for kind in _kinds(response.kind)]
         kinds += _kinds(endpoint.body and endpoint.body.kind)
-    found, components = schemas(kinds)
-    by_kind = dict(zip(map(_key, kinds), found, strict=True))
+    all_schemas, components = schemas(kinds)
+    by_kind = dict(zip(map(_key, kinds), all_schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = re.sub(r":path}", "}", endpoint.path)
         paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, by_kind, components)
-    for endpoint in endpoints:  # a query is parameters, and no body of its own
+    for endpoint in endpoints:  # listed as parameters
         if isinstance(endpoint.query, type):
             components.pop(endpoint.query.__name__, None)
     return {
         "openapi": "3.1.0",
         "info": {**INFO, "description": DESCRIPTION},
-        "tags": [{"name": name, "description": told} for name, told in {e.tag: e.tag_told for e in endpoints}.items()],
+        "tags": [
+            {"name": name, "description": text} for name, text in {e.tag: e.tag_description for e in endpoints}.items()
+        ],
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"guest": GUEST}},
     }
 
 
-def _by_game(endpoint: Endpoint) -> Iterator[Endpoint]:
-    """An endpoint as it is documented: once for each game, where its query depends on the game of the deal."""
+def _expand_games(endpoint: Endpoint) -> Iterator[Endpoint]:
+    """Yield the endpoint, or one for each game if its query depends on the game."""
     if not isinstance(endpoint.query, Mapping):
         yield endpoint
         return
     for slug, query in endpoint.query.items():
         deal = f"{slug}:{{seed}}"
-        answers = [
-            replace(answer, links=[replace(link, path=link.path.replace(DEAL, deal)) for link in answer.links])
-            for answer in endpoint.answers
+        responses = [
+            replace(response, links=[replace(link, path=link.path.replace(DEAL, deal)) for link in response.links])
+            for response in endpoint.responses
         ]
-        yield replace(endpoint, path=endpoint.path.replace(DEAL, deal), query=query, answers=answers)
+        yield replace(endpoint, path=endpoint.path.replace(DEAL, deal), query=query, responses=responses)
 
 
 def _operation(
@@ -110,25 +112,25 @@ def _operation(
             "name": name,
             "in": "path",
             "required": True,
-            **_described(by_kind[_key(PATH[name])]),
+            **_parameter(by_kind[_key(PATH[name])]),
         }
         for name in re.findall(r"{(\w+)}", path)
     ]
     if isinstance(endpoint.query, type):
         parameters += _query(components[endpoint.query.__name__], getattr(endpoint.query, "at_most_one", ()))
     parameters += [
-        {"name": name, "in": "header", "description": told, "schema": {"type": "string"}}
-        for name, told in endpoint.headers.items()
+        {"name": name, "in": "header", "description": description, "schema": {"type": "string"}}
+        for name, description in endpoint.headers.items()
     ]
     operation: dict[str, Any] = {
         "operationId": _id(endpoint.method, path),
         "tags": [endpoint.tag],
-        "summary": re.split(r"(?<=\.) ", endpoint.told)[0],
-        "description": endpoint.told,
+        "summary": re.split(r"(?<=\.) ", endpoint.description)[0],
+        "description": endpoint.description,
         "parameters": parameters,
         "responses": {
-            **{f"{answer.status}": _response(answer, by_kind) for answer in endpoint.answers},
-            **_refusals({*EVERYWHERE, *endpoint.refuses}, pages=endpoint.pages),
+            **{f"{response.status}": _response(response, by_kind) for response in endpoint.responses},
+            **_refusals({*COMMON_REFUSALS, *endpoint.refuses}, html=endpoint.html_refusals),
         },
     }
     if "bad-token" in endpoint.refuses:
@@ -142,9 +144,9 @@ def _id(method: str, path: str) -> str:
     return "_".join([method.lower(), *re.findall(r"\w+", path)])
 
 
-def _query(asked: Schema, at_most_one: Collection[str]) -> Iterator[dict[str, Any]]:
-    """The parameters of a query; those that exclude each other are the properties of one parameter."""
-    fields = {name: _described(schema) for name, schema in asked["properties"].items()}
+def _query(query: Schema, at_most_one: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield the parameters of a query; mutually exclusive ones are properties of one parameter."""
+    fields = {name: _parameter(schema) for name, schema in query["properties"].items()}
     if at_most_one:
         yield {
             "name": "by",
@@ -162,22 +164,22 @@ def _query(asked: Schema, at_most_one: Collection[str]) -> Iterator[dict[str, An
                 "additionalProperties": False,
             },
         }
-    for name, described in fields.items():
+    for name, parameter in fields.items():
         if name not in at_most_one:
-            yield {"name": name, "in": "query", "required": name in asked["required"], **described}
+            yield {"name": name, "in": "query", "required": name in query["required"], **parameter}
 
 
-def _response(answer: Answer, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
-    response: dict[str, Any] = {"description": answer.told or HTTPStatus(answer.status).phrase}
-    if answer.headers:
+def _response(spec: ResponseSpec, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": spec.description or HTTPStatus(spec.status).phrase}
+    if spec.headers:
         response["headers"] = {
-            name: {"description": told, "required": True, "schema": {"type": "string"}}
-            for name, told in answer.headers.items()
+            name: {"description": description, "required": True, "schema": {"type": "string"}}
+            for name, description in spec.headers.items()
         }
-    if answer.media:
-        response["content"] = _content(answer, by_kind)
-    if answer.links:
-        response["links"] = {_id(link.method, link.path): _link(link) for link in answer.links}
+    if spec.media:
+        response["content"] = _content(spec, by_kind)
+    if spec.links:
+        response["links"] = {_id(link.method, link.path): _link(link) for link in spec.links}
     return response
 
 
@@ -186,45 +188,45 @@ def _link(link: Link) -> dict[str, Any]:
     return {"operationId": _id(link.method, link.path), "parameters": dict(link.parameters), **body}
 
 
-def _refusals(codes: Iterable[str], *, pages: bool) -> dict[str, Any]:
-    """The problems that there may be, by their statuses."""
+def _refusals(codes: Iterable[str], *, html: bool) -> dict[str, Any]:
+    """Return the responses for refusals, by status."""
     responses: dict[str, Any] = {}
     for status in sorted({CODES[code][0] for code in codes}):
-        there = sorted(code for code in codes if CODES[code][0] == status)
-        schema = {"$ref": "#/components/schemas/Problem", "properties": {"code": {"enum": there}}}
+        same = sorted(code for code in codes if CODES[code][0] == status)
+        schema = {"$ref": "#/components/schemas/Problem", "properties": {"code": {"enum": same}}}
         responses[f"{status}"] = {
-            "description": " ".join(f"`{code}`: {CODES[code][1]}." for code in there),
-            "content": {PROBLEM: {"schema": schema}, **({PAGE: {"schema": {"type": "string"}}} if pages else {})},
+            "description": " ".join(f"`{code}`: {CODES[code][1]}." for code in same),
+            "content": {PROBLEM: {"schema": schema}, **({PAGE: {"schema": {"type": "string"}}} if html else {})},
         }
     return responses
 
 
-def _content(said: Answer | Body, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
-    """What a body is, by its media types; MessagePack has the same content as JSON, and lines are an array."""
+def _content(body: ResponseSpec | BodySpec, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
+    """Return the schemas of a body by media type: MessagePack has the schema of JSON, and lines are an array."""
     content: dict[str, Any] = {}
-    found = [by_kind[_key(kind)] for kind in _kinds(said.kind)]
-    for media in said.media:
-        if found and media in (MEDIA["json"], MEDIA["msgpack"]):
-            content[media] = {"schema": found[0] if len(found) == 1 else {"anyOf": found}}
-        elif media == MEDIA["ndjson"] and said.kind in LINES:
-            lines = [by_kind[_key(kind)] for kind in LINES[said.kind]]
+    alternatives = [by_kind[_key(kind)] for kind in _kinds(body.kind)]
+    for media in body.media:
+        if alternatives and media in (MEDIA["json"], MEDIA["msgpack"]):
+            content[media] = {"schema": alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}}
+        elif media == MEDIA["ndjson"] and body.kind in LINES:
+            lines = [by_kind[_key(kind)] for kind in LINES[body.kind]]
             content[media] = {"schema": {"type": "array", "items": {"anyOf": lines}, "minItems": 2}}
         else:
             content[media] = {"schema": {"type": "string"}} if media.startswith("text/") else {}
     return content
 
 
-def _described(schema: Schema) -> dict[str, Any]:
-    """The schema of a parameter with its description outside. What may be null may be left out."""
+def _parameter(schema: Schema) -> dict[str, Any]:
+    """Return the schema of a parameter with a separate description. Nullable parameters may be omitted."""
     schema = {name: value for name, value in schema.items() if not (name == "default" and value is None)}
-    if len(there := [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]) == 1:
-        schema = {**{name: value for name, value in schema.items() if name != "anyOf"}, **there[0]}
+    if len(others := [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]) == 1:
+        schema = {**{name: value for name, value in schema.items() if name != "anyOf"}, **others[0]}
     description = schema.pop("description", "")
     return {"description": description, "schema": schema}
 
 
 def _kinds(kind: Any) -> list[Any]:
-    """The alternative types of a body."""
+    """Return the alternative types of a body."""
     return list(kind) if isinstance(kind, tuple) else [kind] if kind else []
 
 

@@ -1,4 +1,4 @@
-"""The page: the web client's files, and the addresses that people open, each with a title of its own."""
+"""The web page: its files, and the URLs that people open, each with its own title."""
 
 import gzip
 from hashlib import sha256
@@ -14,16 +14,16 @@ from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal_server.access.network import base_of
-from samedeal_server.http.endpoint import Answer, at
-from samedeal_server.http.responses import PAGE, TEXT, has
+from samedeal_server.access.network import base_url
+from samedeal_server.http.endpoint import ResponseSpec, route
+from samedeal_server.http.responses import PAGE, TEXT, if_none_match_matches
 from samedeal_server.races.live_races import LIVE_STAGES, Listed
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 
 TITLE: Final = "Same Deal"
 POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-"""What the page may load: nothing but what this server has, and no inline script or style."""
+"""The page loads from this server only, and has no inline scripts or styles."""
 HEADERS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -32,55 +32,57 @@ HEADERS: Final = {
 }
 
 
-def folder() -> Path:
-    """Where the files are: inside the installed package, or beside the server in a checkout."""
+def page_dir() -> Path:
+    """Return the directory of the page: in the installed package, or next to the server in a checkout."""
     installed = Path(str(files("samedeal_server"))) / "page"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "clients" / "web"
 
 
-SHELL: Final = Answer(media=(PAGE, TEXT), told="Browsers get the page, all others a text.")
+SHELL: Final = ResponseSpec(media=(PAGE, TEXT), description="The page for browsers, text for other clients.")
 RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 
 
 class Page:
-    """The endpoints that people open, over a registry."""
+    """The endpoints that people open in a browser."""
 
     def __init__(self, registry: Registry, settings: Settings) -> None:
         self._registry, self._settings = registry, settings
-        self._shell = (folder() / "index.html").read_text(encoding="utf-8")
+        self._shell = (page_dir() / "index.html").read_text(encoding="utf-8")
 
-    @at("GET", "/", SHELL)
+    @route("GET", "/", SHELL)
     async def front(self, request: Request) -> Response:
         """The front page."""
-        text = "Race your friends at patience on the same shuffled deck, and prove afterwards who won."
+        text = "Race your friends at patience on the same shuffled deck, and prove who won."
         if _is_browser(request):
             return self._page(TITLE, text)
         return PlainTextResponse(f"{TITLE}: {text}\n\nsamedeal --server {self._base(request)} new corners --join\n")
 
-    @at("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
-    @at("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
-    @at("GET", "/replay/{race}", SHELL, refuses=RACE_REFUSALS, pages=True)
+    @route("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
+    @route("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
+    @route("GET", "/replay/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     async def race(self, request: Request) -> Response:
-        """A race's invitation: for browsers the page, which also tells what is wrong; else how to join by hand."""
+        """The invitation to a race, with its state; for other clients, how to join it."""
         try:
-            race = await self._registry.summary(request.path_params["race"])
+            summary = await self._registry.summary(request.path_params["race"])
         except Refused as refused:
             return self._refused(request, refused)
-        title = GAMES[race.game].title if race.game in GAMES else race.game
-        if isinstance(race, Listed):
-            told = f"{title}: race {race.race} is {race.stage}, {race.racers} of {race.max_racers} seats are taken."
+        race_id = summary.race
+        title = GAMES[summary.game].title if summary.game in GAMES else summary.game
+        if isinstance(summary, Listed):
+            seats = f"{summary.racers} of {summary.max_racers} seats are taken"
+            description = f"{title}: race {race_id} is {summary.stage}, {seats}."
         else:
-            racers = ", ".join(standing.name for standing in race.standings)
-            told = f"{title}: race {race.race} is over" + (f", raced by {racers}." if racers else ".")
+            racers = ", ".join(standing.name for standing in summary.standings)
+            description = f"{title}: race {race_id} is over" + (f", raced by {racers}." if racers else ".")
         if _is_browser(request):
-            return self._page(f"{title} · {race.race} · {TITLE}", told)
-        link = f"{self._base(request)}/r/{race.race}"
-        ways = ("Look at it:   samedeal replay", "Check it:     samedeal verify")
-        if isinstance(race, Listed) and race.stage in LIVE_STAGES:
-            ways = ("Take a seat:  samedeal join", "Look on:      samedeal watch")
-        return PlainTextResponse("\n".join([told, "", *(f"{way} {link}" for way in ways), ""]))
+            return self._page(f"{title} · {race_id} · {TITLE}", description)
+        commands = ("Replay:  samedeal replay", "Verify:  samedeal verify")
+        if isinstance(summary, Listed) and summary.stage in LIVE_STAGES:
+            commands = ("Join:   samedeal join", "Watch:  samedeal watch")
+        link = f"{self._base(request)}/r/{race_id}"
+        return PlainTextResponse("\n".join([description, "", *(f"{command} {link}" for command in commands), ""]))
 
-    @at("GET", "/rules/{game}", SHELL, refuses=("not-found",), pages=True)
+    @route("GET", "/rules/{game}", SHELL, refuses=("not-found",), html_refusals=True)
     async def rules(self, request: Request) -> Response:
         """The rules of a game."""
         try:
@@ -107,36 +109,36 @@ class Page:
         return HTMLResponse(shell, status, headers=HEADERS | {"Vary": "Accept"})
 
     def _base(self, request: Request) -> str:
-        return base_of(request, self._settings)
+        return base_url(request, self._settings)
 
 
 class _File(NamedTuple):
-    """A file of the page, as it is and compressed."""
+    """A file of the page, plain and compressed."""
 
     body: bytes
-    zipped: bytes
+    gzipped: bytes
     media: str
-    tag: str
+    etag: str
 
 
 class _Files:
-    """The files of a folder, kept in memory: serving one takes 0.01 ms, where compressing it each time took 1.4 ms.
+    """The files of a directory, compressed in memory: serving one takes 0.01 ms instead of 1.4 ms.
 
-    Browsers ask for them each time: a new version of the server is a new version of the page.
+    Browsers revalidate them each time, because the page changes with the server.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._files = {str(path.relative_to(folder)): _read(path) for path in folder.rglob("*") if path.is_file()}
+    def __init__(self, directory: Path) -> None:
+        self._files = {str(path.relative_to(directory)): _read(path) for path in directory.rglob("*") if path.is_file()}
 
-    async def answer(self, request: Request) -> Response:
-        """The file that the address names. Raises Refused("not-found")."""
+    async def serve(self, request: Request) -> Response:
+        """Return the file with the path of the request. Raises Refused("not-found")."""
         if (file := self._files.get(request.path_params["file"])) is None:
-            raise Refused("not-found", "There is nothing at this address.")
-        headers = HEADERS | {"ETag": f"W/{file.tag}", "Vary": "Accept-Encoding"}
-        if has(request, file.tag):
+            raise Refused("not-found", "Not found.")
+        headers = HEADERS | {"ETag": f"W/{file.etag}", "Vary": "Accept-Encoding"}
+        if if_none_match_matches(request, file.etag):
             return Response(status_code=304, headers=headers)
         if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(file.zipped, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media)
+            return Response(file.gzipped, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media)
         return Response(file.body, headers=headers, media_type=file.media)
 
 
@@ -146,9 +148,9 @@ def _read(path: Path) -> _File:
     return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
 
 
-def files_of_page() -> Mount:
-    """The files that the page is made of."""
-    return Mount("/page", routes=[Route("/{file:path}", _Files(folder()).answer)])
+def page_files() -> Mount:
+    """Return the route of the page's files."""
+    return Mount("/page", routes=[Route("/{file:path}", _Files(page_dir()).serve)])
 
 
 def _is_browser(request: Request) -> bool:

@@ -1,4 +1,4 @@
-"""The bodies that open a race, as types for the OpenAPI document: one for each kind of deal and set of game options."""
+"""The bodies that create races, as types for OpenAPI: one per kind of deal and set of game options."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, get_type_hints
@@ -10,7 +10,7 @@ from samedeal.race.events import Options
 from samedeal_server.http.schemas import field_docs
 
 CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
-"""The options that leave the results of a daily deal comparable."""
+"""The options that do not affect the results of a daily deal."""
 VISIBLE: Final = (
     r"^[^|\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
     r"\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
@@ -18,16 +18,16 @@ VISIBLE: Final = (
     "\U000e0020-\U000e007f\U000f0000-\U0010ffff"
     r"]+$(?!\n)"
 )
-"""A text without a bar, control, format and private-use characters, and separators other than the space.
+"""Text without ``|``, control, format and private-use characters, and separators other than the space.
 
-Characters above U+FFFF are written as they are: Python and JavaScript have no escape for them in common.
+Characters above U+FFFF are literal because Python and JavaScript have no common escape for them.
 """
 VisibleSeed = Annotated[str, Meta(description="The seed of the deal.", min_length=1, max_length=128, pattern=VISIBLE)]
 Field = tuple[str, Any, Any] | tuple[str, Any]
 
 
 def variant_fields(options: Mapping[str, Sequence[str | bool]], *, text: bool = False) -> list[Field]:
-    """A game's own options as optional fields; with `text`, as they are written in the query of an address."""
+    """Return a game's options as optional fields; with `text`, as strings in a query."""
     return [
         (option, bool, choices[0])
         if isinstance(choices[0], bool) and not text
@@ -41,7 +41,7 @@ def _type(name: str, doc: str, fields: Collection[Field]) -> type[Struct]:
 
 
 def _options(name: str, kind_of_deal: str, names: Collection[str], **hints: Any) -> type[Struct]:
-    """Some options of a race, each of which may be omitted; with `hints`, some have other types than usual."""
+    """Return a type with some options of a race, all optional. `hints` replaces types of options."""
     docs = field_docs(Options)
     fields: list[Field] = [
         (option, Annotated[hint, Meta(description=docs.get(option, ""))] | UnsetType, UNSET)
@@ -55,7 +55,7 @@ def _only(value: bool) -> Any:
     return Annotated[bool, Meta(extra_json_schema={"enum": [value]})]
 
 
-def _openings() -> Iterator[type[Struct]]:
+def _creations() -> Iterator[type[Struct]]:
     every = Options.__struct_fields__
     sealed = _options("SealedOptions", "a sealed deal", every)
     known = _options("OpenOptions", "an open deal", every, filter=Literal["any"])
@@ -69,18 +69,18 @@ def _openings() -> Iterator[type[Struct]]:
         )
         common: list[Field] = [("game", Literal[tuple(slugs)]), ("variant", variant | UnsetType, UNSET)]
         yield _type(
-            f"Sealed{name}CreateRace",
-            "A race on a deal that nobody knows before the race.",
+            f"Sealed{name}Opening",
+            "A race on a deal that nobody can know before the race starts.",
             [*common, ("seed", None, None), ("daily", _only(False), False), ("options", sealed | UnsetType, UNSET)],
         )
         yield _type(
-            f"Open{name}CreateRace",
-            "A race on the deal of a seed.",
+            f"Open{name}Opening",
+            "A race on the deal of a known seed.",
             [*common, ("seed", VisibleSeed), ("daily", _only(False), False), ("options", known | UnsetType, UNSET)],
         )
     yield _type(
         "DailyOpening",
-        "A race on the deal of today.",
+        "A race on today's deal.",
         [
             ("game", Literal[tuple(GAMES)]),
             ("daily", _only(True)),
@@ -91,4 +91,4 @@ def _openings() -> Iterator[type[Struct]]:
     )
 
 
-OPENINGS: Final = tuple(_openings())
+OPENINGS: Final = tuple(_creations())

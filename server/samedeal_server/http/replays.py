@@ -1,4 +1,4 @@
-"""Replays over HTTP: finding finished races, having one in the form one likes, and as tables."""
+"""Replays of finished races: search, download and step through."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal_server.http.disconnects import while_connected
-from samedeal_server.http.endpoint import V1, Answer, Link, at
+from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.links import race_links
-from samedeal_server.http.requests import address
-from samedeal_server.http.responses import MEDIA, has, liked
+from samedeal_server.http.requests import client_network
+from samedeal_server.http.responses import MEDIA, if_none_match_matches, negotiate
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import Registry
@@ -24,38 +24,38 @@ from samedeal_server.settings import Settings
 from samedeal_server.store.archive import RaceSummary, Search
 
 Form = Literal["json", "msgpack", "ndjson"]
-"""How a replay is written."""
+"""The encoding of a replay."""
 ACCEPTED: Final[dict[Form, tuple[str, ...]]] = {
     "json": ("application/json",),
     "msgpack": ("application/vnd.msgpack", "application/msgpack", "application/x-msgpack"),
     "ndjson": ("application/x-ndjson", "application/ndjson"),
 }
-"""What the media types are called by those who ask for them; JSON comes first where any will do."""
+"""The media types of each form in Accept headers; JSON is the default."""
 FORMS: Final = tuple(MEDIA[form] for form in ACCEPTED)
-"""The media types that replays come in."""
+"""The media types of replays."""
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
-KEPT_WITHIN_S: Final = 2
-"""How long the replay of a race that has just ended is waited for."""
+ARCHIVE_TIMEOUT_S: Final = 2
+"""How long to wait for the replay of a race that has just ended."""
 
 
 class ReplayList(Struct, frozen=True):
-    """Finished races, the newest first."""
+    """A page of finished races, newest first."""
 
     replays: Sequence[RaceSummary]
     next: str | None
-    """What to ask for as `before` to have the next page; null if there is none."""
+    """The value of `before` for the next page; null on the last page."""
 
 
 class Replays:
-    """The endpoints about races that are over."""
+    """The endpoints of finished races."""
 
     def __init__(self, registry: Registry, renderings: Renderings, settings: Settings) -> None:
         self._registry, self._renderings, self._settings = registry, renderings, settings
 
-    @at(
+    @route(
         "GET",
         f"{V1}/replays",
-        Answer(
+        ResponseSpec(
             kind=ReplayList,
             links=(
                 *race_links("/replays/0/race"),
@@ -66,75 +66,75 @@ class Replays:
         cost=3,
     )
     async def all(self, request: Request, query: Search) -> ReplayList:
-        """Finished races, the newest first, in pages; by game, by player or by deal."""
-        found = await self._registry.archive.search(query, self._registry.clock.now())
-        return ReplayList(found, found[-1].race if len(found) == query.limit else None)
+        """List finished races, newest first, optionally by game, player or deal."""
+        summaries = await self._registry.archive.search(query, self._registry.clock.now())
+        return ReplayList(summaries, summaries[-1].race if len(summaries) == query.limit else None)
 
-    @at(
+    @route(
         "GET",
         f"{V1}/replays/{{replay}}",
-        Answer(
+        ResponseSpec(
             kind=Replay,
             media=FORMS,
             headers={
-                "ETag": "The name of this replay in this form.",
-                "Cache-Control": "It never changes.",
+                "ETag": "Identifies this replay in this form.",
+                "Cache-Control": "A replay never changes.",
                 "Vary": "The form depends on Accept.",
             },
             links=(Link(f"{V1}/verify", body="$response.body", method="POST"),),
         ),
-        Answer(304, media=(), told="The client has it already."),
-        headers={"If-None-Match": "The ETags of what the client has."},
+        ResponseSpec(304, media=(), description="The client's copy is current."),
+        headers={"If-None-Match": "The ETags of the client's copies."},
         refuses=("not-found", "not-acceptable", "replay-sealed", "unsupported-version", "store-unavailable"),
         cost=5,
     )
     async def one(self, request: Request) -> Response:
-        """The replay of a race, in the form of its suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
-        race, form = named(request, "replay")
-        kept = await self._kept(race)
-        tag = f'"sha256-{sha256(kept).hexdigest()}-{form}"'
-        headers = {"ETag": tag, **FOREVER, "Vary": "Accept"}
-        if has(request, tag):
+        """Return the replay of a race, in the form of the suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
+        race_id, form = parse_suffix(request, "replay")
+        archived = await self._archived(race_id)
+        etag = f'"sha256-{sha256(archived).hexdigest()}-{form}"'
+        headers = {"ETag": etag, **FOREVER, "Vary": "Accept"}
+        if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
-        data = await self._made(request, "replay", msgpack.encode((kept, form)))
+        data = await self._render(request, "replay", msgpack.encode((archived, form)))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
-    @at(
+    @route(
         "GET",
         f"{V1}/replays/{{race}}/steps",
-        Answer(kind=Steps, headers={"Cache-Control": "They never change."}),
+        ResponseSpec(kind=Steps, headers={"Cache-Control": "A replay never changes."}),
         refuses=("not-found", "replay-sealed", "unsupported-version", "store-unavailable"),
         cost=10,
     )
     async def steps(self, request: Request) -> Response:
-        """A finished race as its tables one after another, for clients that hold no rules."""
-        kept = await self._kept(request.path_params["race"])
-        data = await self._made(request, "steps", kept)
+        """Return the tables of a finished race, one after another, for clients that do not know the rules."""
+        archived = await self._archived(request.path_params["race"])
+        data = await self._render(request, "steps", archived)
         return Response(data, media_type=MEDIA["json"], headers=FOREVER)
 
-    async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
-        sender = address(request)
-        return await while_connected(request, self._renderings.made(sender, task, question))
+    async def _render(self, request: Request, task: Task, question: bytes) -> bytes:
+        client = client_network(request)
+        return await while_connected(request, self._renderings.made(client, task, question))
 
-    async def _kept(self, race: str) -> bytes:
-        """What is kept of a race; one that is being put away is waited for."""
-        for _ in range(KEPT_WITHIN_S * 10):
-            kept = await self._registry.archive.told(race, self._registry.clock.now())
-            if kept is not None:
-                return kept
-            if not (await self._registry.room(race)).race.closed:
-                raise Refused("replay-sealed", f"The replay of {race} can be had when the race is over.")
+    async def _archived(self, race_id: str) -> bytes:
+        """Return the archived bytes of a race. Waits while the race is being archived."""
+        for _ in range(ARCHIVE_TIMEOUT_S * 10):
+            archived = await self._registry.archive.told(race_id, self._registry.clock.now())
+            if archived is not None:
+                return archived
+            if not (await self._registry.room(race_id)).race.closed:
+                raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
             await asyncio.sleep(0.1)
-        raise Refused("not-found", "The replay is being put away; it will be here in a moment.")
+        raise Refused("not-found", "The replay is being archived; try again in a moment.")
 
 
-def named(request: Request, parameter: str) -> tuple[str, Form]:
-    """What a replay's name in an address asks for, and in which form: by suffix, else by Accept."""
+def parse_suffix(request: Request, parameter: str) -> tuple[str, Form]:
+    """Split a path parameter with an optional suffix into its stem and the form: by suffix, else by Accept."""
     name: str = request.path_params[parameter]
     stem, dot, suffix = name.partition(".")
     for form in ACCEPTED:
         if suffix == form:
             return stem, form
     if dot:
-        raise Refused("not-found", "Replays are there as .json, .msgpack and .ndjson.")
-    return stem, liked(request, ACCEPTED)
+        raise Refused("not-found", "Replays are available as .json, .msgpack and .ndjson.")
+    return stem, negotiate(request, ACCEPTED)

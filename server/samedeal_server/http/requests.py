@@ -1,4 +1,4 @@
-"""Questions: what a request says, its query and its body, checked and bounded."""
+"""Request parsing: queries, bodies and clients of requests, validated and limited in size."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,33 +16,34 @@ T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
 
-def asked(request: Request, kind: type[T]) -> T:
-    """What the query of an address asks for; of what may be there several times all, else the last.
+def parse_query(request: Request, kind: type[T]) -> T:
+    """Convert the query of a request to a struct. Of repeated parameters, fields that are tuples get all values.
 
-    Raises Refused("bad-request") for what the kind has not.
+    Raises Refused("bad-request") for unknown parameters and invalid values.
     """
     query = request.query_params
-    lists = {known.name for known in msgspec.structs.fields(kind) if getattr(known.type, "__origin__", None) is tuple}
-    found = checked({name: query.getlist(name) if name in lists else query[name] for name in query}, kind, strict=False)
+    lists = {field.name for field in msgspec.structs.fields(kind) if getattr(field.type, "__origin__", None) is tuple}
+    values = {name: query.getlist(name) if name in lists else query[name] for name in query}
+    parsed = validate(values, kind, strict=False)
     for name in query:
-        if getattr(found, name) is None:  # the text null is no other way to ask for nothing
-            raise Refused("bad-request", f"Leave {name} out to ask for nothing.")
-    return found
+        if getattr(parsed, name) is None:  # msgspec reads the text "null" as None
+            raise Refused("bad-request", f"{name} must not be null: omit it instead.")
+    return parsed
 
 
-def checked(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T:
-    """Values as a record of a kind. Raises Refused("bad-request") where they are none."""
+def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T:
+    """Convert values to a struct. Raises Refused("bad-request")."""
     try:
         return msgspec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as error:
         raise Refused("bad-request", f"{error}.") from error
 
 
-async def body(request: Request, kind: type[T], most: int, within_s: float) -> T:
-    """The body as a record of a kind. Raises Refused for one that is none, or too large, or too slow."""
+async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: float) -> T:
+    """Read the JSON body as a struct. Raises Refused for a body that is invalid, too large or too slow."""
     try:
-        async with asyncio.timeout(within_s):
-            data = b"".join([chunk async for chunk in _chunks(request, most)])
+        async with asyncio.timeout(timeout_s):
+            data = b"".join([chunk async for chunk in _limited_chunks(request, max_bytes)])
     except TimeoutError:
         raise Refused("bad-request", "The request did not arrive in time.") from None
     try:
@@ -51,36 +52,37 @@ async def body(request: Request, kind: type[T], most: int, within_s: float) -> T
         raise Refused("bad-request", f"{error}") from error
 
 
-async def upload(request: Request, file: IO[bytes], most: int, within_s: float) -> None:
-    """Writes the body into a file. Raises Refused for one that is too large or too slow."""
+async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s: float) -> None:
+    """Write the body to a file. Raises Refused for a body that is too large or too slow."""
     try:
-        async with asyncio.timeout(within_s):
-            async for chunk in _chunks(request, most):
+        async with asyncio.timeout(timeout_s):
+            async for chunk in _limited_chunks(request, max_bytes):
                 file.write(chunk)
     except TimeoutError:
-        raise Refused("bad-request", f"The replay did not arrive within {within_s} s.") from None
+        raise Refused("bad-request", f"The replay did not arrive within {timeout_s} s.") from None
     file.flush()
 
 
-def address(request: Request) -> str:
-    """Where a request comes from, as addresses are counted."""
+def client_network(request: Request) -> str:
+    """Return the client's network, which limits apply to; see ``network``."""
     return network(request.client.host) if request.client else ""
 
 
 def bearer_token(request: Request) -> str | None:
-    """The token in the request's Authorization header."""
+    """Return the token of the Authorization header, if any."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
-    """The body, piece by piece. Raises Refused("too-large") as soon as it is."""
-    stated = request.headers.get("content-length", "")
+async def _limited_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the body in chunks. Raises Refused("too-large") as soon as it exceeds the limit."""
+    too_large = Refused("too-large", f"The body may have at most {max_bytes} bytes.")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and float(announced) > max_bytes:
+        raise too_large
     length = 0
-    if stated.isdecimal() and float(stated) > most:
-        raise Refused("too-large", f"The body has at most {most} bytes.")
     async for chunk in request.stream():
         length += len(chunk)
-        if length > most:
-            raise Refused("too-large", f"The body has at most {most} bytes.")
+        if length > max_bytes:
+            raise too_large
         yield chunk

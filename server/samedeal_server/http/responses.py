@@ -1,4 +1,4 @@
-"""Answers: what is said becomes an HTTP response, in the form that the client likes best."""
+"""Responses: JSON, problems (RFC 9457) and content negotiation."""
 
 import re
 from collections.abc import Mapping
@@ -24,56 +24,59 @@ F = TypeVar("F", bound=str)
 
 
 class Problem(Struct, frozen=True):
-    """A refusal, as RFC 9457 has it. Nothing was changed."""
+    """A refused request (RFC 9457). Nothing was changed."""
 
     type: str
-    """An address that says what the code means."""
+    """A URL that describes the code."""
     title: str
     status: int
     code: str
-    """What it is, for programs."""
+    """The reason, for programs."""
     detail: str
-    """What it is, for people."""
+    """The reason, for people."""
 
 
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 
 def json_response(content: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A struct or any other record as JSON."""
+    """Return a struct as a JSON response."""
     return Response(codec.encode(content, "json"), status, headers, MEDIA["json"])
 
 
 def problem_response(refused: Refused) -> Response:
-    """A refusal."""
+    """Return a refusal as a problem response."""
     problem = convert(refused.problem(), Problem)
     headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s}"}
     return Response(codec.encode(problem, "json"), refused.status, headers, PROBLEM)
 
 
-def liked(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
-    """The form that a client likes best, by the media types that each form goes by; the first if it likes all alike."""
-    accepted = ",".join(request.headers.getlist("accept")) or "*/*"
-    likings = {form: max(_liking(accepted, kind) for kind in kinds) for form, kinds in forms.items()}
-    best = max(likings, key=lambda form: likings[form])
-    if not likings[best]:
-        raise Refused("not-acceptable", f"This is there as {' and '.join(kinds[0] for kinds in forms.values())}.")
+def negotiate(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
+    """Return the form that the Accept header prefers, the first of equals. `forms` maps forms to their media types.
+
+    Raises Refused("not-acceptable").
+    """
+    accept = ",".join(request.headers.getlist("accept")) or "*/*"
+    qualities = {form: max(_quality(accept, media) for media in types) for form, types in forms.items()}
+    best = max(qualities, key=lambda form: qualities[form])
+    if not qualities[best]:
+        raise Refused("not-acceptable", f"Available media types: {', '.join(types[0] for types in forms.values())}.")
     return best
 
 
-def has(request: Request, tag: str) -> bool:
-    """Whether the client says that it has what goes by this entity tag."""
-    tags = {known.strip().removeprefix("W/") for known in request.headers.get("if-none-match", "").split(",")}
-    return tag in tags or "*" in tags
+def if_none_match_matches(request: Request, etag: str) -> bool:
+    """Return whether the If-None-Match header matches this ETag."""
+    etags = {each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")}
+    return etag in etags or "*" in etags
 
 
-def _liking(accepted: str, kind: str) -> float:
-    """How much a client likes a media type, 0 to 1, by the nearest of the ranges that it accepts."""
-    ranges = ("*/*", f"{kind.partition('/')[0]}/*", kind)
-    near, liking = -1, 0.0
-    for part in accepted.lower().split(","):
+def _quality(accept: str, media: str) -> float:
+    """Return the quality (0 to 1) that an Accept header gives to a media type, by its most specific range."""
+    ranges = ("*/*", f"{media.partition('/')[0]}/*", media)
+    specificity, best = -1, 0.0
+    for part in accept.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         quality = next((piece.removeprefix("q=") for piece in parameters if piece.startswith("q=")), "1")
-        if name in ranges and _QUALITY.fullmatch(quality) and ranges.index(name) >= near:
-            near, liking = ranges.index(name), float(quality)
-    return liking
+        if name in ranges and _QUALITY.fullmatch(quality) and ranges.index(name) >= specificity:
+            specificity, best = ranges.index(name), float(quality)
+    return best

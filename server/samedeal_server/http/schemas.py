@@ -1,4 +1,4 @@
-"""JSON Schema of the types that are really read and written, with what their docstrings tell of each field."""
+"""JSON Schemas of the types that are read and written, with descriptions from their docstrings."""
 
 import ast
 import inspect
@@ -11,34 +11,34 @@ from typing import Any
 import msgspec
 
 Schema = dict[str, Any]
-WHERE = "#/components/schemas/"
+PREFIX = "#/components/schemas/"
 
 
 def schemas(kinds: Iterable[Any]) -> tuple[list[Schema], dict[str, Schema]]:
-    """The schema of each of some types, and the schemas of all structs that these refer to, by name.
+    """Return the schemas of types, and by name the schemas of all structs that they refer to.
 
-    Names are those of the types; two types of one name have their modules' names before them.
+    Types with the same name are prefixed with the names of their modules.
     """
     kinds = list(kinds)
     structs = list(_structs(kinds))
-    found, components = msgspec.json.schema_components([*kinds, *structs], ref_template=WHERE + "{name}")
-    for struct, schema in zip(structs, found[len(kinds) :], strict=True):
-        component, told = components[schema["$ref"].removeprefix(WHERE)], field_docs(struct)
+    all_schemas, components = msgspec.json.schema_components([*kinds, *structs], ref_template=PREFIX + "{name}")
+    for struct, schema in zip(structs, all_schemas[len(kinds) :], strict=True):
+        component, docs = components[schema["$ref"].removeprefix(PREFIX)], field_docs(struct)
         component["description"] = plain(component.get("description", ""))
         fields = msgspec.structs.fields(struct)
         items = component.get("prefixItems") or [component["properties"][field.encode_name] for field in fields]
         for field, item in zip(fields, items, strict=True):
-            if field.name in told:
-                item.setdefault("description", told[field.name])
-    return list(found[: len(kinds)]), components
+            if field.name in docs:
+                item.setdefault("description", docs[field.name])
+    return list(all_schemas[: len(kinds)]), components
 
 
 def _structs(kinds: Iterable[Any]) -> Iterator[type[msgspec.Struct]]:
-    """The structs among some types and all that they hold, each once."""
-    waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
+    """Yield each struct that the types are or contain, once."""
+    pending: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
     seen = set[type]()
-    while waiting:
-        info = waiting.pop()
+    while pending:
+        info = pending.pop()
         if isinstance(info, msgspec.inspect.StructType):
             if info.cls in seen:
                 continue
@@ -46,17 +46,17 @@ def _structs(kinds: Iterable[Any]) -> Iterator[type[msgspec.Struct]]:
             yield info.cls
         for part in ("type", "types", "item_type", "item_types", "key_type", "value_type", "fields"):
             inner = getattr(info, part, ())
-            waiting += inner if isinstance(inner, tuple) else [inner]
+            pending += inner if isinstance(inner, tuple) else [inner]
 
 
 @cache
 def field_docs(struct: type) -> dict[str, str]:
-    """What is said of each field of a struct, in the text below it, there or where it is inherited from."""
-    told: dict[str, str] = {}
+    """Return the docstrings below the fields of a struct, inherited ones included."""
+    docs: dict[str, str] = {}
     for kind in reversed([kind for kind in struct.__mro__ if issubclass(kind, msgspec.Struct)]):
         try:
             source = dedent(inspect.getsource(kind))
-        except (OSError, TypeError):  # it is made by a program, or belongs to msgspec
+        except (OSError, TypeError):  # created by defstruct, or part of msgspec
             continue
         (body,) = (node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
         for field, text in pairwise(body):
@@ -66,10 +66,10 @@ def field_docs(struct: type) -> dict[str, str]:
                 and isinstance(text, ast.Expr)
                 and isinstance(text.value, ast.Constant)
             ):
-                told[field.target.id] = plain(str(text.value.value))
-    return told
+                docs[field.target.id] = plain(str(text.value.value))
+    return docs
 
 
 def plain(text: str) -> str:
-    """A docstring as one paragraph, with code marked as in Markdown."""
+    """Return a docstring as one paragraph, with code in Markdown's backticks."""
     return " ".join(text.split()).replace("``", "`")

@@ -1,4 +1,4 @@
-"""The service over HTTP: whether it lives, what everybody may know of it, what its problems mean, its metrics."""
+"""The service: public information, health checks, metrics and descriptions of problems."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from samedeal.errors import CODES, Refused
-from samedeal_server.http.endpoint import Answer, at
+from samedeal_server.http.endpoint import ResponseSpec, route
 from samedeal_server.http.responses import TEXT
 from samedeal_server.http.well_known import PATH, WellKnown, well_known
 from samedeal_server.ops import metrics
@@ -15,40 +15,40 @@ from samedeal_server.settings import Settings
 
 
 class Service:
-    """The endpoints about the server itself."""
+    """The endpoints of the server itself."""
 
     def __init__(self, registry: Registry, settings: Settings, ready: Callable[[], Awaitable[None]]) -> None:
-        """`ready` raises Refused while the server cannot do its work."""
+        """`ready` raises Refused while the server cannot serve races."""
         self._registry, self._settings, self._ready = registry, settings, ready
 
-    @at("GET", PATH, refuses=("store-unavailable",))
-    async def known(self, request: Request) -> WellKnown:
-        """What everybody may know of the server: its limits, and the keys that replays are signed with."""
+    @route("GET", PATH, refuses=("store-unavailable",))
+    async def info(self, request: Request) -> WellKnown:
+        """Return public information: the server's version, its limits and the keys that sign replays."""
         return well_known(self._settings, await self._registry.archive.keys(), self._registry.clock.now())
 
-    @at("GET", "/healthz", Answer(media=(TEXT,)))
+    @route("GET", "/healthz", ResponseSpec(media=(TEXT,)))
     async def healthz(self, request: Request) -> Response:
-        """Whether the server lives."""
+        """Return whether the process is alive."""
         return PlainTextResponse("ok\n")
 
-    @at("GET", "/readyz", Answer(media=(TEXT,)), refuses=("draining", "store-unavailable"))
+    @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", "store-unavailable"))
     async def readyz(self, request: Request) -> Response:
-        """Whether the server can do its work."""
+        """Return whether the server can serve races."""
         await self._ready()
         return PlainTextResponse("ready\n")
 
-    @at("GET", "/metrics", Answer(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
-    async def measured(self, request: Request) -> Response:
-        """What the process counts of itself, for Prometheus; not there where metrics are off."""
+    @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
+    async def export_metrics(self, request: Request) -> Response:
+        """Return the metrics for Prometheus, if they are enabled."""
         if self._settings.metrics == "off":
-            raise Refused("not-found", "There is nothing at this address.")
+            raise Refused("not-found", "Not found.")
         return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
 
-    @at("GET", "/problems/{problem}", Answer(media=(TEXT,)), refuses=("not-found",))
+    @route("GET", "/problems/{problem}", ResponseSpec(media=(TEXT,)), refuses=("not-found",))
     async def problem(self, request: Request) -> Response:
-        """What the code of a problem means."""
+        """Describe the code of a problem."""
         code = request.path_params["problem"]
         if code not in CODES:
-            raise Refused("not-found", "There is no such problem.")
+            raise Refused("not-found", "Unknown problem code.")
         status, title = CODES[code]
         return PlainTextResponse(f"{code} ({status}): {title}.\n")

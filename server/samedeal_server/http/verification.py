@@ -1,4 +1,4 @@
-"""Verification over HTTP: a replay in, what holds of it out."""
+"""Verification of uploaded replays."""
 
 import asyncio
 from collections import Counter
@@ -14,74 +14,73 @@ from samedeal.proof.verification import Fact
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
 from samedeal_server.http.disconnects import while_connected
-from samedeal_server.http.endpoint import V1, Body, at
+from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
-from samedeal_server.http.requests import address, upload
+from samedeal_server.http.requests import client_network, save_body
 from samedeal_server.jobs.verifier import Verdict, verified
 from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
 UPLOAD_S: Final = 20
 MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 16, 8
-"""How many replays may be on their way or wait until they are verified, and how many of them from one address."""
+"""How many replays may be uploading or waiting for verification, in all and from one address."""
 
 
 class VerifyQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked of a replay beyond being true."""
+    """Requirements beyond a valid replay."""
 
     key: tuple[Hex32, ...] = ()
-    """The public keys one of which the signature has to be made with."""
+    """Accepted public keys; the signature must use one of them."""
 
 
 class Verification(Struct, frozen=True):
-    """What was found out about a replay."""
+    """The result of verifying a replay."""
 
     ok: bool
-    """Whether all facts hold."""
+    """Whether all facts are true."""
     key: str
-    """The public key that the replay names as that of its signature."""
+    """The public key of the replay's signature."""
     known_key: bool
-    """Whether it is one of this service's."""
+    """Whether the key belongs to this service."""
     facts: tuple[Fact, ...]
 
 
 class Verifications:
-    """The endpoint that verifies, one replay after another."""
+    """The endpoint that verifies replays, one at a time."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._turn = asyncio.Lock()
-        # By their addresses; those that wait too: at the end of a race all its racers want to know.
-        self._under_way = Counter[str]()
+        self._lock = asyncio.Lock()
+        self._pending = Counter[str]()  # uploading or waiting, by the client's network
 
-    @at(
+    @route(
         "POST",
         f"{V1}/verify",
-        body=Body(Replay, FORMS),
+        body=BodySpec(Replay, FORMS),
         refuses=("bad-replay", "foreign-page", "unsupported-version", "store-unavailable"),
         cost=10,
     )
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:
-        """Verifies a replay in any of its forms, told apart by what it holds and not by what it is called."""
-        known = {key.key for key in await self._archive.keys()}
-        sender = address(request)
-        if self._under_way.total() >= MAX_VERIFICATIONS or self._under_way[sender] >= MAX_VERIFICATIONS_OF_ONE:
-            raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")
-        self._under_way[sender] += 1
+        """Verify a replay in any of its forms, which is detected from its content."""
+        known_keys = {key.key for key in await self._archive.keys()}
+        client = client_network(request)
+        if self._pending.total() >= MAX_VERIFICATIONS or self._pending[client] >= MAX_VERIFICATIONS_OF_ONE:
+            raise Refused("too-many", "Too many replays are waiting for verification.")
+        self._pending[client] += 1
         try:
             with TemporaryFile() as file:
-                await upload(request, file, MAX_BYTES, UPLOAD_S)
-                found = await while_connected(request, self._verdict(file, query.key))
+                await save_body(request, file, MAX_BYTES, UPLOAD_S)
+                verdict = await while_connected(request, self._verdict(file, query.key))
         except Refused:
             metrics.VERIFICATIONS.labels("refused").inc()
             raise
         finally:
-            self._under_way[sender] -= 1
-            self._under_way += Counter()  # without addresses that have none
-        ok = all(fact.holds for fact in found.facts)
+            self._pending[client] -= 1
+            self._pending += Counter()  # removes zero counts
+        ok = all(fact.holds for fact in verdict.facts)
         metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
-        return Verification(ok=ok, key=found.key, known_key=found.key in known, facts=found.facts)
+        return Verification(ok=ok, key=verdict.key, known_key=verdict.key in known_keys, facts=verdict.facts)
 
     async def _verdict(self, file: BinaryIO, keys: Collection[str]) -> Verdict:
-        async with self._turn:
+        async with self._lock:
             return await verified(file, keys)

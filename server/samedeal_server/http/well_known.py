@@ -1,4 +1,4 @@
-"""The well-known document: what everybody may know of a server, its limits and the keys of its signatures above all."""
+"""The well-known document: the server's version, limits and public keys."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -12,11 +12,11 @@ from samedeal_server.store.archive import PublicKey
 
 PATH = "/.well-known/samedeal"
 PROGRAM = f"samedeal/{version('samedeal')}"
-"""The program and its version."""
+"""The name and version of the program."""
 
 
 class Limits(Struct, frozen=True):
-    """What a client should keep to; the settings of these names say more."""
+    """Limits for clients; see the settings of the same names."""
 
     message_bytes: int
     rate: float
@@ -24,25 +24,25 @@ class Limits(Struct, frozen=True):
     connections_per_address: int
     hello_timeout_ms: int
     away_seconds: float
-    """How long a seat is held before the countdown when its connection has ended."""
+    """How long a seat is reserved before the countdown after its racer disconnects."""
     replay_bytes: int
-    """The longest replay that can be sent for verification."""
+    """The largest replay that can be verified."""
 
 
 class WellKnown(Struct, frozen=True):
-    """The document."""
+    """Public information about a server."""
 
     server: str
     subprotocols: tuple[str, ...]
     limits: Limits
     keys: Sequence[PublicKey]
-    """All that replays of this service were ever signed with, the newest first."""
+    """All public keys that replays of this service were ever signed with, newest first."""
     time: int
-    """Now, by the clock of all races."""
+    """The current time, in milliseconds since 1970-01-01 UTC."""
 
 
 def well_known(settings: Settings, keys: Sequence[PublicKey], now: int) -> WellKnown:
-    """The document at a time, in milliseconds since 1970-01-01 UTC."""
+    """Return the document at a time, in milliseconds since 1970-01-01 UTC."""
     limits = Limits(
         message_bytes=settings.message_bytes,
         rate=settings.rate,

@@ -1,1 +1,1 @@
-"""Operations: metrics, logging and supervision."""
+"""Operations: metrics, logging and supervised loops."""

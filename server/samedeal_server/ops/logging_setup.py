@@ -1,4 +1,4 @@
-"""Log lines: how what the server says of itself is written, for people or as JSON, and what each line is about."""
+"""Logging setup: formats log records as text or JSON, with the race, seat and connection that they concern."""
 
 import json
 import logging
@@ -7,23 +7,23 @@ import time
 from typing import Any, Final, Literal
 
 ABOUT: Final = ("race", "seat", "connection")
-"""What a line may be about; one that is about a race says all three, with none where it has none."""
+"""The context of a record. Records of a race have all three fields, some of them None."""
 
 
 def about(*, race: str | None = None, seat: int | None = None, connection: str | None = None) -> dict[str, Any]:
-    """What a line is about, as `extra` of a call that logs. A connection's name is the server's, and no secret."""
+    """Return the context of a record, for the `extra` argument of logging calls. Connection names are not secret."""
     return {"race": race, "seat": seat, "connection": connection}
 
 
-def begin(level: str, form: Literal["text", "json"], worker: int | None = None) -> None:
-    """Has everything from a level on logged to standard error, with the number of this worker if there are several."""
+def configure(level: str, form: Literal["text", "json"], worker: int | None = None) -> None:
+    """Log records from a level to stderr, with the number of this worker if there are several."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(worker) if form == "json" else TextLines(worker))
     logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
 class JsonLines(logging.Formatter):
-    """Each record as one line of JSON, in ASCII: whatever is in it, it is one line and moves no cursor."""
+    """Formats each record as one line of JSON in ASCII, without control characters."""
 
     def __init__(self, worker: int | None = None) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_about(record),
+            **_context(record),
         }
         if self._worker is not None:
             line["worker"] = self._worker
@@ -46,30 +46,30 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Each record as one line for people, and an exception below it, indented: nothing can pass for another line."""
+    """Formats each record as one line of text, with exceptions indented below, so that no text can forge a record."""
 
     def __init__(self, worker: int | None = None) -> None:
         super().__init__()
         self._worker = worker
 
     def format(self, record: logging.LogRecord) -> str:
-        known = {name: value for name, value in _about(record).items() if value is not None}
+        context = {name: value for name, value in _context(record).items() if value is not None}
         if self._worker is not None:
-            known["worker"] = self._worker
-        ends = "".join(f" {name}={value}" for name, value in known.items())
-        begins = f"{self.formatTime(record)} {record.levelname} {record.name}: "
-        line = begins + printable(record.getMessage()) + printable(ends)
+            context["worker"] = self._worker
+        suffix = "".join(f" {name}={value}" for name, value in context.items())
+        prefix = f"{self.formatTime(record)} {record.levelname} {record.name}: "
+        line = prefix + printable(record.getMessage()) + printable(suffix)
         if record.exc_info:
-            line += "".join(f"\n    {printable(below)}" for below in self.formatException(record.exc_info).split("\n"))
+            line += "".join(f"\n    {printable(text)}" for text in self.formatException(record.exc_info).split("\n"))
         return line
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that would not be seen as itself: line ends, what terminals obey, directions."""
+    """Escape control characters, line breaks, and format characters such as text direction."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
 
 
-def _about(record: logging.LogRecord) -> dict[str, object]:
+def _context(record: logging.LogRecord) -> dict[str, object]:
     return {name: getattr(record, name) for name in ABOUT} if hasattr(record, ABOUT[0]) else {}

@@ -1,4 +1,4 @@
-"""Background loops that outlive their errors."""
+"""Background loops that continue after errors."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 async def supervised(name: str, step: Callable[[], Awaitable[None]], every_s: float) -> None:
-    """Runs ``step`` every ``every_s`` seconds until cancelled, whatever it raises. Errors are logged with the name."""
+    """Run ``step`` every ``every_s`` seconds until cancelled. Errors are logged with the name."""
     while True:
         try:
             await step()
@@ -22,7 +22,7 @@ async def supervised(name: str, step: Callable[[], Awaitable[None]], every_s: fl
 
 
 async def cancelled(tasks: Sequence["asyncio.Task[None]"]) -> None:
-    """Cancels tasks and returns when they have ended. The store's client swallows a cancellation now and then."""
+    """Cancel tasks until they have ended; the store's client sometimes swallows a cancellation."""
     while running := [task for task in tasks if not task.done()]:
         for task in running:
             task.cancel()

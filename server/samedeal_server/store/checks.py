@@ -41,7 +41,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
                 return await _check(store, settings, keys)
             except Refused as refused:
                 if loop.time() >= deadline:
-                    shown = settings.shown()["SAMEDEAL_REDIS_URL"] or redis_url
+                    shown = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
                     why = store.health.cause or refused.text.rstrip(".")
                     raise UnfitStoreError(f"Gave up waiting for the store {shown}: {why}.") from refused
             if not waiting:  # the cause has been logged

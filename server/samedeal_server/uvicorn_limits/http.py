@@ -1,0 +1,157 @@
+"""HTTP connections with limits on headers, pipelining, slow requests and slow readers."""
+
+import asyncio
+from typing import cast
+
+from httptools import HttpParserError
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from samedeal.errors import Refused
+from samedeal.wire import codec
+from samedeal_server.access.network import network
+from samedeal_server.uvicorn_limits.config import LimitedConfig
+from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+
+HTTP_SENT_BYTES = 16_384
+"""The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
+MAX_PIPELINED = 8
+CHUNK_OVERHEAD = 9
+"""Bytes on the wire allowed per byte of a body; the smallest possible chunks take six."""
+
+
+class LimitedHttpConnection(HttpToolsProtocol):
+    """An HTTP connection, until it becomes a WebSocket."""
+
+    config: LimitedConfig
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast(asyncio.Transport, transport))
+        self.flow = _FlowControl(self.transport)
+        limit_buffers(self.transport, sent=HTTP_SENT_BYTES)
+        # Makes the kernel drop unread data even after the connection is closed.
+        set_user_timeout(self.transport, self.config.settings.unread_seconds)
+        now = self.loop.time()
+        self._unread, self._idle_since = UnreadTimer(now), now
+        self._head_bytes = 0
+        self._refusal: Refused | None = None
+        self._upgraded = False
+        self._current: RequestResponseCycle | None = None  # the request being served, or the last one
+        counts, limit = self.config.http_connections, self.config.max_per_network
+        host = self.client[0] if self.client else ""
+        # Admission checks the limits of each client behind a proxy.
+        self._network: str | None = None if self.config.settings.trusted_proxies.trusts(host) else network(host)
+        if self._network is not None:
+            counts[self._network] += 1
+        if len(self.connections) > self.config.max_connections:
+            self._refuse(Refused("too-many", "The server has reached its maximum number of connections."))
+        elif self._network is not None and limit and counts[self._network] > limit:
+            self._refuse(Refused("too-many", "Too many connections from this address."))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._uncount()
+        if self._current is not None:
+            self._current.disconnected = True  # of several pipelined requests, uvicorn marks only the last
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        self._upgraded = True
+        if self.url.isascii():
+            self._uncount()
+            super().handle_websocket_upgrade()
+        else:
+            self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
+
+    def check_timeouts(self, now: float) -> None:
+        """Close the connection if its client takes too long to send a request or to read a response."""
+        if self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds:
+            self.abort()
+        elif not self._is_serving and now - self._idle_since > self.config.request_s:
+            self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PIECE_BYTES):
+            if self._upgraded or self.transport.is_closing():
+                return
+            piece = data[start : start + PIECE_BYTES]
+            self._head_bytes += len(piece)
+            super().data_received(piece)
+            if self._head_bytes > self.config.settings.header_bytes + PIECE_BYTES:
+                self._refuse(self._head_too_large())
+
+    def on_message_begin(self) -> None:
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) >= self.config.settings.headers:
+            self._refusal = self._head_too_large()
+            raise HttpParserError("too many headers")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._refusal = Refused("too-many", "Too many pipelined requests on one connection.")
+            raise HttpParserError("too many requests")
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = max(0, self._head_bytes - CHUNK_OVERHEAD * len(body))
+        super().on_body(body)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._current = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(self._refusal or Refused("bad-request", "Invalid HTTP request."))
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if self._current is not None:
+            self._current.disconnected = True  # uvloop raises errors for writes to a closed transport
+        self.pipeline.clear()
+        reset(self.transport)
+
+    @property
+    def _is_serving(self) -> bool:
+        return self._current is not None and not self._current.response_complete
+
+    def _head_too_large(self) -> Refused:
+        settings = self.config.settings
+        return Refused(
+            "too-large",
+            f"A request may have at most {settings.headers} headers, which take at most {settings.header_bytes} bytes.",
+        )
+
+    def _refuse(self, refused: Refused) -> None:
+        """Close the connection with an error response, or at once if another response is being sent."""
+        if self._is_serving:
+            self.abort()
+        elif not self.transport.is_closing():
+            body = codec.encode(refused.problem(), "json")
+            head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(
+                body
+            )
+            self.transport.write(STATUS_LINE[refused.status] + head + body)
+            self.transport.close()
+
+    def _uncount(self) -> None:
+        counted, self._network = self._network, None
+        if counted is not None:
+            self.config.http_connections[counted] -= 1
+            if not self.config.http_connections[counted]:
+                del self.config.http_connections[counted]
+
+
+class _FlowControl(FlowControl):
+    """uvicorn's flow control, without resuming a transport that is closing: uvloop raises an error for that."""
+
+    def resume_reading(self) -> None:
+        if not self._transport.is_closing():
+            super().resume_reading()

@@ -1,0 +1,150 @@
+"""WebSocket connections with limits on fragments, control frames, buffered input and slow readers."""
+
+import asyncio
+from typing import Any, Final, cast
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+from samedeal_server.uvicorn_limits.config import LimitedConfig
+from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+
+RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
+"""The kernel's buffers: small, because a client that does not read is noticed only when the send buffer is full."""
+CONTROL_WINDOW_S = 10.0
+SENT_NOW: Final = "samedeal.sent_now"
+"""The key of an optional ASGI extension: ``send_now(data, *, text) -> bool``. See ``_send_now``."""
+POLICY, TOO_BIG = 1008, 1009
+
+
+class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
+    """A WebSocket connection."""
+
+    config: LimitedConfig
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = _ServerProtocol(max_size=self.config.ws_max_size, logger=self.logger)
+        self._buffer = b""  # received but not parsed yet
+        self._fragments = 0
+        self._controls, self._controls_since = 0, 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._connected_at = self.loop.time()
+        self._unread = UnreadTimer(self._connected_at)
+        limit_buffers(self.transport, sent=SENT_BYTES, received=RECEIVED_BYTES)
+        set_user_timeout(self.transport, 0)  # pings detect a client that is gone
+
+    def check_timeouts(self, now: float) -> None:
+        """Reset the connection if its client takes too long to read or to complete the handshake."""
+        unread = self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds
+        if unread or (not self.handshake_complete and now - self._connected_at > self.config.request_s):
+            self.disconnected = True
+            reset(self.transport)
+
+    def data_received(self, data: bytes) -> None:
+        if self._buffer or self.read_paused or len(data) > PIECE_BYTES or self.transport.is_closing():
+            self._buffer += data
+            self._feed_buffer()
+        else:
+            super().data_received(data)
+
+    async def receive(self) -> Any:
+        message = await self.queue.get()
+        if self.read_paused and self.queue.empty():
+            self.read_paused = False
+            self._feed_buffer()
+            if not self.read_paused and not self.transport.is_closing():
+                self.transport.resume_reading()
+        return message
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if not self.handshake_complete:
+            cast(Any, self.scope)["extensions"][SENT_NOW] = self._send_now
+
+    def _send_now(self, data: bytes, *, text: bool) -> bool:
+        """Send a message and return True, or return False if sending would have to wait."""
+        is_open = self.handshake_complete and not self.close_sent and self.conn.state is State.OPEN
+        if not is_open or not self.writable.is_set() or self.disconnected or self.transport.is_closing():
+            return False
+        if text:
+            self.conn.send_text(data)
+        else:
+            self.conn.send_binary(data)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        return True
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if self._buffer:
+            self._feed_buffer()  # uvicorn resumes reading after a close
+
+    def shutdown(self) -> None:
+        self._buffer = b""
+        while not self.queue.empty():  # clients send again after a restart; a flood would delay the shutdown
+            self.queue.get_nowait()
+        super().shutdown()
+
+    def handle_text(self, event: Frame) -> None:
+        self._fragments = 1
+        super().handle_text(event)
+
+    def handle_bytes(self, event: Frame) -> None:
+        self._fragments = 1
+        super().handle_bytes(event)
+
+    def handle_cont(self, event: Frame) -> None:
+        self._fragments += 1
+        if self._fragments > self.config.settings.fragments_per_message:
+            self.frames = []
+            self._fail(TOO_BIG, "too many fragments")
+        else:
+            super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        if self._allow_control_frame():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        solicited = self.pending_ping_payload is not None and bytes(event.data) == self.pending_ping_payload
+        if solicited or self._allow_control_frame():
+            super().handle_pong(event)
+
+    def _feed_buffer(self) -> None:
+        """Parse buffered input until a message is complete."""
+        while self._buffer and not self.read_paused:
+            if self.transport.is_closing():
+                self._buffer = b""
+                return
+            piece, self._buffer = self._buffer[:PIECE_BYTES], self._buffer[PIECE_BYTES:]
+            super().data_received(piece)
+
+    def _allow_control_frame(self) -> bool:
+        """Count a ping or pong, and return whether to handle it."""
+        now = self.loop.time()
+        if now - self._controls_since > CONTROL_WINDOW_S:
+            self._controls, self._controls_since = 0, now
+        self._controls += 1
+        if self._controls > self.config.settings.control_frames:
+            self._fail(POLICY, "too many control frames")
+        return not self.close_sent
+
+    def _fail(self, code: int, reason: str) -> None:
+        self.conn.data_to_send()  # discards pending pongs
+        if not self.close_sent and self.conn.state is State.OPEN:
+            self.conn.send_close(code, reason)
+            self.handle_parser_exception()
+
+
+class _ServerProtocol(ServerProtocol):
+    """The library's protocol, which otherwise fails if a close frame follows an incomplete message."""
+
+    def recv_frame(self, frame: Frame) -> None:
+        if frame.opcode is Opcode.CLOSE:
+            self.current_size = None
+        super().recv_frame(frame)

@@ -1,0 +1,148 @@
+"""Replays over HTTP: forms, caching and search."""
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+from samedeal.proof.verification import verify
+from samedeal.replays.replay import ReplayLines, read
+from samedeal.wire import codec
+from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, logs_no_errors, problem, server
+from support.logged_server import LoggedServer, request
+
+__all__ = ["logs_no_errors", "server"]
+
+
+async def test_replay_form_is_selected_by_suffix_and_accept(server: LoggedServer) -> None:
+    race_id, _ = await finish_race(server)
+    by_name = {form: request(server, "GET", f"/api/v1/replays/{race_id}.{form}") for form in FORMS}
+    assert [by_name[form].headers["content-type"] for form in FORMS] == ["application/json", MSGPACK, NDJSON]
+    replay = read(by_name["json"].body)
+    assert read(by_name["msgpack"].body) == replay
+    assert codec.encode(replay, "json") == by_name["json"].body
+    assert b"".join(replay.lines()) == by_name["ndjson"].body
+    assert tuple(ReplayLines(BytesIO(by_name["ndjson"].body)).entries) == replay.entries
+    assert len({answer.headers["etag"] for answer in by_name.values()}) == len(FORMS)
+    assert all(fact.holds for fact in verify(replay))
+    for accept, form in ACCEPTS:
+        answer = request(server, "GET", f"/api/v1/replays/{race_id}", Accept=accept)
+        if form is None:
+            assert problem(answer, "not-acceptable", MSGPACK), accept
+            continue
+        assert (answer.status, answer.body) == (200, by_name[form].body), accept
+        assert answer.headers["etag"] == by_name[form].headers["etag"]
+        assert answer.headers["vary"] == "Accept"
+    assert request(server, "GET", f"/api/v1/replays/{race_id}").body == by_name["json"].body
+
+
+ACCEPTS: list[tuple[str, str | None]] = [
+    ("*/*", "json"),
+    ("application/*", "json"),
+    ("application/json", "json"),
+    ("Application/JSON", "json"),
+    ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "json"),
+    (MSGPACK, "msgpack"),
+    ("application/msgpack", "msgpack"),
+    ("application/x-msgpack;q=0.001", "msgpack"),
+    (f"application/json;q=0.5, {MSGPACK}", "msgpack"),
+    (f"application/json, {MSGPACK};q=0.5", "json"),
+    (f"{MSGPACK}, application/json", "json"),
+    (f"*/*;q=0.1,{MSGPACK} ; q=0.2", "msgpack"),
+    ("application/json;q=0, */*", "msgpack"),
+    (NDJSON, "ndjson"),
+    ("application/ndjson;q=0.1", "ndjson"),
+    (f"{NDJSON};q=0.5, application/json;q=0.4", "ndjson"),
+    (f"{NDJSON}, */*", "json"),
+    (f"application/json;q=0, {MSGPACK};q=0", None),
+    ("application/json;q=0.0", None),
+    ("*/*;q=0", None),
+    ("text/html", None),
+    ("application/jsonp", None),
+    ("json", None),
+    ("application/json;q=high", None),
+    ("application/json;q=-1", None),
+    ("application/json;q=nan", None),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_replay_is_cached_forever_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
+    race_id, _ = await finish_race(server)
+    whole = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
+    tag = whole.headers["etag"]
+    assert whole.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        answer = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=known)
+        assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", tag)
+        assert answer.headers["cache-control"] == whole.headers["cache-control"]
+    for unknown in ('"other"', tag.strip('"'), tag[:-2] + '"', f"{tag[:-1]}-gzip{tag[-1]}"):
+        assert request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=unknown).body == whole.body
+    head = request(server, "HEAD", f"/api/v1/replays/{race_id}.{form}")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["etag"] == tag
+    assert head.headers["content-length"] == str(len(whole.body))
+    part = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", Range="bytes=0-9")
+    assert (part.status, part.body) == (200, whole.body)
+
+
+@pytest.mark.parametrize(
+    "suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"]
+)
+async def test_unknown_replay_suffix_is_not_found(server: LoggedServer, suffix: str) -> None:
+    race_id, _ = await finish_race(server)
+    assert problem(request(server, "GET", f"/api/v1/replays/{race_id}{suffix}"), "not-found")
+
+
+async def test_replays_are_searched_by_game_player_and_deal(server: LoggedServer) -> None:
+    player = ""
+    race_ids = []
+    for seed in ("find-1", "find-2", "find-3"):
+        race, player = await finish_race(server, "the-edge", seed)
+        race_ids.append(race)
+    hidden, _ = await finish_race(server, "the-edge", "find-1", unlisted=True)
+
+    def found(query: str) -> list[dict[str, Any]]:
+        replays: list[dict[str, Any]] = request(server, "GET", f"/api/v1/replays?{query}").json["replays"]
+        return replays
+
+    assert [replay["race"] for replay in found("")[:3]] == race_ids[::-1]
+    assert [replay["race"] for replay in found("game=the-edge")] == race_ids[::-1]
+    assert [replay["race"] for replay in found(f"player={player}")] == race_ids[-1:]
+    (only,) = found("deal=the-edge:find-1")
+    replay = await server.replay(race_ids[0])
+    assert (only["race"], only["game"], only["deal"]) == (race_ids[0], "the-edge", "the-edge:find-1")
+    assert only["ended_at"] == replay.entries[-1].at
+    assert only["standings"] == json.loads(codec.encode(replay.standings, "json"))
+    assert hidden not in [replay["race"] for replay in found("limit=100")]
+    assert found("game=chess") == found("player=nobody") == found("deal=%00") == found(f"deal={'x' * 5000}") == []
+    assert found("player=*") == found("game=%7b") == []
+
+
+async def test_replay_search_is_paginated(server: LoggedServer) -> None:
+    race_ids = [(await finish_race(server, "kings-in-the-corners", f"page-{number}"))[0] for number in range(5)]
+    listed: list[str] = []
+    query = "game=kings-in-the-corners&limit=2"
+    before = ""
+    for _ in range(5):
+        page = request(server, "GET", f"/api/v1/replays?{query}{before}").json
+        assert len(page["replays"]) <= 2
+        listed += [replay["race"] for replay in page["replays"]]
+        if page["next"] is None:
+            break
+        before = f"&before={page['next']}"
+    assert listed == race_ids[::-1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=101", "before=", f"before={'x' * 65}", "since=1", "game=a&player=b", "x=1"],
+)
+def test_invalid_search_is_refused(server: LoggedServer, query: str) -> None:
+    assert problem(request(server, "GET", f"/api/v1/replays?{query}"), "bad-request")
+
+
+@pytest.mark.parametrize("before", ["-1", "calm-otter-1", "%00", "*"])
+def test_search_before_an_unlisted_race_is_not_found(server: LoggedServer, before: str) -> None:
+    assert problem(request(server, "GET", f"/api/v1/replays?before={before}"), "not-found")

@@ -1,0 +1,179 @@
+"""Nobody learns hidden cards or secrets of a running race over HTTP."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+
+import pytest
+
+from samedeal.computer.par import par
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import commitments
+from samedeal.wire import codec
+from samedeal_server.app import create_app
+from samedeal_server.settings import Keys, Settings
+from support.leak_probes import (
+    HEADERS,
+    SUFFIXES,
+    clean,
+    fill_headers,
+    paths,
+    target_url,
+    url_suffixes,
+)
+from support.logged_server import Answer, LoggedServer, request
+from support.sealed_race import (
+    KEY,
+    REPLAY_FORMS,
+    finish,
+    found,
+    play,
+    sealed_race,
+)
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    """A server with debug logs and metrics."""
+    log = tmp_path_factory.mktemp("sealing") / "log"
+    server = LoggedServer(
+        store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
+    )
+    with server.start() as running:
+        yield running
+
+
+async def test_replay_is_not_available_before_the_end(server: LoggedServer) -> None:
+    async with sealed_race(server, "corners") as race:
+        await play(race, 3)
+        names = [race.race_id + suffix.replace("{race}", race.race_id) for suffix in SUFFIXES]
+        names += [race.race_id.upper(), race.race_id.replace("-", "%2d")]
+        names += [f"%{ord(race.race_id[0]):x}{race.race_id[1:]}.json"]
+        for name in names:
+            for headers in HEADERS:
+                filled = fill_headers(headers, race)
+                answer = request(server, "GET", f"/api/v1/replays/{name.replace('#', '%23')}", None, **filled)
+                assert clean(answer, race)
+                assert answer.status in (403, 404, 406, 307), name
+        for method in ("HEAD", "POST", "PUT", "OPTIONS", "PROPFIND"):
+            for suffix in ("", *(f".{form}" for form in REPLAY_FORMS)):
+                answer = request(server, method, f"/api/v1/replays/{race.race_id}{suffix}")
+                assert clean(answer, race)
+                assert answer.status in (403, 405)
+                assert "etag" not in answer.headers
+        sealed = request(server, "GET", f"/api/v1/replays/{race.race_id}.json")
+        assert sealed.json["code"] == "replay-sealed"
+        await finish(race)
+        assert request(server, "GET", f"/api/v1/replays/{race.race_id}.json").status == 200
+
+
+async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
+    async with sealed_race(server, "corners") as race, sealed_race(server, "corners", seed="seven") as opened:
+        await play(race, 5)
+        await play(opened, 5)
+        for running in (race, opened):
+            code = f"corners:{running.seed}"
+            guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # gets the same response
+            addresses = url_suffixes(running)
+            known = {*addresses, *PAR_OF_DEALS}
+            assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
+            not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
+            not_there += [
+                f"/api/v1/races/{running.race_id}/{more}" for more in ("log", "stream", "boards", "deal", "par/0")
+            ]
+            for path in [*addresses, *not_there]:
+                for end in addresses.get(path, [""]):
+                    target = target_url(path, end)
+                    for method in ("GET", "HEAD"):
+                        for headers in ({}, {"Authorization": f"Bearer {running.tokens['ada']}"}):
+                            answer = request(server, method, target, None, **headers)
+                            assert answer.status < 500
+                            assert path not in not_there or answer.status == 404
+                            if running.seed not in target:
+                                assert clean(answer, running), target
+                                continue
+                            wrong = request(server, method, target.replace(running.seed, guess), None, **headers)
+                            assert answer.body.replace(running.seed.encode(), guess.encode()) == wrong.body, target
+            replays = request(server, "GET", "/api/v1/replays?limit=100").json["replays"]
+            assert running.race_id not in [replay["race"] for replay in replays]
+            view = request(server, "GET", f"/api/v1/races/{running.race_id}").json
+            assert view.keys() == {"t", "race", "n", "h", "stage", "clock_ms", "standings", "header"} | (
+                set() if running.sealed else {"deal"}
+            )
+
+
+PAR_OF_DEALS = {"/api/v1/deals/{deal:path}/par", "/api/v1/deals/{deal:path}/par/{play}"}
+"""Paths with a deal code, which the next test covers."""
+
+
+async def test_par_does_not_reveal_a_running_race(server: LoggedServer) -> None:
+    """Par of a race or of an open deal is refused, and par of a guessed sealed deal confirms nothing."""
+    async with sealed_race(server, "corners") as race, sealed_race(server, "corners", seed="eight") as opened:
+        await play(race, 5)
+        await play(opened, 5)
+        root = race.seed.partition(".")[0]
+        guess = race.seed.replace(root, sha256(root.encode()).hexdigest())
+        for headers in ({}, {"Authorization": f"Bearer {race.tokens['cy']}"}, {"Accept": "image/*, */*;q=0.1"}):
+            for running in (race, opened):
+                for more in ("", ".svg", "?seat=1", ".svg?seat=3"):
+                    answer = request(server, "GET", f"/api/v1/races/{running.race_id}/par{more}", None, **headers)
+                    assert answer.json["code"] == "deal-sealed"
+                    assert clean(answer, running)
+            for more in ("", "/0", "/0.json", "/59.msgpack", "?refill=waste"):
+                answer = request(server, "GET", f"/api/v1/deals/corners:eight/par{more}", None, **headers)
+                assert answer.json["code"] == "deal-sealed"
+                assert clean(answer, opened)
+                known, unknown = (
+                    request(server, "GET", f"/api/v1/deals/corners:{seed}/par{more}", None, **headers)
+                    for seed in (race.seed, guess)
+                )
+                assert {known.status, unknown.status} <= {200, 202}
+        for seed in (race.seed, guess):
+            answer = await par_of(server, seed)
+            assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
+
+
+async def par_of(server: LoggedServer, seed: str) -> Answer:
+    """Wait for the par of a deal of Corners."""
+    async with asyncio.timeout(60):
+        while True:
+            answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
+            if answer.status != 202:
+                return answer
+            await asyncio.sleep(0.05)
+
+
+async def test_verification_does_not_confirm_guesses_of_a_running_race(server: LoggedServer) -> None:
+    """The verdict on a forged replay with a guessed secret depends only on the replay."""
+    async with sealed_race(server, "corners") as race, sealed_race(server, "corners") as over:
+        replay = json.loads(codec.encode(await finish(over), "json"))
+        header = json.loads(codec.encode(race.header, "json"))
+        for secret in ("00" * 32, race.header.commitment, race.header.salt * 2):
+            guess = json.loads(json.dumps(replay))
+            guess["header"] = header
+            guess["entries"][-1][2]["secret"] = secret
+            answer = request(server, "POST", "/api/v1/verify", json.dumps(guess).encode())
+            assert found(answer.body, race.forbidden()) == []
+            assert answer.status == 422 or answer.json["ok"] is False
+            if answer.status == 200:
+                failed = {fact["name"] for fact in answer.json["facts"] if not fact["holds"]}
+                assert {"commitment", "deal", "chain", "standings"} <= failed
+
+
+async def test_salt_cannot_be_reused_for_another_race(server: LoggedServer) -> None:
+    async with sealed_race(server, "corners") as race:
+        body = {"game": "corners"}
+        for more in ({"salt": race.header.salt}, {"race": race.race_id}, {"commitment": race.header.commitment}):
+            answer = request(server, "POST", "/api/v1/races", json.dumps(body | more).encode())
+            assert answer.status == 400
+            assert clean(answer, race)
+        for seed in (race.header.salt, race.header.commitment, race.race_id):
+            created = request(server, "POST", "/api/v1/races", json.dumps(body | {"seed": seed}).encode()).json
+            assert created["race"] != race.race_id
+            assert created["header"]["salt"] != race.header.salt
+            assert created["header"]["commitment"] != race.header.commitment
+    salts = {commitments.secret(KEY, name, "00" * 16) for name in ("a", "b")} | {
+        commitments.secret(KEY, "a", "01" * 16)
+    }
+    assert len(salts) == 3

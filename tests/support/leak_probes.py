@@ -1,0 +1,199 @@
+"""Requests that try to obtain secrets of a race, and everything that its store holds."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+
+from samedeal.proof import commitments
+from support.logged_server import Answer
+from support.sealed_race import CARD, SealedRace, found
+
+
+def all_requests(race: SealedRace) -> list[dict[str, Any]]:
+    """Return every kind of request about a race, and some unknown ones."""
+    nonce, promise = race.nonces["ada"].hex(), commitments.nonce_commitment(race.race_id, race.nonces["ada"])
+    return [
+        {"t": "hello", "token": race.tokens["ada"]},
+        {"t": "hello", "name": "ada"},
+        {"t": "join", "race": race.race_id},
+        {"t": "join", "race": race.race_id, "commitment": promise},
+        {"t": "join", "race": race.race_id, "commitment": race.header.commitment, "bot": True},
+        {"t": "watch", "race": race.race_id},
+        {"t": "watch", "race": f"{race.race_id}.json"},
+        {"t": "watch", "race": f"replay:{{{race.race_id}}}"},
+        {"t": "ready"},
+        {"t": "ready", "ready": False},
+        {"t": "nonce", "nonce": "0f" * 32},
+        {"t": "nonce", "nonce": nonce},
+        {"t": "move", "move": "draw", "ply": 0},
+        {"t": "move", "move": "undo", "ply": 1},
+        {"t": "leave"},
+        {"t": "ping"},
+        {"t": "watch", "race": race.race_id, "seat": 1},
+        {"t": "view", "race": race.race_id},
+        {"t": "replay", "race": race.race_id},
+    ]
+
+
+SUFFIXES = [
+    *(
+        "",
+        ".json",
+        ".msgpack",
+        ".JSON",
+        ".Json",
+        ".MSGPACK",
+        ".ndjson",
+        ".txt",
+        ".cast",
+        ".svg",
+        ".bin",
+        ".",
+        "..",
+        ".json.",
+    ),
+    *(
+        "%2ejson",
+        "%2Emsgpack",
+        ".j%73on",
+        "%252ejson",
+        ".json%00",
+        "%00",
+        "%00.json",
+        "%0a",
+        ".json%0d%0a",
+        "%20",
+        "%2f",
+    ),
+    *(
+        "/",
+        ".json/",
+        "/.json",
+        "/../{race}.json",
+        ";.json",
+        ";x=.json",
+        ".json;x",
+        "?x=1",
+        ".json?form=msgpack",
+        "#.json",
+    ),
+    *(".json.msgpack", ".msgpack.json", ":log", "}:log", "*", "?stage=over", "/entries", "/log", "/replay"),
+]
+
+
+HEADERS: list[dict[str, str]] = [
+    {},
+    {"Accept": "*/*"},
+    {"Accept": "application/json"},
+    {"Accept": "application/vnd.msgpack"},
+    {"Accept": "application/x-ndjson"},
+    {"Accept": "text/html;q=0.1, application/msgpack;q=0.2"},
+    {"Range": "bytes=0-100"},
+    {"If_None_Match": "*"},
+    {"If_Modified_Since": "Thu, 01 Jan 1970 00:00:00 GMT", "Cache_Control": "no-cache"},
+    {"X_HTTP_Method_Override": "PUT", "X_Original_URL": "/api/v1/replays/{race}.json", "X_Forwarded_For": "127.0.0.1"},
+    {"Authorization": "Bearer {token}"},
+    {"Authorization": "Bearer wrong"},
+    {"Cookie": "token={token}"},
+]
+
+
+def clean(answer: Answer, race: SealedRace) -> bool:
+    """Assert that a response contains no card, secret, nonce or token."""
+    whole = answer.body + json.dumps(answer.headers).encode()
+    assert found(whole, race.forbidden()) == []
+    assert CARD.findall(answer.body.decode("latin-1")) == []
+    return True
+
+
+def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
+    """Return every path of the server, with suffixes or parameters that concern a race."""
+    code = f"{race.header.game}:{race.seed}"
+    return {
+        "/api/v1/games": [""],
+        "/api/v1/games/{game}": [race.header.game, code, race.race_id],
+        "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
+        "/api/v1/races/{race}": [race.race_id, f"{race.race_id}?seat=1", f"{race.race_id}.json", code],
+        "/api/v1/races/{race}/par": [race.race_id, code, race.race_id.upper()],
+        "/api/v1/races/{race}/par.svg": [race.race_id, code],
+        "/api/v1/daily": ["", "?date=2027-03-14"],
+        "/api/v1/daily/{date}/{game}": [
+            f"{race.header.date}/{race.header.game}",
+            f"2027-03-14/{code}",
+            "2027-03-15/corners",
+        ],
+        "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race_id}"],
+        "/api/v1/replays/{replay}": [race.race_id, code],
+        "/api/v1/verify": [""],
+        "/.well-known/samedeal": ["", f"?race={race.race_id}"],
+        "/healthz": ["", f"?race={race.race_id}"],
+        "/metrics": ["", f"?race={race.race_id}", f"?name[]={race.race_id}"],
+        "/readyz": [""],
+        "/openapi.json": ["", f"?race={race.race_id}"],
+        "/asyncapi.json": [""],
+        "/docs": ["", f"?race={race.race_id}"],
+        "/problems/{problem}": ["internal", race.race_id],
+        "/api/v1/replays/{race}/steps": [race.race_id, code],
+        "/r/{race}": [race.race_id, code, f"{race.race_id}/log"],
+        "/w/{race}": [race.race_id, code],
+        "/replay/{race}": [race.race_id, code],
+        "/rules/{game}": ["corners", code],
+        "/page": ["/main.js", f"/{race.race_id}"],
+        "/": [""],
+    }
+
+
+def target_url(path: str, suffix: str) -> str:
+    """Replace the parameters of a path, or append to a path without parameters."""
+    return re.sub(r"\{.*\}", lambda _: suffix, path) if "{" in path else path + suffix
+
+
+def paths(routes: Iterable[BaseRoute]) -> set[str]:
+    return {route.path for route in routes if isinstance(route, Mount | Route | WebSocketRoute)}
+
+
+def stored(store_url: str) -> bytes:
+    """Return the content of all keys in the store."""
+    read: dict[bytes, Any] = {
+        b"string": lambda redis, key: redis.get(key),
+        b"hash": lambda redis, key: redis.hgetall(key),
+        b"list": lambda redis, key: redis.lrange(key, 0, -1),
+        b"set": lambda redis, key: redis.smembers(key),
+        b"zset": lambda redis, key: redis.zrange(key, 0, -1, withscores=True),
+        b"stream": lambda redis, key: redis.xrange(key),
+    }
+    with Redis.from_url(store_url) as redis:
+        kept = [
+            (key, read[kind](redis, key))
+            for key in redis.scan_iter(count=1000)
+            if (kind := redis.type(key)) != b"none"  # deleted since the scan
+        ]
+    return b"\n".join(leaf for leaf in _leaves(kept))
+
+
+def _leaves(content: Any) -> Iterator[bytes]:
+    if isinstance(content, dict):
+        content = list(content.items())
+    if isinstance(content, list | tuple | set):
+        for value in content:
+            yield from _leaves(value)
+    else:
+        yield content if isinstance(content, bytes) else str(content).encode()
+
+
+def written(store_url: str) -> bytes:
+    """Return the content of all files of the store."""
+    with Redis.from_url(store_url, decode_responses=True) as redis:
+        settings: dict[str, str] = redis.config_get("dir", "appenddirname")
+    files = Path(settings["dir"]).rglob("*")
+    return b"".join(file.read_bytes() for file in files if file.is_file())
+
+
+def fill_headers(headers: dict[str, str], race: SealedRace) -> dict[str, str]:
+    """Insert the race's ID and ada's token into headers of HEADERS."""
+    return {name: value.format(race=race.race_id, token=race.tokens["ada"]) for name, value in headers.items()}

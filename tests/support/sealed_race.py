@@ -1,0 +1,280 @@
+"""A race of which a test knows every secret, and checks that clients receive only what they may know."""
+
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from random import Random
+from typing import Any
+
+import msgspec
+
+from samedeal.cards import Pile
+from samedeal.computer.deal_filters import first
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import commitments
+from samedeal.race.events import Header
+from samedeal.race.race import Standing
+from samedeal.replays.replay import Replay
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.logged_server import Line, LoggedServer, request
+from support.servers import MASTER_KEY, SIGNING_KEY
+
+KEY, PRIVATE_KEY = bytes.fromhex(MASTER_KEY), bytes.fromhex(SIGNING_KEY)
+CARD = re.compile(r"(?<![0-9A-Za-z])[A2-9TJQK][SHCD](?![0-9A-Za-z])")
+REPLAY_FORMS = ("json", "msgpack", "ndjson")
+RACERS = ("ada", "bo", "cy")
+"""The racers; cy resigns at once and then watches."""
+
+
+@dataclass
+class RacerModel:
+    """The positions of one racer after each ply, computed independently of the race."""
+
+    positions: list[Game]
+    undo_history: list[Game] = field(default_factory=list)
+    refusals: set[str] = field(default_factory=set)
+    """The texts of refused moves, computed from these positions alone."""
+
+    @property
+    def game(self) -> Game:
+        return self.positions[-1]
+
+    @property
+    def ply(self) -> int:
+        return len(self.positions) - 1
+
+    def make(self, move: str) -> None:
+        game = self.game
+        if move == "restart":
+            self.positions.append(self.positions[0])
+            self.undo_history = []
+        elif move == "undo":
+            self.positions.append(self.undo_history.pop())
+        else:
+            self.positions.append(game.after(move))
+            self.undo_history = (
+                [] if len(game.table.piles.get("stock", ())) != len(self.stock) else [*self.undo_history, game]
+            )
+
+    @property
+    def stock(self) -> Pile:
+        return self.game.table.piles.get("stock", ())
+
+    def any_move(self, chance: Random) -> str | None:
+        """Return a random legal move, sometimes undo or restart."""
+        if self.game.won:
+            return None
+        has_moved = self.game != self.positions[0]
+        if self.game.over or (has_moved and chance.random() < 0.05):
+            return "restart" if has_moved else None
+        if self.undo_history and chance.random() < 0.2:
+            return "undo"
+        return chance.choice(self.game.moves())
+
+    def seen(self, ply: int) -> set[str]:
+        """Return the cards that this racer's moves have turned up by a ply."""
+        return {card for game in self.positions[: ply + 1] for pile in shown(game).values() for card in pile} - {"??"}
+
+
+def shown(game: Game) -> dict[str, list[str]]:
+    """Return the table with hidden cards as ``??``; in every game, only the stock is face down."""
+    return {
+        place: ["??"] * len(pile) if place == "stock" else [str(card) for card in pile]
+        for place, pile in game.table.piles.items()
+    }
+
+
+@dataclass
+class SealedRace:
+    """A running race, its clients and all its secrets."""
+
+    server: LoggedServer
+    header: Header
+    seed: str
+    secret: bytes
+    hands: dict[str, RacerModel]
+    lines: dict[str, Line]
+    tokens: dict[str, str]
+    nonces: dict[str, bytes]
+
+    @property
+    def race_id(self) -> str:
+        return self.header.race
+
+    @property
+    def sealed(self) -> bool:
+        return self.header.seed is None
+
+    def forbidden(self, viewer: str | None = None) -> list[bytes]:
+        """Return what a viewer must not receive in any encoding; None is a viewer without token and nonce."""
+        hidden = [self.secret, KEY, PRIVATE_KEY]
+        hidden += [nonce for name, nonce in self.nonces.items() if name != viewer]
+        texts = [token for name, token in self.tokens.items() if name != viewer]
+        if self.sealed:
+            root, _, _ = self.seed.partition(".")
+            hidden.append(bytes.fromhex(root))
+            texts.append(self.seed)
+        return [form for raw in hidden for form in forms(raw)] + [text.encode() for text in texts]
+
+
+def forms(raw: bytes) -> Iterator[bytes]:
+    """Yield the bytes and their text encodings."""
+    yield raw
+    yield raw.hex().encode()
+    yield raw.hex().upper().encode()
+    yield base64.b64encode(raw).rstrip(b"=")
+    yield base64.urlsafe_b64encode(raw).rstrip(b"=")
+
+
+@asynccontextmanager
+async def sealed_race(
+    server: LoggedServer, game: str, seed: str | None = None, spectators: str = "progress", daily: bool = False
+) -> AsyncIterator[SealedRace]:
+    """A race that has just been dealt: ada and bo play, cy has resigned, eve watches."""
+    options: dict[str, Any] = {"start_delay_ms": 300, "max_racers": 3}
+    if daily:
+        opening = json.dumps({"game": game, "daily": True, "options": options}).encode()
+        race_id = request(server, "POST", "/api/v1/races", opening).json["race"]
+    else:
+        race_id = server.create(game, seed=seed, spectators=spectators, **options)
+    header = msgspec.convert(request(server, "GET", f"/api/v1/races/{race_id}").json["header"], Header)
+    secret = (
+        commitments.daily_secret(KEY, game, header.date) if daily else commitments.secret(KEY, race_id, header.salt)
+    )
+    nonces = {name: sha256(f"{race_id} {name}".encode()).digest() for name in RACERS}
+    root = commitments.root(secret, () if daily else nonces.values())
+    dealt = seed or f"{root}.{first(GAMES[game], root, {}, header.options.filter)}"
+    async with AsyncExitStack() as stack:
+        lines, tokens = {}, {}
+        for name, form in zip((*RACERS, "eve"), ("json", "msgpack", "json", "msgpack"), strict=True):
+            line = lines[name] = await stack.enter_async_context(
+                await Line.open(server, "json" if form == "json" else "msgpack")
+            )
+            welcome = await line.ask("hello", name=name)
+            assert isinstance(welcome, m.Welcome)
+            assert welcome.token
+            tokens[name] = welcome.token
+        await lines["eve"].ask("watch", race=race_id)
+        for name in RACERS:
+            joined = await lines[name].ask(
+                "join", race=race_id, commitment=commitments.nonce_commitment(race_id, nonces[name])
+            )
+            assert isinstance(joined, m.View)
+        for name in RACERS:
+            await lines[name].ask("ready")
+        for name in RACERS:
+            assert isinstance(await lines[name].ask("nonce", nonce=nonces[name].hex()), m.View)
+        for line in lines.values():
+            while not (isinstance(message := await line.hear(), m.View) and message.stage == "running"):
+                pass
+        assert isinstance(await lines["cy"].ask("resign"), m.View)
+        hands = {name: RacerModel([GAMES[game].from_seed(dealt)]) for name in RACERS}
+        yield SealedRace(server, header, dealt, secret, hands, lines, tokens, nonces)
+
+
+async def play(scene: SealedRace, rounds: int) -> None:
+    """Ada and bo play randomly and try illegal moves in between."""
+    chance = Random(scene.header.game)
+    places = list(scene.hands["ada"].game.table.piles)
+    tries = ["draw", "redeal", "deal", "undo", "restart", "w", *places]
+    tries += [first + second for first in places for second in places] + [f"{place}-" for place in places]
+    for _ in range(rounds):
+        for name in ("ada", "bo"):
+            line, hand = scene.lines[name], scene.hands[name]
+            for token in chance.sample(tries, 3):
+                allowed = {*hand.game.moves(), *(["undo"] if hand.undo_history else []), "restart"}
+                if token not in allowed:
+                    hand.refusals.add(hand.game.why_not(token))
+                    assert isinstance(await line.ask("move", move=token, ply=hand.ply), m.Problem)
+            move = hand.any_move(chance)
+            if move:
+                before = hand.ply
+                hand.make(move)
+                assert isinstance(await line.ask("move", move=move, ply=before), m.View), move
+
+
+async def finish(scene: SealedRace) -> Replay:
+    """Ada and bo resign, which ends the race. Return its replay."""
+    for name in ("ada", "bo"):
+        await scene.lines[name].ask("resign")
+    return await scene.server.replay(scene.race_id)
+
+
+def texts(content: Any) -> Iterator[str]:
+    """Yield every string in JSON content, field names included."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for name, value in content.items():
+            yield from texts(name)
+            yield from texts(value)
+    elif isinstance(content, list | tuple):
+        for value in content:
+            yield from texts(value)
+
+
+def cards(content: Any) -> set[str]:
+    return {card for text in texts(content) for card in CARD.findall(text)}
+
+
+def found(data: bytes, forbidden: Iterable[bytes]) -> list[bytes]:
+    return [secret for secret in forbidden if secret in data]
+
+
+def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, standings: bool = True) -> None:
+    """Assert that a viewer has received only what this viewer may know.
+
+    `boards` permits tables of other racers, `standings` permits the standings of the running race.
+    """
+    hand, ply = scene.hands.get(name), 0
+    public = {scene.race_id, scene.header.game, scene.header.rules, scene.header.commitment, scene.header.salt}
+    public |= {"open", "countdown", "running", scene.header.options.spectators, scene.header.options.filter, *RACERS}
+    public |= {"waiting", "ready", "playing", "stuck", "lost", "over", "won", "resigned"}
+    if not scene.sealed:
+        public |= {scene.seed, f"{scene.header.game}:{scene.seed}"}
+    assert line.packets
+    for packet in line.packets:
+        message = codec.decode_from_server(packet, line.form)
+        assert codec.encode(message, line.form) == packet, "the packet contains unknown fields"
+        assert found(packet, scene.forbidden(name)) == []
+        content = json.loads(codec.encode(message, "json"))
+        if isinstance(message, m.View):
+            table = content.pop("board", None)
+            if table is not None:
+                assert hand, f"{name} has no table"
+                ply = table["ply"]
+                game = hand.positions[ply]
+                assert table["table"] == shown(game)
+                assert table.get("moves") == ([] if name == "cy" else list(game.moves())) or ply == 0
+                assert cards(table) <= hand.seen(ply)
+            for seat, other in content.pop("boards", {}).items():
+                assert boards, f"{name} sees the table of seat {seat}"
+                rival = scene.hands[RACERS[int(seat) - 1]]
+                assert other["table"] == shown(rival.positions[other["ply"]])
+                assert "moves" not in other
+                assert cards(other) <= rival.seen(other["ply"])
+            assert message.h == content.pop("h")
+            assert message.deal is None or not scene.sealed
+        if isinstance(message, m.View | m.Progress):
+            if not standings and getattr(message, "stage", "running") == "running":
+                assert message.standings == ()
+            values = {text for text in texts(content) if text not in FIELDS}
+            assert values <= public, values - public
+        elif isinstance(message, m.Problem):
+            known = hand.seen(ply) if hand else set()
+            assert cards(content) <= known or (hand and message.detail in hand.refusals)
+
+
+FIELDS = {field for kind in (m.View, m.Progress, Header) for field in kind.__struct_fields__} | {
+    "t",
+    "view",
+    "progress",
+}
+FIELDS |= set(Standing.__struct_fields__) | set(Header.__struct_fields__) | {"limit_ms", "max_racers", "spectators"}
+FIELDS |= {"start_delay_ms", "undo", "attempts", "filter", "unlisted"}
