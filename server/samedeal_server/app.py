@@ -92,7 +92,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await registry.start()
         await migrate(store, registry)
         watching = asyncio.create_task(
-            supervised("measuring", lambda: metrics.watch(registry.stages, door.seated), 1.0)
+            supervised("measuring", lambda: metrics.watch(registry.stages, door.seat_count), 1.0)
         )
         if settings.metrics == "off":
             watching.cancel()

@@ -38,7 +38,7 @@ def _ready(room: Room, seat: int, address: str) -> Proposal:
 
     def proposal(race: Race) -> list[Readied]:
         event = Readied(seat=seat)
-        room.deal.reserve(race.extended(race.at, event)[0], address)
+        room.deal_search.reserve(race.extended(race.at, event)[0], address)
         return [event]
 
     return proposal
@@ -112,7 +112,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
     monkeypatch.setattr(deal_finder, "SETTLE_S", 3_600)
     async with process(redis_url) as parts:
         room = await counting(parts, 7)
-        await until(lambda: parts.clock.now() > room._due_at(room.race, {}))
+        await until(lambda: parts.clock.now() > room._schedule._due_at(room.race, {}))
         for seat in range(1, 8):
             await open_nonce(room, seat)
             room.wake()

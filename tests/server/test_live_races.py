@@ -44,7 +44,7 @@ async def test_a_list_has_every_race_of_its_kind_however_many_others_there_are(p
         await opened(parts)
     assert await listed(parts, game="gallery") == [gallery.race.id]
     await run(gallery)
-    await until(lambda: gallery._noted_summary == ("running", 2))
+    await until(lambda: gallery._schedule._saved_summary == ("running", 2))
     assert await listed(parts, stage="running") == await listed(parts, stage="running", game="gallery")
     assert await listed(parts, stage="running") == [gallery.race.id]
     assert gallery.race.id not in await listed(parts, stage="open", limit=100)
@@ -91,7 +91,7 @@ async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_sto
 async def test_a_race_is_listed_with_as_many_racers_as_it_has(parts: Process) -> None:
     room = await opened(parts)
     await room.submit(seat_for(1))
-    await until(lambda: room._noted_summary == ("open", 1))
+    await until(lambda: room._schedule._saved_summary == ("open", 1))
     ((race,), _) = await parts.registry.live.listed(RaceFilter())
     assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
 
@@ -149,7 +149,7 @@ async def test_a_message_without_a_handler_is_a_failure_and_not_another_request(
 
     session = SimpleNamespace(_guest=Guest("p", "Ada"))
     with pytest.raises(AssertionError, match="Expected code to be unreachable"):
-        await Session._answer(cast(Any, session), cast(Any, Wave(id=1)))
+        await Session._respond(cast(Any, session), cast(Any, Wave(id=1)))
 
 
 # Limits.
@@ -182,7 +182,7 @@ async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_
         await run(room)
         for seat in (1, 2):
             await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
-        await until(lambda: room.kept)
+        await until(lambda: room.is_archived)
         await open_one("ada")
         with pytest.raises(Refused):
             await open_one("ada")
@@ -238,11 +238,11 @@ async def test_an_empty_race_is_deleted_after_ten_minutes_and_any_other_is_not(r
 
 async def test_an_empty_race_is_kept_while_somebody_watches_it(redis_url: str) -> None:
     class Watcher:
-        def heard(self, *_: object) -> None: ...
+        def on_entries(self, *_: object) -> None: ...
 
     async with process(redis_url, started=True, clock=Movable) as parts:
         watched, unwatched = await opened(parts), await opened(parts)
-        watched.listen(Watcher())
+        watched.broadcast.add(Watcher())
         assert isinstance(parts.clock, Movable)
         parts.clock.ahead_ms = EMPTY_MS
         watched.wake()

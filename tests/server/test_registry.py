@@ -44,7 +44,7 @@ async def finished(parts: Process, slug: str = "corners", seed: str | None = Non
     for seat in (1, 2):
         await room.submit(that(Moved(seat=seat, move=GAMES[slug].from_seed(room.race.seed or "").moves()[0])))
         await room.submit(that(Resigned(seat=seat)))
-    await until(lambda: room.idle)
+    await until(lambda: room.is_idle)
     return room
 
 
@@ -102,7 +102,7 @@ async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatc
         await run(second)
         for seat in (1, 2):
             await second.submit(that(Resigned(seat=seat)))
-        await until(lambda: second.idle)
+        await until(lambda: second.is_idle)
         await parts.store.ask("DEL", f"race:{{{kept}}}:head", f"race:{{{kept}}}:log")
         third = await opened(parts)
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
@@ -216,7 +216,7 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         rooms = [await after.registry.room(race.id) for race in races]
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
-        await until(lambda: all(room.idle for room in rooms))
+        await until(lambda: all(room.is_idle for room in rooms))
         assert await listed(after) == []
 
 
@@ -293,7 +293,7 @@ async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost
     async with process(redis_url) as after:
         room = await after.registry.room(race.id)
         assert room.race == race
-        assert room.kept
+        assert room.is_archived
 
 
 async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_is_forgotten(
@@ -335,7 +335,7 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
         await until(lambda: mine.race.closed)
-        await until(lambda: mine.idle and theirs.idle)
+        await until(lambda: mine.is_idle and theirs.is_idle)
 
 
 # Lists.
@@ -420,7 +420,7 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
         await room.submit(seat_for(1))
     async with process(redis_url, clock=Later) as after:
         again = await after.registry.room(room.race.id)
-        await until(lambda: again.race.closed and again.idle)
+        await until(lambda: again.race.closed and again.is_idle)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
         for search in (Search(), Search(player="player-1")):

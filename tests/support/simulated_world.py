@@ -34,7 +34,8 @@ from samedeal_server.store.guests import Guests
 from samedeal_server.store.health import Health
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws import session
-from samedeal_server.ws.session import Session, Socket
+from samedeal_server.ws.outbox import Socket
+from samedeal_server.ws.session import Session
 from support import campaign
 from support.store_model import WRITES, Model, Script
 from support.virtual_loop import Loop, Owner

@@ -65,8 +65,8 @@ DEFENCES = {
         ("system/test_slow_disk.py::test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill",),
     ),
     "tail": Defence(
-        SERVER + "races/room.py",
-        "        if lost := self._entries[n:]:\n            await self._log.append(self.race.id, before, lost)\n",
+        SERVER + "races/recovery.py",
+        "        if lost := entries[n:]:\n            await self._log.append(race.id, last_digest, lost)\n",
         "",
         (
             "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
@@ -75,13 +75,13 @@ DEFENCES = {
     ),
     "order": Defence(
         SERVER + "races/room.py",
-        "await self._log.append(self.race.id, self.race.digest, made)",
-        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, made))",
+        "await self._log.append(self.race.id, self.race.digest, entries)",
+        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, entries))",
         ("server/test_room.py::test_nobody_hears_of_anything_before_the_log_has_it",),
     ),
     "doubt": Defence(
         SERVER + "races/room.py",
-        "                if self._needs_resync:\n                    await self._reconcile()\n",
+        "                if self._needs_resync:\n                    await self._resync()\n",
         "",
         (
             "server/test_room.py::test_after_a_failure_the_room_believes_the_log",

@@ -199,21 +199,23 @@ class Registry:
         entries: Sequence[Entry]
         # What is kept is over, even where the store has lost the end of its log.
         if (replay := await self.archive.replay(race)) is not None:
-            header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
+            header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
         elif (header := await self._log.header(race)) is not None:
-            entries, kept = await self._log.read(race), False
+            entries, archived = await self._log.read(race), False
             secret = self._secret(header)
         else:
             raise Refused("not-found", "There is no such race.")
         # In a thread: a long log takes seconds to fold, and others play meanwhile.
         found = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         if race not in self._rooms:  # whoever created it may have been quicker
-            self._rooms[race] = self._room(found, entries, kept=kept)
+            self._rooms[race] = self._room(found, entries, archived=archived)
         return self._rooms[race]
 
-    def _room(self, race: Race, entries: Sequence[Entry], *, kept: bool = False) -> Room:
+    def _room(self, race: Race, entries: Sequence[Entry], *, archived: bool = False) -> Room:
         presence = Presence(self.live, self.clock, self._away_ms)
-        return Room(race, entries, self._log, self.archive, self.live, self.clock, self.dealer, presence, kept=kept)
+        return Room(
+            race, entries, self._log, self.archive, self.live, self.clock, self.dealer, presence, archived=archived
+        )
 
     def _secret(self, header: Header) -> bytes:
         if header.daily:
@@ -225,7 +227,7 @@ class Registry:
     async def _follow(self) -> None:
         """Looks once for what other processes have written."""
         try:
-            writing = any(room.writing for room in self._rooms.values())
+            writing = any(room.is_writing for room in self._rooms.values())
             if writing and not self._followed():
                 await asyncio.sleep(FOLLOWED_EVERY_S)
                 return
@@ -247,11 +249,11 @@ class Registry:
 
     def _followed(self) -> dict[str, int]:
         """The live races that may have news from elsewhere, each with the number of its last entry here."""
-        return {name: room.race.n for name, room in self._rooms.items() if not (room.race.closed or room.writing)}
+        return {name: room.race.n for name, room in self._rooms.items() if not (room.race.closed or room.is_writing)}
 
     async def _sweep(self) -> None:
         """Opens the rooms of races that are overdue, whichever process had them; forgets rooms that nobody needs."""
-        before, self._idle = self._idle, {name for name, room in self._rooms.items() if room.idle}
+        before, self._idle = self._idle, {name for name, room in self._rooms.items() if room.is_idle}
         for name in sorted(before & self._idle):  # twice in a row: a new listener needs a moment to arrive
             await self._forget(name)
         for race in await self.live.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):
@@ -260,7 +262,7 @@ class Registry:
     async def _forget(self, race: str) -> None:
         """Forgets a room that nobody needs: not before the store has, though it may have gone back, what it knows."""
         room = self._rooms.get(race)
-        if room and (not room.race.n or await room.is_persisted()) and room.idle and self._rooms.get(race) is room:
+        if room and (not room.race.n or await room.is_persisted()) and room.is_idle and self._rooms.get(race) is room:
             del self._rooms[race]
             await room.close()
 
@@ -268,9 +270,9 @@ class Registry:
         """Has an overdue race do what is due. One that fails is tried again later: it must not stop the others."""
         try:
             room = await self.room(race)
-            if room.kept and await room.is_persisted():
-                await room.finish_indexing()
-            elif room.abandoned and await self._log.delete_empty(race):
+            if room.is_archived and await room.is_persisted():
+                await room.finish_archiving()
+            elif room.is_abandoned and await self._log.delete_empty(race):
                 await self._drop(race)
                 await self.live.retract(room.race.header)
                 await self.live.forget(race)
