@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Moved, Options, Resigned
 from samedeal.race.race import OPEN_MS
-from samedeal_server.races import registry as registries
+from samedeal_server.races import opening
 from samedeal_server.races.live_races import RaceFilter
 from samedeal_server.races.registry import RACE_ID, Registry, checked_game
 from samedeal_server.races.room import Room
@@ -95,8 +95,8 @@ async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis
 async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as parts:
         numbers = iter([1, 1, 2, 2, 2, 3])
-        monkeypatch.setattr(registries, "choice", lambda words: words[0])
-        monkeypatch.setattr(registries, "randbelow", lambda limit: next(numbers))
+        monkeypatch.setattr(opening, "choice", lambda words: words[0])
+        monkeypatch.setattr(opening, "randbelow", lambda limit: next(numbers))
         first, second = await opened(parts), await opened(parts)
         kept = second.race.id
         await run(second)

@@ -382,7 +382,7 @@ async def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, form:
         view = await alone(line, server)
         for name in names:
             for asked in ("join", "watch"):
-                assert refused(await line.ask(asked, race=name), "not-found", "no such race")
+                assert refused(await line.ask(asked, race=name), "not-found", "not found")
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 

@@ -22,7 +22,7 @@ from websockets.frames import Close
 
 from samedeal.errors import Refused
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.races import registry
+from samedeal_server.races import opening
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
@@ -487,11 +487,11 @@ def inhabited(world: World) -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (campaign, clock):
             patch.setattr(module, "time", its)
-        for user in (registry, session, guests):
+        for user in (opening, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())
-        patch.setattr(registry, "randbelow", dice.randrange)
-        patch.setattr(registry, "choice", dice.choice)
+        patch.setattr(opening, "randbelow", dice.randrange)
+        patch.setattr(opening, "choice", dice.choice)
         patch.setattr(logger, "propagate", False)
         patch.setattr(asyncio_logger, "disabled", True)
         logger.addHandler(noted)

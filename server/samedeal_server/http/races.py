@@ -1,17 +1,13 @@
 """Races over HTTP: opening one, finding those that are on, and looking at one."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal.computer.deal_filters import usual_filter
-from samedeal.errors import Refused
-from samedeal.game import Game
-from samedeal.race.events import Header, Options, Seed
+from samedeal.race.events import Header, Seed
 from samedeal.wire import views
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_of
@@ -19,10 +15,11 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, Answer, Body, Link, at
 from samedeal_server.http.games import Slug
 from samedeal_server.http.links import race_links
-from samedeal_server.http.race_bodies import CHOSEN_FOR_DAILY, OPENINGS, VISIBLE
-from samedeal_server.http.requests import address, bearer_token, body, checked
+from samedeal_server.http.race_bodies import OPENINGS
+from samedeal_server.http.requests import address, bearer_token, body
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.live_races import Listed, RaceFilter
+from samedeal_server.races.opening import race_options
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
@@ -63,12 +60,6 @@ class RaceList(Struct, frozen=True):
     """What to ask for as `before` to get the next page; null on the last one."""
 
 
-class _Chosen(Struct, frozen=True):
-    """The options of an CreateRace, checked where they are known to be whole."""
-
-    options: Options
-
-
 class Races:
     """The endpoints about races that are on."""
 
@@ -106,21 +97,14 @@ class Races:
         """Opens a race. With a guest's token it counts as that guest's."""
         opening = await body(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
         game = checked_game(opening.game)
-        usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
-        chosen = {name: _whole(value) for name, value in opening.options.items()}
-        options = checked({"options": {**usual, **chosen}}, _Chosen).options
-        if opening.seed is not None and options.filter != "any":
-            raise Refused("bad-request", "An open deal is the one announced: it takes no filter.")
-        if opening.seed is not None and not re.fullmatch(VISIBLE, opening.seed):
-            raise Refused("bad-request", "A seed has only characters that can be seen.")
-        if opening.daily:
-            _check_daily(opening)
-        variant = chosen_variant(game, opening.variant)
+        variant, options = race_options(
+            game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
+        )
         client = address(request)
         if not opening.daily:
             self._registry.dealer.check(game, options.filter, client)
         self._rate_limits.races.take(client)
-        owners = {self._registry.address_owner(client): self._settings.open_races_per_address}
+        owners = {self._registry.opener.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):
             owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
         room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
@@ -133,27 +117,3 @@ class Races:
         """A race as somebody sees it who looks on, with its header."""
         room = await self._registry.room(request.path_params["race"])
         return views.view(room.race, None, self._registry.clock.now(), header=True)
-
-
-def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
-    """The choices of a variant that are not the defaults. Raises Refused("bad-request") for what the game has not."""
-    for option in variant:
-        if option not in game.options:
-            raise Refused("bad-request", f"{game.title} has no option {option!r}.")
-    return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
-
-
-def _whole(value: float | bool | str) -> float | bool | str:
-    """A number such as 8.0 as an integer, which it is in JSON Schema."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _check_daily(opening: CreateRace) -> None:
-    """Raises Refused("bad-request") where a race on a daily deal is not to be like all others on it."""
-    if opening.seed is not None:
-        raise Refused("bad-request", "A daily deal is the same for all: it takes no seed.")
-    if opening.variant:
-        raise Refused("bad-request", "A daily deal is played in the usual variant: it takes no other.")
-    if others := sorted(opening.options.keys() - CHOSEN_FOR_DAILY):
-        chosen, fixed = ", ".join(sorted(CHOSEN_FOR_DAILY)), ", ".join(others)
-        raise Refused("bad-request", f"A daily deal is raced alike by all: it takes {chosen}, and not {fixed}.")
