@@ -57,12 +57,12 @@ def _openings() -> Iterator[type[Struct]]:
         )
         common: list[Field] = [("game", Literal[tuple(slugs)]), ("variant", variant | UnsetType, UNSET)]
         yield _type(
-            f"Sealed{name}CreateRace",
+            f"Sealed{name}Opening",
             "A race on a deal that nobody knows before the race.",
             [*common, ("seed", None, None), ("daily", _only(False), False), ("options", sealed | UnsetType, UNSET)],
         )
         yield _type(
-            f"Open{name}CreateRace",
+            f"Open{name}Opening",
             "A race on the deal of a seed.",
             [*common, ("seed", VisibleSeed), ("daily", _only(False), False), ("options", known | UnsetType, UNSET)],
         )
