@@ -61,7 +61,8 @@ def test_the_same_seed_is_the_same_history(seed: int) -> None:
 
 def test_a_failure_names_the_command_that_repeats_it() -> None:
     weakened = (
-        "import sys, simulation\n"
+        "import sys\n"
+        "from support import simulation\n"
         "from samedeal_server.ws.session import Session\n"
         "Session._owns_seat = lambda self, race: True\n"
         "sys.exit(simulation.main())"
