@@ -517,7 +517,7 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
         async def commands() -> tuple[list[str], dict[str, int]]:
             with Redis.from_url(redis_url) as redis:
                 redis.config_resetstat()
-                found = await dailies.of(game, dailies.today)
+                found = await dailies.get(game, dailies.today)
                 counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
             return [result.name for result in found.results], counts
 
@@ -530,9 +530,9 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
         assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
         monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 3600.0)
         assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
-        page = await dailies.of(game, dailies.today, Page(skip=1, limit=1))
+        page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
         assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
-        last = await dailies.of(game, dailies.today, Page(skip=2, limit=5))
+        last = await dailies.get(game, dailies.today, Page(skip=2, limit=5))
         assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
 
 

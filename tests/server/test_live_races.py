@@ -62,7 +62,7 @@ async def test_pages_follow_one_another_without_gaps_though_races_come_and_go(pa
     made = [(await opened(parts)).race.id for _ in range(7)]
     found, before = list[str](), None
     while True:
-        races, before = await parts.registry.live.listed(RaceFilter(limit=2, before=before))
+        races, before = await parts.registry.live.page(RaceFilter(limit=2, before=before))
         found += [race.race for race in races]
         if before is None:
             break
@@ -92,7 +92,7 @@ async def test_a_race_is_listed_with_as_many_racers_as_it_has(parts: Process) ->
     room = await opened(parts)
     await room.submit(seat_for(1))
     await until(lambda: room._schedule._saved_summary == ("open", 1))
-    ((race,), _) = await parts.registry.live.listed(RaceFilter())
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
     assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
 
 

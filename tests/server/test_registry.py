@@ -200,7 +200,7 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
 
 async def listed(parts: Process, **wanted: Any) -> list[str]:
     """The ids of the live races in a list."""
-    found, _ = await parts.registry.live.listed(RaceFilter(**wanted))
+    found, _ = await parts.registry.live.page(RaceFilter(**wanted))
     return [race.race for race in found]
 
 

@@ -78,7 +78,7 @@ class Races:
     )
     async def all(self, request: Request, query: RaceFilter) -> RaceList:
         """The live races that are not unlisted, the newest first, in pages."""
-        return RaceList(*await self._registry.live.listed(query))
+        return RaceList(*await self._registry.live.page(query))
 
     @at(
         "POST",

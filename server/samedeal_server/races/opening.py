@@ -104,8 +104,8 @@ class RaceOpener:
                 continue
             due = due_at(race, seen={}, away_ms=away_ms)
             # The claim comes first: a race that is due is swept even if this process dies here.
-            await self._live.claim(race.id, due, most=self._max_open_races, owners=owners)
-            await self._live.announce(race.header)
+            await self._live.claim(race.id, due, limit=self._max_open_races, owners=owners)
+            await self._live.add_to_deal(race.header)
             if await self._log.create(race.header, race.digest):
                 await self._live.update(race)
                 return race

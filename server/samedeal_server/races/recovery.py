@@ -62,7 +62,7 @@ class Recovery:
                 news = replay.entries[race.n :]
                 return Recovered(race.after_all(news), news)
             await self._log.create(race.header, initial.digest)
-            await self._live.announce(race.header)
+            await self._live.add_to_deal(race.header)
             n, digest = 0, initial.digest
             self._on_recreated()
         last_digest = entries[n - 1].h if n else initial.digest

@@ -12,7 +12,7 @@ from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
-from samedeal_server.races.deal_finder import Dealer
+from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.live_races import Listed, LiveRaces
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
@@ -53,7 +53,7 @@ class Registry:
         self.clock = clock
         self.archive = archive
         self.live = live
-        self.dealer = Dealer()
+        self.dealer = DealFinder()
         self.opener = RaceOpener(log, archive, live, clock, master_key, open_races)
         self._log = log
         self._away_ms = round(1000 * away_s)
@@ -226,7 +226,7 @@ class Registry:
                 await room.finish_archiving()
             elif room.is_abandoned and await self._log.delete_empty(race_id):
                 await self._drop(race_id)
-                await self.live.retract(room.race.header)
+                await self.live.remove_from_deal(room.race.header)
                 await self.live.forget(race_id)
             else:
                 room.wake()
@@ -238,7 +238,7 @@ class Registry:
             if code == "not-found":
                 await self.live.forget(race_id)
             else:
-                await self.live.due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)
+                await self.live.set_due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)
 
     async def _drop(self, race_id: str) -> None:
         """Close the room of a race, if it has one."""

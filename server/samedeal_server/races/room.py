@@ -13,7 +13,7 @@ from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
-from samedeal_server.races.deal_finder import Dealer, DealSearch
+from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
@@ -68,7 +68,7 @@ class Room:
         archive: Archive,
         live: LiveRaces,
         clock: Clock,
-        dealer: Dealer,
+        deal_finder: DealFinder,
         presence: Presence,
         *,
         archived: bool = False,
@@ -78,7 +78,7 @@ class Room:
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.broadcast = Broadcast(clock)
-        self.deal_search = DealSearch(dealer, self.wake)
+        self.deal_search = DealSearch(deal_finder, self.wake)
         self._entries = CompactLog(race.secret, entries)
         self._log, self._archive, self._live, self._clock, self._presence = log, archive, live, clock, presence
         self._schedule = Schedule(race, live, clock, presence, self.deal_search, self.wake)
@@ -295,7 +295,7 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        await self._live.due(self.race.id, self._clock.now())  # if this process dies now, another one finishes
+        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies now, another one finishes
         await self._archive.keep(self.race, self._entries)
         await self._remove_live()
         self._archived = True
@@ -303,7 +303,7 @@ class Room:
     async def _remove_live(self) -> None:
         """Remove everything that the store has about the live race, once it is archived and indexed."""
         await self._log.discard(self.race.id)
-        await self._live.retract(self.race.header)
+        await self._live.remove_from_deal(self.race.header)
         await self._live.forget(self.race.id)
 
     def _log_events(self, entries: Sequence[Entry]) -> None:

@@ -79,8 +79,8 @@ class Schedule:
             await self._presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
-        if (at := self._due_at(race, self._presence.noted)) != self._saved_due_at:
-            await self._live.due(race.id, at)
+        if (at := self._due_at(race, self._presence.last_seen)) != self._saved_due_at:
+            await self._live.set_due(race.id, at)
             self._saved_due_at = at
         if (summary := (race.stage, len(race.roster))) != self._saved_summary:
             await self._live.update(race)
