@@ -78,7 +78,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         away_s=settings.away_seconds,
         open_races=settings.open_races,
     )
-    dailies = Dailies(archive, clock, registry.dealer, keys.master)
+    dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, registry), Renderings()
     rate_limits = RateLimits(settings)
     door = WebSocketEndpoint(registry, guests, rate_limits, settings)

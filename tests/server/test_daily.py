@@ -504,7 +504,7 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
     monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
     async with process(redis_url) as parts:
-        dailies = Dailies(parts.archive, parts.clock, parts.registry.dealer, STORE_KEY)
+        dailies = Dailies(parts.archive, parts.clock, parts.registry.deal_finder, STORE_KEY)
 
         async def raced(player: int) -> None:
             room = await parts.registry.create(game, {}, None, options, daily=True)

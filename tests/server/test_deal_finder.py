@@ -49,7 +49,7 @@ async def open_nonce(room: Room, seat: int) -> None:
 
 
 def places(parts: Process) -> int:
-    return parts.registry.dealer.jobs.turns.places
+    return parts.registry.deal_finder.jobs.turns.places
 
 
 async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
@@ -71,9 +71,9 @@ async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url
             await counting(parts, 1, "10.0.0.1")
         assert refused.value.code == "too-many"
         with pytest.raises(Refused):
-            parts.registry.dealer.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
-        parts.registry.dealer.check(GAMES["corners"], "any", "10.0.0.1")
-        parts.registry.dealer.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
+            parts.registry.deal_finder.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
+        parts.registry.deal_finder.check(GAMES["corners"], "any", "10.0.0.1")
+        parts.registry.deal_finder.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
         assert (await counting(parts, 1, "10.0.0.2")).race.stage == "countdown"
         await open_nonce(rooms[0], 1)
         gate.allow(1)
@@ -98,7 +98,8 @@ async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_f
         room = await counting(parts, 1, "10.0.0.1")
     async with process(redis_url) as parts:
         full = [
-            parts.registry.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * deal_finder.MAX_SEARCHES)
+            parts.registry.deal_finder.jobs.turns.place(f"10.0.0.{number}")
+            for number in range(2 * deal_finder.MAX_SEARCHES)
         ]
         again = await parts.registry.room(room.race.id)
         await open_nonce(again, 1)

@@ -102,7 +102,7 @@ class Races:
         )
         client = address(request)
         if not opening.daily:
-            self._registry.dealer.check(game, options.filter, client)
+            self._registry.deal_finder.check(game, options.filter, client)
         self._rate_limits.races.take(client)
         owners = {self._registry.opener.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):

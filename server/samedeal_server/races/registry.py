@@ -53,7 +53,7 @@ class Registry:
         self.clock = clock
         self.archive = archive
         self.live = live
-        self.dealer = DealFinder()
+        self.deal_finder = DealFinder()
         self.opener = RaceOpener(log, archive, live, clock, master_key, open_races)
         self._log = log
         self._away_ms = round(1000 * away_s)
@@ -94,7 +94,7 @@ class Registry:
         """Stop the loops, and close all rooms after the writes in progress."""
         await cancelled(self._tasks)
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
-        await self.dealer.stop()
+        await self.deal_finder.stop()
 
     async def create(
         self,
@@ -168,7 +168,7 @@ class Registry:
     def _room(self, race: Race, entries: Sequence[Entry], *, archived: bool = False) -> Room:
         presence = Presence(self.live, self.clock, self._away_ms)
         return Room(
-            race, entries, self._log, self.archive, self.live, self.clock, self.dealer, presence, archived=archived
+            race, entries, self._log, self.archive, self.live, self.clock, self.deal_finder, presence, archived=archived
         )
 
     # Background loops.
