@@ -23,8 +23,8 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guest
 from samedeal_server.ws.session import Session
-from server.test_registry import finished, listed, opened
 from support.logged_server import LoggedServer, request
+from support.rooms import finished, listed, opened
 from support.servers import Server, racers
 from support.stores import KEY, Process, process, run, seat_for, that, until
 

@@ -13,7 +13,7 @@ from samedeal_server.races import presence
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
-from server.test_registry import opened
+from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, that, until
 

@@ -11,48 +11,19 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Moved, Options, Resigned
-from samedeal.race.race import OPEN_MS
 from samedeal_server.races import opening
-from samedeal_server.races.live_races import RaceFilter
 from samedeal_server.races.registry import RACE_ID, Registry, checked_game
-from samedeal_server.races.room import Room
-from samedeal_server.store.archive import Search
-from samedeal_server.store.clock import Clock
-from samedeal_server.store.race_log import LINGER_S
 from support.finished_races import nonce
 from support.races_by_hand import opened as opened_by_hand
-from support.stores import KEY, Process, contents, holds, process, run, seat_for, that, until
+from support.rooms import Later, finished, listed, opened
+from support.stores import KEY, holds, process, run, seat_for, that, until
 
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:
     with Redis.from_url(redis_url) as redis:
         yield redis
-
-
-async def opened(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
-    chosen = Options(**{"limit_ms": 60_000, "start_delay_ms": 30, **options})
-    return await parts.registry.create(GAMES[slug], {}, seed, chosen)
-
-
-async def finished(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
-    """A race of two that is over and kept."""
-    room = await opened(parts, slug, seed, **options)
-    await run(room)
-    for seat in (1, 2):
-        await room.submit(that(Moved(seat=seat, move=GAMES[slug].from_seed(room.race.seed or "").moves()[0])))
-        await room.submit(that(Resigned(seat=seat)))
-    await until(lambda: room.is_idle)
-    return room
-
-
-class Later(Clock):
-    """A clock that is a day and an hour ahead: for everything to be long overdue."""
-
-    def now(self) -> int:
-        return super().now() + OPEN_MS + 3_600_000
 
 
 async def refusal(race: str, registry: Registry) -> str:
@@ -196,12 +167,6 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
 
 
 # Looking after.
-
-
-async def listed(parts: Process, **wanted: Any) -> list[str]:
-    """The ids of the live races in a list."""
-    found, _ = await parts.registry.live.page(RaceFilter(**wanted))
-    return [race.race for race in found]
 
 
 async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_url: str) -> None:
@@ -351,91 +316,6 @@ async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: 
         for parts in (here, there):
             assert await listed(parts) == [names[3], names[2], names[0]]
             assert await listed(parts, limit=2) == [names[3], names[2]]
-
-
-async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        race = room.race
-        entries = await parts.log.read(race.id)
-        replay = await parts.archive.replay(race.id)
-        assert replay
-        assert [fact.name for fact in verify(replay) if not fact.holds] == []
-        assert (replay.header, list(replay.entries), replay.standings) == (race.header, entries, race.standings())
-        assert await parts.archive.has(race.id)
-        assert all(0 < redis.ttl(f"race:{{{race.id}}}:{part}") <= LINGER_S for part in ("log", "head"))
-        assert redis.ttl(f"replay:{{{race.id}}}") == -1
-        assert await listed(parts) == []
-        assert not redis.exists("races:due")
-    async with process(redis_url) as later:
-        redis.delete(*(f"race:{{{race.id}}}:{part}" for part in ("log", "head")))
-        assert (await later.registry.room(race.id)).race == race
-        with pytest.raises(Refused) as refused:
-            await (await later.registry.room(race.id)).submit(that(Moved(seat=1, move="draw")))
-        assert refused.value.code == "race-over"
-
-
-async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        corners = await finished(parts)
-        again = await finished(parts, seed="42")
-        gallery = await finished(parts, "gallery", seed="42")
-        hidden = await finished(parts, unlisted=True)
-        names = [room.race.id for room in (gallery, again, corners)]
-
-        async def found(**by: Any) -> list[str]:
-            return [ended.race for ended in await parts.archive.search(Search(**by), parts.clock.now())]
-
-        assert await found() == names
-        assert await found(game="corners") == names[1:]
-        assert await found(game="gallery") == names[:1]
-        assert await found(game="the-edge") == await found(game="*") == []
-        assert await found(deal="corners:42") == [again.race.id]
-        assert await found(deal=corners.race.deal) == [corners.race.id]
-        assert await found(player="player-1") == await found(player="player-2") == names
-        assert await found(player="player-3") == []
-        assert await found(limit=2) == names[:2]
-        assert await found(before=corners.race.id) == []
-        assert await found(before=gallery.race.id, limit=1) == [again.race.id]
-        with pytest.raises(Refused) as refused:
-            await found(game="corners", player="player-1")
-        assert refused.value.code == "bad-request"
-        (ended,) = await parts.archive.search(Search(deal=corners.race.deal), parts.clock.now())
-        assert (ended.game, ended.deal, ended.ended_at) == ("corners", corners.race.deal, corners.race.at)
-        assert ended.standings == corners.race.standings()
-        assert await parts.archive.has(hidden.race.id)
-
-
-async def test_keeping_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        before = contents(redis)
-        await parts.archive.keep(room.race, await parts.log.read(room.race.id))
-        assert contents(redis) == before
-
-
-async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str) -> None:
-    async with process(redis_url) as before:
-        room = await opened(before)
-        await room.submit(seat_for(1))
-    async with process(redis_url, clock=Later) as after:
-        again = await after.registry.room(room.race.id)
-        await until(lambda: again.race.closed and again.is_idle)
-        assert again.race.stage == "cancelled"
-        assert await after.archive.has(room.race.id)
-        for search in (Search(), Search(player="player-1")):
-            assert await after.archive.search(search, after.clock.now()) == []
-
-
-async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url, replay_days=3) as parts:
-        room = await finished(parts)
-        assert 3 * 86_400 - 60 < redis.ttl(f"replay:{{{room.race.id}}}") <= 3 * 86_400
-        newer = [await finished(parts) for _ in range(3)]
-        redis.delete(*(f"replay:{{{expired.race.id}}}" for expired in newer))
-        for search in (Search(limit=1), Search(game="corners", limit=1)):
-            assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
-        assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1
 
 
 async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -> None:

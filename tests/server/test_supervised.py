@@ -12,7 +12,7 @@ import samedeal_server
 from samedeal.errors import Refused
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.store.clock import Clock
-from server.test_registry import Later, opened
+from support.rooms import Later, opened
 from support.stores import process, run, until
 
 ENDLESS_LOOPS = {
