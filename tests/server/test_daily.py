@@ -53,9 +53,7 @@ def day(server: TimedServer, _weeks: Iterator[Day]) -> Day:
 # One deal for each game and day.
 
 
-async def test_all_races_of_a_day_have_one_deal_and_another_game_or_day_has_another(
-    server: TimedServer, day: Day
-) -> None:
+async def test_each_game_and_day_has_one_deal(server: TimedServer, day: Day) -> None:
     tables = []
     for name in ("ada", "bo"):
         race = opened(server, max_racers=1)
@@ -77,9 +75,7 @@ async def test_all_races_of_a_day_have_one_deal_and_another_game_or_day_has_anot
     assert GAMES[code].from_seed(seed).view() == tables[0]
 
 
-async def test_the_deal_follows_from_the_master_key_the_game_and_the_date_and_from_no_nonce(
-    server: TimedServer, day: Day
-) -> None:
+async def test_the_deal_depends_on_master_key_game_and_date_but_not_on_nonces(server: TimedServer, day: Day) -> None:
     race = opened(server, "corners", max_racers=2)
     async with player(server, "ada") as ada, player(server, "bo") as bo:
         assert isinstance(await ada.ask(m.Join, race=race), m.View)  # with no commitment
@@ -104,7 +100,7 @@ async def test_the_deal_follows_from_the_master_key_the_game_and_the_date_and_fr
     )
 
 
-async def test_a_nonce_that_is_sent_all_the_same_changes_nothing(server: TimedServer, day: Day) -> None:
+async def test_an_unneeded_nonce_changes_nothing(server: TimedServer, day: Day) -> None:
     races = [opened(server, "gallery", max_racers=1, start_delay_ms=delay) for delay in (0, 500)]
     for race, name in zip(races, ("ada", "bo"), strict=True):
         async with player(server, name) as racer:
@@ -134,7 +130,7 @@ async def test_a_nonce_that_is_sent_all_the_same_changes_nothing(server: TimedSe
         ({"date": "2027-01-01"}, "date"),
     ],
 )
-def test_nobody_races_a_daily_deal_otherwise_than_the_others(
+def test_options_that_make_a_daily_race_different_are_refused(
     server: TimedServer, opening: dict[str, Any], named: str
 ) -> None:
     whole = {"game": "corners", "daily": True, **opening}
@@ -143,7 +139,7 @@ def test_nobody_races_a_daily_deal_otherwise_than_the_others(
     assert named in answer.json["detail"]
 
 
-def test_the_list_of_races_says_which_are_daily(server: TimedServer, day: Day) -> None:
+def test_lists_mark_daily_races(server: TimedServer, day: Day) -> None:
     race = opened(server)
     (listed,) = [line for line in request(server, "GET", "/api/v1/races").json["races"] if line["race"] == race]
     assert (listed["daily"], listed["sealed"]) == (True, False)
@@ -152,7 +148,7 @@ def test_the_list_of_races_says_which_are_daily(server: TimedServer, day: Day) -
 # What is published.
 
 
-async def test_the_commitment_of_the_day_before_is_that_of_the_races_and_of_the_secret(
+async def test_the_published_commitment_matches_the_races_and_the_revealed_secret(
     server: TimedServer, day: Day
 ) -> None:
     promised = daily(server, next_day(day))
@@ -178,7 +174,7 @@ async def test_the_commitment_of_the_day_before_is_that_of_the_races_and_of_the_
     assert revealed["stage"] == "revealed"
 
 
-def test_all_games_of_today_are_told_at_once(server: TimedServer, day: Day) -> None:
+def test_daily_lists_the_deals_of_all_games(server: TimedServer, day: Day) -> None:
     told = request(server, "GET", "/api/v1/daily").json["daily"]
     assert [each["game"] for each in told] == list(GAMES)
     assert told == [daily(server, day, game) for game in GAMES]
@@ -195,19 +191,21 @@ def test_all_games_of_today_are_told_at_once(server: TimedServer, day: Day) -> N
         *(("2027-03-01/whist", "not-found"), ("2027-03-01", "not-found"), ("2027-03-01/corners/deal", "not-found")),
     ],
 )
-def test_a_date_or_a_game_that_is_none_is_refused(server: TimedServer, path: str, code: str) -> None:
+def test_invalid_dates_and_unknown_games_are_refused(server: TimedServer, path: str, code: str) -> None:
     answer = request(server, "GET", f"/api/v1/daily/{path}")
     assert answer.json["code"] == code
 
 
-def test_commitments_are_published_a_year_ahead_and_no_more(server: TimedServer, day: Day) -> None:
+def test_commitments_are_published_up_to_a_year_ahead(server: TimedServer, day: Day) -> None:
     assert daily(server, Day(day.number + DAYS_AHEAD))["stage"] == "upcoming"
     answer = request(server, "GET", f"/api/v1/daily/{Day(day.number + DAYS_AHEAD + 1).date}/corners")
     assert answer.json["code"] == "bad-request"
 
 
 @pytest.mark.parametrize("game", ["corners", "gallery", "kings-in-the-corners"])
-async def test_the_deal_of_a_day_on_which_nobody_played_is_found(server: TimedServer, day: Day, game: str) -> None:
+async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
+    server: TimedServer, day: Day, game: str
+) -> None:
     reveal(server, day)
     told = await once(server, day, lambda told: told["deal"], game)
     root = commitments.root(bytes.fromhex(told["secret"]), ())
@@ -218,7 +216,7 @@ async def test_the_deal_of_a_day_on_which_nobody_played_is_found(server: TimedSe
 # Sealed, and then revealed. tests/server/test_sealing.py tries every way to learn more.
 
 
-async def test_a_replay_is_sealed_until_the_day_is_over_and_verifies_then(server: TimedServer, day: Day) -> None:
+async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server: TimedServer, day: Day) -> None:
     race = await alone(server, "ada", "corners", moves=3)
     await kept(server, day, 1, "corners")
     for at in (day.ends_at - HOUR_MS, day.ends_at + HOUR_MS, day.ends_at + LONGEST_MS - 60_000):
@@ -244,7 +242,7 @@ async def test_a_replay_is_sealed_until_the_day_is_over_and_verifies_then(server
 # Around midnight.
 
 
-async def test_a_race_that_is_not_dealt_on_its_day_is_called_off(server: TimedServer, day: Day) -> None:
+async def test_a_race_that_is_not_dealt_on_its_day_is_cancelled(server: TimedServer, day: Day) -> None:
     server.set_clock(day.ends_at - 4_000)
     waiting, counting = opened(server, max_racers=2), opened(server, max_racers=1, start_delay_ms=5_000)
     async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(60):
@@ -259,7 +257,7 @@ async def test_a_race_that_is_not_dealt_on_its_day_is_called_off(server: TimedSe
     assert [fact.name for fact in verify(await server.replay(waiting)) if not fact.holds] == []
 
 
-async def test_a_race_that_is_dealt_just_before_midnight_is_played_to_its_end(server: TimedServer, day: Day) -> None:
+async def test_a_race_dealt_just_before_midnight_can_be_finished(server: TimedServer, day: Day) -> None:
     server.set_clock(day.ends_at - 30_000)
     race = opened(server, max_racers=2)
     async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(60):
@@ -286,7 +284,7 @@ async def stopped_all(*racers: Racer) -> None:
         await racer.until(lambda view: view.stage == "over")
 
 
-async def test_a_race_that_nobody_ends_is_closed_before_its_deal_is_revealed(server: TimedServer, day: Day) -> None:
+async def test_an_unfinished_race_is_closed_before_its_deal_is_revealed(server: TimedServer, day: Day) -> None:
     server.set_clock(day.ends_at - 30_000)
     race = opened(server, max_racers=1)
     async with player(server, "ada") as ada:
@@ -300,9 +298,7 @@ async def test_a_race_that_nobody_ends_is_closed_before_its_deal_is_revealed(ser
 # Results.
 
 
-async def test_the_race_counts_that_was_dealt_first_though_another_is_over_before(
-    server: TimedServer, day: Day
-) -> None:
+async def test_the_race_dealt_first_counts_even_if_another_ends_first(server: TimedServer, day: Day) -> None:
     slow, quick = opened(server, max_racers=1), opened(server, max_racers=1)
     async with player(server, "ada") as ada, player(server, "ada", ada) as again:
         await ada.begin(slow)
@@ -314,7 +310,7 @@ async def test_the_race_counts_that_was_dealt_first_though_another_is_over_befor
     assert len(told["results"]) == 1
 
 
-async def test_results_are_ranked_and_an_unlisted_race_stays_unnamed(server: TimedServer, day: Day) -> None:
+async def test_results_are_ranked_and_omit_the_ids_of_unlisted_races(server: TimedServer, day: Day) -> None:
     listed = await alone(server, "ada", moves=1)
     unlisted = await alone(server, "bo", moves=12, unlisted=True)
     results = await kept(server, day, 2)
@@ -326,7 +322,7 @@ async def test_results_are_ranked_and_an_unlisted_race_stays_unnamed(server: Tim
     assert unlisted not in request(server, "GET", "/api/v1/replays").body.decode()
 
 
-async def test_two_servers_agree(server: TimedServer, day: Day, own_store: str) -> None:
+async def test_two_servers_have_the_same_daily_deals_and_results(server: TimedServer, day: Day, own_store: str) -> None:
     with TimedServer(own_store, server.folder, emptied=False, connections_per_address="0").start() as other:
         races = [await alone(at, name) for at, name in ((server, "ada"), (other, "bo"))]
         await kept(server, day, 2)

@@ -15,7 +15,7 @@ from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until
 
 
-def test_results_depend_neither_on_the_order_nor_on_how_often_a_race_is_found() -> None:
+def test_results_do_not_depend_on_order_or_duplicates() -> None:
     races = [
         race("first-1", 1_000, ada=(10, 500, "resigned"), bo=(48, 9_000, "won")),
         race("second-2", 1_000, ada=(48, 100, "won"), cy=(10, 500, "timeout")),
@@ -36,7 +36,7 @@ def test_results_depend_neither_on_the_order_nor_on_how_often_a_race_is_found() 
         assert ranked([*races, *races[:2]]) == expected
 
 
-def test_nobody_has_results_where_nobody_raced() -> None:
+def test_a_day_without_races_has_no_results() -> None:
     assert results([]) == ()
 
 
@@ -68,7 +68,7 @@ def ranked(races: list[DailyRace]) -> list[tuple[int, str, str | None]]:
     return [(result.place, result.name, result.race) for result in found]
 
 
-async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> None:
+async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> None:
     async with process(redis_url, replay_days=3) as parts:
         room = await parts.registry.create(
             GAMES["gallery"], {}, None, Options(limit_ms=60_000, start_delay_ms=0, max_racers=1), daily=True
@@ -90,9 +90,7 @@ async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> Non
         assert [player for player, _ in found.racers] == ["player-1"]
 
 
-async def test_the_results_of_a_day_are_updated_with_new_races_only(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
     async with process(redis_url) as parts:
@@ -129,7 +127,7 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_the_results_do_not_depend_on_the_order_in_which_races_are_read(order: tuple[int, int]) -> None:
+def test_ties_are_broken_the_same_way_in_any_order(order: tuple[int, int]) -> None:
     standing = Standing(
         place=1,
         seat=1,

@@ -52,7 +52,7 @@ def places(parts: Process) -> int:
     return parts.registry.deal_finder.jobs.turns.places
 
 
-async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
+async def test_a_reserved_place_is_released_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
         assert (room.race.stage, places(parts)) == ("countdown", 1)
@@ -64,7 +64,7 @@ async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: st
         assert places(parts) == 0
 
 
-async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url: str, gate: Gate) -> None:
+async def test_a_race_refused_before_its_countdown_can_start_later(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         rooms = [await counting(parts, 1, "10.0.0.1") for _ in range(MAX_SEARCHES_PER_ADDRESS)]
         with pytest.raises(Refused, match="waiting for their deal") as refused:
@@ -81,7 +81,7 @@ async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url
         assert (await counting(parts, 1, "10.0.0.1")).race.stage == "countdown"
 
 
-async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url: str, gate: Gate) -> None:
+async def test_a_refused_race_has_not_started_and_holds_no_place(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         for _ in range(MAX_SEARCHES_PER_ADDRESS):
             await counting(parts, 1, "10.0.0.1")
@@ -92,7 +92,7 @@ async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url
         assert places(parts) == MAX_SEARCHES_PER_ADDRESS
 
 
-async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_full(redis_url: str, gate: Gate) -> None:
+async def test_a_countdown_gets_a_place_even_if_the_queue_is_full(redis_url: str, gate: Gate) -> None:
     """It began before a restart, or in another process."""
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
@@ -125,7 +125,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
         assert all(seat.nonce for seat in room.race.seats)
 
 
-async def test_a_nonce_that_never_comes_holds_up_no_race(
+async def test_a_missing_nonce_does_not_block_the_race(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
@@ -137,7 +137,7 @@ async def test_a_nonce_that_never_comes_holds_up_no_race(
         assert len(gate.noted) == 1
 
 
-async def test_a_search_for_another_root_takes_the_place_of_the_one_before(
+async def test_a_search_for_another_root_replaces_the_previous_one(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
@@ -169,7 +169,7 @@ async def test_a_search_ends_with_its_room(redis_url: str, gate: Gate) -> None:
         assert places(parts) == 0
 
 
-async def test_a_search_that_fails_is_tried_again_less_and_less_often(
+async def test_failed_searches_are_retried_with_backoff(
     redis_url: str, gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate.allow(100)
@@ -187,7 +187,7 @@ async def test_a_search_that_fails_is_tried_again_less_and_less_often(
         assert places(parts) == 0
 
 
-async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_url: str, gate: Gate) -> None:
+async def test_a_daily_deal_is_searched_once_outside_the_limits(redis_url: str, gate: Gate) -> None:
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=1, filter=FRIENDLY)
     async with process(redis_url) as parts:
         rooms = [await parts.registry.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
@@ -211,7 +211,7 @@ async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_ur
         ("gallery", None, FRIENDLY, False),
     ],
 )
-async def test_only_a_sealed_deal_with_a_filter_is_searched(
+async def test_only_sealed_deals_with_a_filter_are_searched(
     redis_url: str, game: str, seed: str | None, name: Literal["any", "friendly/1"], searched: bool
 ) -> None:
     async with process(redis_url) as parts:

@@ -81,7 +81,7 @@ def begun(gate: Gate, jobs: int) -> Callable[[], bool]:
     return lambda: len(gate.noted) >= jobs
 
 
-async def test_one_process_searches_and_a_full_queue_refuses_before_the_countdown(redis_url: str, gate: Gate) -> None:
+async def test_one_process_searches_and_a_full_queue_refuses_ready(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         open_before = (await asyncio.to_thread(opened, server, ATTACKER))[1]["race"]
@@ -107,7 +107,7 @@ async def test_one_process_searches_and_a_full_queue_refuses_before_the_countdow
             await late.close()
 
 
-async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate: Gate) -> None:
+async def test_a_backlog_does_not_delay_other_addresses(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         async with backlog(server, gate, MAX_SEARCHES_PER_ADDRESS) as attackers:
             status, race = await asyncio.to_thread(opened, server, OTHER)
@@ -125,7 +125,7 @@ async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate:
             await other.close()
 
 
-async def test_a_server_that_is_killed_takes_its_search_along(redis_url: str, gate: Gate) -> None:
+async def test_killing_a_server_ends_its_search(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         async with backlog(server, gate, 1):
@@ -135,7 +135,7 @@ async def test_a_server_that_is_killed_takes_its_search_along(redis_url: str, ga
 
 
 @pytest.mark.parametrize("target", ["/api/v1/deals/gallery:gone/par/0.json", "/api/v1/replays/{race}/steps"])
-async def test_a_job_ends_when_the_client_who_asked_has_gone(redis_url: str, gate: Gate, target: str) -> None:
+async def test_a_job_ends_when_its_client_disconnects(redis_url: str, gate: Gate, target: str) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         race = await asyncio.to_thread(server.create, "gallery", seed="raced", max_racers=1, start_delay_ms=0)

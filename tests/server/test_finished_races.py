@@ -21,7 +21,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
         yield redis
 
 
-async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str, redis: Redis) -> None:
+async def test_a_finished_race_is_archived_as_a_replay_that_verifies(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         room = await finished(parts)
         race = room.race
@@ -43,7 +43,7 @@ async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str
         assert refused.value.code == "race-over"
 
 
-async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) -> None:
+async def test_search_finds_finished_races_by_game_player_and_deal(redis_url: str) -> None:
     async with process(redis_url) as parts:
         corners = await finished(parts)
         again = await finished(parts, seed="42")
@@ -74,7 +74,7 @@ async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) 
         assert await parts.archive.has(hidden.race.id)
 
 
-async def test_keeping_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
+async def test_archiving_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         room = await finished(parts)
         before = contents(redis)
@@ -82,7 +82,7 @@ async def test_keeping_a_race_again_changes_nothing(redis_url: str, redis: Redis
         assert contents(redis) == before
 
 
-async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str) -> None:
+async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> None:
     async with process(redis_url) as before:
         room = await opened(before)
         await room.submit(seat_for(1))
@@ -95,7 +95,7 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
             assert await after.archive.search(search, after.clock.now()) == []
 
 
-async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis) -> None:
+async def test_replays_expire_after_the_configured_days(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, replay_days=3) as parts:
         room = await finished(parts)
         assert 3 * 86_400 - 60 < redis.ttl(f"replay:{{{room.race.id}}}") <= 3 * 86_400

@@ -35,7 +35,7 @@ async def refusal(race: str, registry: Registry) -> str:
 # Creating.
 
 
-async def test_a_new_race_has_a_name_one_can_say_and_a_secret_of_its_own(redis_url: str) -> None:
+async def test_a_new_race_has_a_readable_id_and_its_own_secret(redis_url: str) -> None:
     async with process(redis_url) as parts:
         one, other = await opened(parts), await opened(parts)
         for room in (one, other):
@@ -48,7 +48,7 @@ async def test_a_new_race_has_a_name_one_can_say_and_a_secret_of_its_own(redis_u
         assert one.race.header.commitment != other.race.header.commitment
 
 
-async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis_url: str, redis: Redis) -> None:
+async def test_the_store_has_no_secret_of_an_unfinished_race(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         await run(room)
@@ -63,7 +63,7 @@ async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis
         await until(lambda: holds(redis, room.race.secret.hex()))
 
 
-async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as parts:
         numbers = iter([1, 1, 2, 2, 2, 3])
         monkeypatch.setattr(opening, "choice", lambda words: words[0])
@@ -90,7 +90,7 @@ async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatc
         ("corners", {}, "a|b"),
     ],
 )
-async def test_what_a_game_does_not_have_is_refused(
+async def test_unknown_variants_and_bad_seeds_are_refused(
     redis_url: str, redis: Redis, slug: str, variant: dict[str, Any], seed: str | None
 ) -> None:
     async with process(redis_url) as parts:
@@ -100,7 +100,7 @@ async def test_what_a_game_does_not_have_is_refused(
         assert redis.keys() == []
 
 
-def test_a_game_is_known_by_its_slug() -> None:
+def test_checked_game_finds_games_by_slug() -> None:
     assert checked_game("corners") is GAMES["corners"]
     with pytest.raises(Refused, match="whist") as refused:
         checked_game("whist")
@@ -110,7 +110,7 @@ def test_a_game_is_known_by_its_slug() -> None:
 # Finding.
 
 
-async def test_a_race_is_found_by_every_process_as_it_stands(redis_url: str) -> None:
+async def test_every_process_finds_the_current_race(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         room = await opened(here)
         assert await here.registry.room(room.race.id) is room
@@ -120,14 +120,14 @@ async def test_a_race_is_found_by_every_process_as_it_stands(redis_url: str) -> 
         assert await there.registry.room(room.race.id) is found
 
 
-async def test_who_asks_at_once_gets_the_same_room(redis_url: str) -> None:
+async def test_concurrent_lookups_return_the_same_room(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
         rooms = await asyncio.gather(*(there.registry.room(race) for _ in range(10)))
         assert len(set(rooms)) == 1
 
 
-async def test_who_stops_waiting_for_a_room_takes_it_from_nobody(redis_url: str) -> None:
+async def test_cancelling_a_lookup_does_not_cancel_others(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
         first, second = (asyncio.create_task(there.registry.room(race)) for _ in range(2))
@@ -144,7 +144,7 @@ async def test_who_stops_waiting_for_a_room_takes_it_from_nobody(redis_url: str)
         *("a}", "{a", "a}:log", "}:head\r\nFLUSHALL\r\n", "a\n", "../a", "a:b", "é", "\0", "[a-z]", "?"),
     ],
 )
-async def test_there_is_no_race_of_that_name(redis_url: str, redis: Redis, race: str) -> None:
+async def test_unknown_and_invalid_race_ids_are_not_found(redis_url: str, redis: Redis, race: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         redis.set("race:{}:head", "bait")
@@ -157,7 +157,7 @@ async def test_there_is_no_race_of_that_name(redis_url: str, redis: Redis, race:
         assert await parts.registry.room(room.race.id) is room
 
 
-async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
+async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
     """A server that was given a wrong master key refuses, and writes nothing of its own into the log."""
     async with process(redis_url) as parts:
         foreign = opened_by_hand(race_id="foreign-race-1").race
@@ -169,7 +169,7 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
 # Looking after.
 
 
-async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_url: str) -> None:
+async def test_races_that_ended_without_a_server_are_closed_later(redis_url: str) -> None:
     async with process(redis_url) as before:
         ended = await opened(before)
         await run(ended)
@@ -185,7 +185,7 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         assert await listed(after) == []
 
 
-async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url: str, redis: Redis) -> None:
+async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         room = await opened(before)
         await run(room)
@@ -200,7 +200,7 @@ async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url
         assert [racer.outcome for racer in replay.standings] == ["timeout", "timeout"]
 
 
-async def test_two_processes_that_close_the_same_race_write_one_closing(redis_url: str, redis: Redis) -> None:
+async def test_two_processes_closing_a_race_write_one_closing_entry(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         room = await opened(before)
         await run(room)
@@ -215,7 +215,7 @@ async def test_two_processes_that_close_the_same_race_write_one_closing(redis_ur
         assert list(replay.entries) == entries
 
 
-async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
+async def test_an_overdue_race_that_does_not_exist_is_removed(
     redis_url: str, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis.zadd("races:due", {"no-such-race-1": 1})
@@ -226,9 +226,7 @@ async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
     assert "no-such-race-1" in [getattr(record, "race", None) for record in caplog.records]
 
 
-async def test_a_race_that_is_kept_and_noted_as_live_again_by_a_late_command_is_taken_from_the_live_ones(
-    redis_url: str, redis: Redis
-) -> None:
+async def test_an_archived_race_marked_live_by_a_late_command_is_removed_again(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, started=True) as parts:
         race = (await finished(parts)).race.id
         redis.zadd("races:due", {race: 1})
@@ -237,7 +235,7 @@ async def test_a_race_that_is_kept_and_noted_as_live_again_by_a_late_command_is_
 
 
 @pytest.mark.parametrize("lost", ["all of it", "the replay"])
-async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again_before_it_is_forgotten(
+async def test_a_finished_race_that_the_store_lost_is_archived_again_before_its_room_is_dropped(
     lost: str, redis_url: str, redis: Redis
 ) -> None:
     async with process(redis_url, started=True) as parts:
@@ -248,7 +246,7 @@ async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again
         assert redis.get(f"replay:{{{race}}}") == text
 
 
-async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost(redis_url: str, redis: Redis) -> None:
+async def test_an_archived_race_is_over_even_if_the_end_of_its_log_is_lost(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         race = (await finished(before)).race
         head = await before.log.head(race.id)
@@ -261,7 +259,7 @@ async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost
         assert room.is_archived
 
 
-async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_is_forgotten(
+async def test_an_open_race_that_the_store_lost_is_written_again_before_its_room_is_dropped(
     redis_url: str, redis: Redis
 ) -> None:
     async with process(redis_url, started=True) as parts:
@@ -272,7 +270,7 @@ async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_i
         assert await parts.log.head(room.race.id) == (1, room.race.digest)
 
 
-async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: Redis) -> None:
+async def test_an_unreadable_race_does_not_affect_others(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, started=True) as parts:
         bad, good = await opened(parts), await opened(parts)
         await until(lambda: redis.zcard("races:due") == 2)
@@ -306,7 +304,7 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
 # Lists.
 
 
-async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: str) -> None:
+async def test_live_races_are_listed_newest_first_without_unlisted_ones(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         rooms = []
         for unlisted in (False, True, False, False):
@@ -318,7 +316,7 @@ async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: 
             assert await listed(parts, limit=2) == [names[3], names[2]]
 
 
-async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -> None:
+async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
     """Entries belong to their race: a log that was put under another header is refused."""
     async with process(redis_url) as parts:
         room, other = await opened(parts), await opened(parts)
@@ -332,7 +330,7 @@ async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -
 # The clock.
 
 
-async def test_the_clock_is_the_stores(redis_url: str, redis: Redis) -> None:
+async def test_the_clock_agrees_with_the_store(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         seconds, micros = redis.time()
         assert abs(parts.clock.now() - (seconds * 1000 + micros // 1000)) < 200

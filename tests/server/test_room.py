@@ -42,7 +42,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
 # Applying commands.
 
 
-async def test_a_wish_is_in_the_log_when_its_answer_comes(redis_url: str) -> None:
+async def test_submit_returns_after_the_entry_is_in_the_log(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         race = await room.submit(seat_for(1))
@@ -52,7 +52,7 @@ async def test_a_wish_is_in_the_log_when_its_answer_comes(redis_url: str) -> Non
         assert abs(entry.at - parts.clock.now()) < 2_000
 
 
-async def test_a_wish_that_has_happened_already_adds_nothing(redis_url: str) -> None:
+async def test_a_command_that_has_already_taken_effect_adds_no_entry(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         first = await room.submit(seat_for(1))
@@ -60,7 +60,7 @@ async def test_a_wish_that_has_happened_already_adds_nothing(redis_url: str) -> 
         assert len(await agrees(room, parts.log)) == 1
 
 
-async def test_a_refused_wish_leaves_no_trace(redis_url: str) -> None:
+async def test_a_refused_command_changes_nothing(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room, heard = await opened(parts), Heard()
         await room.submit(seat_for(1))
@@ -74,7 +74,7 @@ async def test_a_refused_wish_leaves_no_trace(redis_url: str) -> None:
         assert len(await agrees(room, parts.log)) == 1
 
 
-async def test_a_wish_that_fails_by_our_own_fault_harms_no_other(
+async def test_a_command_that_raises_an_unexpected_error_does_not_affect_others(
     redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(race: Race) -> list[AnyEvent]:
@@ -91,7 +91,7 @@ async def test_a_wish_that_fails_by_our_own_fault_harms_no_other(
     assert "internal error" in caplog.text
 
 
-async def test_wishes_of_one_turn_are_granted_in_order_and_written_at_once(redis_url: str, redis: Redis) -> None:
+async def test_concurrent_commands_are_applied_in_order_and_written_together(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         room, heard = await opened(parts, max_racers=32), Heard()
         await room.submit(seat_for(1))
@@ -120,7 +120,7 @@ class Slow(RaceLog):
         await self.go.wait()
 
 
-async def test_who_stops_waiting_does_not_stop_the_writing(redis_url: str) -> None:
+async def test_cancelling_a_caller_does_not_cancel_the_write(redis_url: str) -> None:
     async with process(redis_url, log=Slow) as parts:
         assert isinstance(parts.log, Slow)
         room, heard = await opened(parts), Heard()
@@ -137,7 +137,7 @@ async def test_who_stops_waiting_does_not_stop_the_writing(redis_url: str) -> No
         assert heard.entries == await agrees(room, parts.log)
 
 
-async def test_nobody_hears_of_anything_before_the_log_has_it(redis_url: str) -> None:
+async def test_listeners_get_entries_only_after_they_are_in_the_log(redis_url: str) -> None:
     async with process(redis_url, log=Slow) as parts:
         assert isinstance(parts.log, Slow)
         room, heard = await opened(parts), Heard()
@@ -150,7 +150,7 @@ async def test_nobody_hears_of_anything_before_the_log_has_it(redis_url: str) ->
         assert heard.numbers == [1]
 
 
-async def test_what_many_are_told_alike_is_made_once_for_the_race_as_it_stands(redis_url: str) -> None:
+async def test_shared_encodings_are_cached_until_the_race_changes(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         made: list[str] = []
@@ -177,7 +177,7 @@ async def test_what_many_are_told_alike_is_made_once_for_the_race_as_it_stands(r
             await all_are_told(number)
 
 
-async def test_closing_a_room_finishes_what_is_under_way(redis_url: str) -> None:
+async def test_closing_a_room_finishes_the_write_in_progress(redis_url: str) -> None:
     async with process(redis_url, log=Slow) as parts:
         assert isinstance(parts.log, Slow)
         room = await opened(parts)
@@ -192,7 +192,7 @@ async def test_closing_a_room_finishes_what_is_under_way(redis_url: str) -> None
         await agrees(room, parts.log)
 
 
-async def test_an_illegal_move_is_answered_with_its_rule(redis_url: str) -> None:
+async def test_an_illegal_move_raises_the_rule_it_breaks(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         await run(room)
@@ -205,7 +205,7 @@ async def test_an_illegal_move_is_answered_with_its_rule(redis_url: str) -> None
 # Two processes.
 
 
-async def test_two_rooms_of_one_race_grant_every_wish_once(redis_url: str) -> None:
+async def test_two_rooms_of_one_race_apply_every_command_once(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here, max_racers=32)
         theirs = await there.registry.room(mine.race.id)
@@ -221,7 +221,7 @@ async def test_two_rooms_of_one_race_grant_every_wish_once(redis_url: str) -> No
         assert mine.race.n == SEATS + 2
 
 
-async def test_the_same_wish_in_two_rooms_happens_once(redis_url: str) -> None:
+async def test_the_same_command_in_two_rooms_takes_effect_once(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here)
         theirs = await there.registry.room(mine.race.id)
@@ -231,7 +231,7 @@ async def test_the_same_wish_in_two_rooms_happens_once(redis_url: str) -> None:
         assert len(await here.log.read(mine.race.id)) == 7
 
 
-async def test_a_wish_that_is_no_longer_possible_is_refused_when_the_log_has_moved_on(redis_url: str) -> None:
+async def test_a_command_that_another_process_made_impossible_is_refused(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here, max_racers=2)
         theirs = await there.registry.room(mine.race.id)
@@ -243,7 +243,7 @@ async def test_a_wish_that_is_no_longer_possible_is_refused_when_the_log_has_mov
         await agrees(mine, here.log)
 
 
-async def test_both_hear_everything_once_and_in_order(redis_url: str) -> None:
+async def test_listeners_of_both_processes_get_every_entry_once_and_in_order(redis_url: str) -> None:
     async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
         mine = await opened(here, max_racers=32)
         theirs = await there.registry.room(mine.race.id)
@@ -270,7 +270,7 @@ class Overtaken(RaceLog):
             self.room.follow(await self.read(race))
 
 
-async def test_what_the_follower_reads_first_is_not_taken_in_again(redis_url: str) -> None:
+async def test_entries_that_the_follower_reads_first_are_not_applied_twice(redis_url: str) -> None:
     async with process(redis_url, log=Overtaken) as parts:
         room, heard = await opened(parts, limit_ms=1_000), Heard()
         assert isinstance(parts.log, Overtaken)
@@ -288,7 +288,7 @@ async def test_what_the_follower_reads_first_is_not_taken_in_again(redis_url: st
         assert all(fact.holds for fact in verify(replay))
 
 
-async def test_a_log_that_does_not_continue_the_memory_is_looked_at_again(
+async def test_a_log_that_does_not_continue_the_memory_is_read_again(
     redis_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with process(redis_url) as parts:
@@ -306,7 +306,7 @@ async def test_a_log_that_does_not_continue_the_memory_is_looked_at_again(
 # What happens by itself.
 
 
-async def test_countdown_deal_and_closing_come_by_themselves_at_their_time(redis_url: str) -> None:
+async def test_countdown_deal_and_closing_happen_on_time(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room, heard = await opened(parts, limit_ms=1_000, start_delay_ms=150), Heard()
         room.broadcast.add(heard)
@@ -323,7 +323,7 @@ async def test_countdown_deal_and_closing_come_by_themselves_at_their_time(redis
         await until(lambda: room.is_idle)
 
 
-async def test_a_race_is_closed_with_the_last_deed(redis_url: str) -> None:
+async def test_a_race_closes_with_the_last_resignation(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         await run(room)
@@ -336,7 +336,7 @@ async def test_a_race_is_closed_with_the_last_deed(redis_url: str) -> None:
         assert refusal.value.code == "race-over"
 
 
-async def test_an_end_that_came_while_the_store_was_away_is_made_up_for(redis_url: str) -> None:
+async def test_a_race_that_ended_during_an_outage_is_closed_afterwards(redis_url: str) -> None:
     async with Wire(redis_url) as wire, process(wire.url) as parts:
         room = await opened(parts, limit_ms=1_000)
         await run(room)

@@ -58,7 +58,7 @@ class Failing(RaceLog):
 
 
 @pytest.mark.parametrize("failing", ["before", "after"])
-async def test_after_a_failure_the_room_believes_the_log(redis_url: str, failing: str) -> None:
+async def test_after_a_failure_the_room_reads_the_log(redis_url: str, failing: str) -> None:
     async with process(redis_url, log=Failing) as parts:
         assert isinstance(parts.log, Failing)
         room, heard = await opened(parts), Heard()
@@ -78,7 +78,7 @@ async def test_after_a_failure_the_room_believes_the_log(redis_url: str, failing
         assert heard.numbers == written[1:]
 
 
-async def test_what_was_written_without_an_answer_is_heard_of_by_following(redis_url: str) -> None:
+async def test_a_write_without_a_reply_is_noticed_by_following_the_log(redis_url: str) -> None:
     async with process(redis_url, log=Failing, started=True) as parts:
         assert isinstance(parts.log, Failing)
         room = await opened(parts)
@@ -90,7 +90,7 @@ async def test_what_was_written_without_an_answer_is_heard_of_by_following(redis
         await agrees(room, parts.log)
 
 
-async def test_moves_wait_out_a_store_that_goes_away_and_nothing_is_doubled(redis_url: str) -> None:
+async def test_moves_survive_an_outage_and_are_written_once(redis_url: str) -> None:
     async with Wire(redis_url) as wire, process(wire.url) as parts:
         room = await opened(parts)
         await run(room)
@@ -109,7 +109,7 @@ async def test_moves_wait_out_a_store_that_goes_away_and_nothing_is_doubled(redi
         await agrees(room, parts.log)
 
 
-async def test_to_leave_again_after_a_lost_answer_is_no_fault_though_the_countdown_has_begun(redis_url: str) -> None:
+async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         for player in (1, 2, 3):
@@ -152,7 +152,7 @@ async def test_a_lost_race_is_written_again_from_memory(redis_url: str, redis: R
 
 
 @pytest.mark.parametrize("written", [1, 2, 3], ids=["less", "as-much", "more"])
-async def test_another_writer_who_continued_from_an_older_point_is_followed(
+async def test_a_log_continued_from_an_older_entry_replaces_the_memory(
     redis_url: str, redis: Redis, written: int
 ) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
@@ -176,9 +176,7 @@ async def test_another_writer_who_continued_from_an_older_point_is_followed(
         assert theirs.race == mine.race
 
 
-async def test_a_race_that_another_process_has_kept_and_cleared_away_is_over_here_too(
-    redis_url: str, redis: Redis
-) -> None:
+async def test_a_race_archived_by_another_process_is_over_here_too(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine, heard = await opened(here), Heard()
         await run(mine)

@@ -33,7 +33,7 @@ def form(request: pytest.FixtureRequest) -> codec.Form:
     return form
 
 
-async def test_a_connection_that_does_not_say_hello_is_closed(strict: LoggedServer, form: codec.Form) -> None:
+async def test_a_connection_without_hello_is_closed(strict: LoggedServer, form: codec.Form) -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     async with await Line.open(strict, form) as line:
@@ -41,7 +41,7 @@ async def test_a_connection_that_does_not_say_hello_is_closed(strict: LoggedServ
     assert loop.time() - began > 0.9
 
 
-async def test_nothing_but_hello_counts_as_hello(strict: LoggedServer, form: codec.Form) -> None:
+async def test_only_a_valid_hello_stops_the_timeout(strict: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(strict, form) as line:
         assert isinstance(await line.ask("ping"), m.Pong)
         assert refused(await line.ask("hello"), "bad-message", "a name or a token")
@@ -49,13 +49,13 @@ async def test_nothing_but_hello_counts_as_hello(strict: LoggedServer, form: cod
         assert await line.close_code() == 4001
 
 
-async def test_hello_in_time_is_enough(strict: LoggedServer) -> None:
+async def test_the_timeout_ends_with_hello(strict: LoggedServer) -> None:
     async with await Line.open(strict, "json", "ada") as line:
         await asyncio.sleep(1.2)  # longer than a hello may take
         assert isinstance(await line.ask("ping"), m.Pong)
 
 
-async def test_hello_is_said_once(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_second_hello_is_refused(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
         assert isinstance(welcome, m.Welcome)
@@ -64,7 +64,7 @@ async def test_hello_is_said_once(server: LoggedServer, form: codec.Form) -> Non
         assert viewed(await alone(line, server)).standings[0].name == "ada"
 
 
-async def test_nobody_is_anybody_by_a_wrong_token(server: LoggedServer, form: codec.Form) -> None:
+async def test_unknown_tokens_are_refused(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
     assert isinstance(welcome, m.Welcome)
@@ -81,7 +81,7 @@ async def test_nobody_is_anybody_by_a_wrong_token(server: LoggedServer, form: co
         assert (again.player, again.name, again.token) == (welcome.player, "ada", None)
 
 
-async def test_a_program_may_show_its_token_in_the_handshake(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_token_in_the_authorization_header_is_accepted(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         welcome = await line.ask("hello", name="ada")
     assert isinstance(welcome, m.Welcome)
@@ -106,7 +106,7 @@ async def test_a_program_may_show_its_token_in_the_handshake(server: LoggedServe
         {"t": "leave"},
     ],
 )
-async def test_nothing_is_done_before_hello(server: LoggedServer, asked: dict[str, Any]) -> None:
+async def test_requests_before_hello_are_refused(server: LoggedServer, asked: dict[str, Any]) -> None:
     async with await Line.open(server) as line:
         assert refused(await line.ask(**asked), "bad-token", "hello")
         assert await line.close_code() == 4003
@@ -132,7 +132,7 @@ HOSTILE_NAMES = [
 ]
 
 
-async def test_a_name_that_deceives_is_refused(server: LoggedServer, form: codec.Form) -> None:
+async def test_deceptive_names_are_refused(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         for name in HOSTILE_NAMES:
             answer = await line.ask("hello", name=name)

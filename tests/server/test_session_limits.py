@@ -36,7 +36,7 @@ def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPa
         yield running
 
 
-async def test_a_flood_is_slowed_down_and_loses_nothing(strict: LoggedServer) -> None:
+async def test_a_flood_is_slowed_down_without_losing_messages(strict: LoggedServer) -> None:
     loop = asyncio.get_running_loop()
     async with await Line.open(strict, "json", "ada") as line, await Line.open(strict, "json", "bo") as other:
         view = await alone(other, strict)
@@ -56,7 +56,7 @@ async def answers(line: Line, count: int) -> list[int | None]:
     return [(await line.hear()).re for _ in range(count)]
 
 
-async def test_who_does_not_read_stops_nobody_and_comes_back(server: LoggedServer) -> None:
+async def test_a_client_that_does_not_read_affects_nobody_and_can_rejoin(server: LoggedServer) -> None:
     race = server.create("corners", seed="1", max_racers=2, start_delay_ms=0)
     slow, quick = await Racer("slow").connect(server), await Racer("quick").connect(server)
     await asyncio.gather(slow.join(race), quick.join(race))
@@ -115,7 +115,7 @@ async def refused_at_the_door(server: LoggedServer, **options: Any) -> tuple[int
     return response.status_code, problem
 
 
-async def test_pages_of_other_sites_may_not_play(server: LoggedServer) -> None:
+async def test_pages_of_other_origins_are_refused(server: LoggedServer) -> None:
     own = server.url
     for origin in (None, own):
         async with await Line.open(server, "json", "ada", origin=origin) as line:
@@ -126,14 +126,14 @@ async def test_pages_of_other_sites_may_not_play(server: LoggedServer) -> None:
         assert (status, problem["code"]) == (403, "foreign-page"), origin
 
 
-async def test_pages_at_the_public_address_may_play(strict: LoggedServer) -> None:
+async def test_pages_of_the_public_url_are_accepted(strict: LoggedServer) -> None:
     async with await Line.open(strict, "json", "ada", origin="https://race.example") as line:
         assert isinstance(await line.ask("ping"), m.Pong)
     for origin in ("http://race.example", "https://race.example:81", "https://race.example.evil.example"):
         assert (await refused_at_the_door(strict, additional_headers={"Origin": origin}))[0] == 403
 
 
-async def test_connections_are_not_logged_one_by_one(server: LoggedServer) -> None:
+async def test_individual_connections_are_not_logged(server: LoggedServer) -> None:
     before = server.log
     async with await Line.open(server, "json", "ada") as line:
         await line.ask("ping")
@@ -142,7 +142,7 @@ async def test_connections_are_not_logged_one_by_one(server: LoggedServer) -> No
     assert server.log == before
 
 
-async def test_only_known_subprotocols_are_spoken(server: LoggedServer) -> None:
+async def test_unknown_subprotocols_are_refused(server: LoggedServer) -> None:
     for names in (["samedeal.v2.json"], ["chat"], ["SAMEDEAL.V1.JSON", "mqtt"]):
         status, problem = await refused_at_the_door(server, subprotocols=[Subprotocol(name) for name in names])
         assert (status, problem["code"]) == (426, "unsupported-version")
@@ -155,7 +155,7 @@ async def test_only_known_subprotocols_are_spoken(server: LoggedServer) -> None:
         assert await socket.recv() == '{"re":1,"t":"pong"}'
 
 
-async def test_an_address_has_only_so_many_connections(strict: LoggedServer) -> None:
+async def test_connections_per_address_are_limited(strict: LoggedServer) -> None:
     async with AsyncExitStack() as stack:
         lines = [await stack.enter_async_context(await Line.open(strict, "json", "ada")) for _ in range(3)]
         assert (await refused_at_the_door(strict))[0] == 429
@@ -172,7 +172,7 @@ async def test_an_address_has_only_so_many_connections(strict: LoggedServer) -> 
             assert isinstance(await line.ask("ping"), m.Pong)
 
 
-def test_a_handshake_that_is_none_is_refused(server: LoggedServer) -> None:
+def test_an_http_request_to_the_websocket_path_is_refused(server: LoggedServer) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
         connection.request("GET", "/ws")
@@ -183,7 +183,7 @@ def test_a_handshake_that_is_none_is_refused(server: LoggedServer) -> None:
         connection.close()
 
 
-def test_what_is_kept_from_the_log_is_what_uvicorn_says() -> None:
+def test_filtered_log_messages_exist_in_uvicorn() -> None:
     """Once uvicorn no longer says it, nothing need be kept back."""
     source = inspect.getsource(websockets_sansio_impl) + inspect.getsource(httptools_impl)
     for text in CLIENTS_FAULTS:

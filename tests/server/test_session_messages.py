@@ -47,9 +47,7 @@ MALFORMED: dict[codec.Form, list[bytes]] = {
 
 
 @pytest.mark.parametrize("name", [None, "ada"])
-async def test_bytes_that_are_no_message_end_the_connection(
-    server: LoggedServer, form: codec.Form, name: str | None
-) -> None:
+async def test_malformed_bytes_close_the_connection(server: LoggedServer, form: codec.Form, name: str | None) -> None:
     for data in MALFORMED[form]:
         async with await Line.open(server, form, name) as line:
             await line.send(data)
@@ -121,7 +119,7 @@ NOT_OURS: list[tuple[object, str, int | None]] = [
 ]
 
 
-async def test_a_message_that_is_not_of_the_protocol_is_refused_by_name_and_play_goes_on(
+async def test_unknown_and_invalid_messages_are_refused_and_play_continues(
     server: LoggedServer, form: codec.Form
 ) -> None:
     async with await Line.open(server, form, "ada") as line:
@@ -134,7 +132,7 @@ async def test_a_message_that_is_not_of_the_protocol_is_refused_by_name_and_play
         assert after.n == before.n + 1
 
 
-async def test_a_message_however_deep_is_refused_and_play_goes_on(server: LoggedServer, form: codec.Form) -> None:
+async def test_deeply_nested_messages_are_refused_and_play_continues(server: LoggedServer, form: codec.Form) -> None:
     deepest = {
         "json": b'{"t":"ping","nested":' + b"[" * 2_000 + b"]" * 2_000 + b',"id":8}',
         "msgpack": b"\x83\xa1t\xa4ping\xa6nested" + b"\x91" * 4_000 + b"\x90\xa2id\x08",
@@ -146,7 +144,7 @@ async def test_a_message_however_deep_is_refused_and_play_goes_on(server: Logged
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_a_message_that_is_too_long_is_refused_and_play_goes_on(server: LoggedServer, form: codec.Form) -> None:
+async def test_oversized_messages_are_refused_and_play_continues(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         for length in (4_097, 60_000):
@@ -161,13 +159,13 @@ async def test_a_message_that_is_too_long_is_refused_and_play_goes_on(server: Lo
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_an_endless_message_ends_the_connection(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_huge_message_closes_the_connection(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         await line.send(b"x" * 65_537)
         assert await line.close_code() == 1009
 
 
-async def test_messagepack_is_not_taken_from_a_text_frame(server: LoggedServer) -> None:
+async def test_msgpack_in_a_text_frame_closes_the_connection(server: LoggedServer) -> None:
     for text in ('{"t":"ping","id":1}', "5", ""):
         async with await Line.open(server, "msgpack", "ada") as line:
             await line.socket.send(text)
@@ -175,19 +173,19 @@ async def test_messagepack_is_not_taken_from_a_text_frame(server: LoggedServer) 
             assert await line.close_code() == 4001
 
 
-async def test_json_is_taken_from_a_binary_frame_and_answered_as_text(server: LoggedServer) -> None:
+async def test_json_in_a_binary_frame_is_answered_as_text(server: LoggedServer) -> None:
     async with await Line.open(server, "json", "ada") as line:
         await line.socket.send(b'{"t":"ping","id":99}')
         assert await line.socket.recv() == '{"re":99,"t":"pong"}'
 
 
-async def test_text_that_is_no_text_ends_the_connection(server: LoggedServer) -> None:
+async def test_invalid_utf8_closes_the_connection(server: LoggedServer) -> None:
     async with await Line.open(server, "json", "ada") as line:
         await line.socket.send(b'{"t":"ping","id":"\xff"}', text=True)
         assert await line.close_code() == 1007
 
 
-def test_both_forms_say_the_same() -> None:
+def test_both_forms_encode_the_same_message() -> None:
     content = {"t": "ping", "id": 8}
     assert codec.decode_to_server(written(content, "json"), "json") == m.Ping(id=8)
     assert codec.decode_to_server(written(content, "msgpack"), "msgpack") == m.Ping(id=8)

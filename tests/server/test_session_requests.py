@@ -35,7 +35,7 @@ def form(request: pytest.FixtureRequest) -> codec.Form:
     return form
 
 
-async def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, form: codec.Form) -> None:
+async def test_unknown_races_are_not_found(server: LoggedServer, form: codec.Form) -> None:
     names = ["calm-otter-42", "../races", "CALM-OTTER", "race:{x}:log", "*", "\0", "a b", "é", "..", "%2e", "x" * 64]
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
@@ -45,7 +45,7 @@ async def test_a_race_that_is_not_there_is_not_found(server: LoggedServer, form:
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_nobody_acts_without_a_seat(server: LoggedServer, form: codec.Form) -> None:
+async def test_requests_without_a_seat_are_refused(server: LoggedServer, form: codec.Form) -> None:
     requests: list[dict[str, Any]] = [
         {"t": "ready"},
         {"t": "ready", "ready": False},
@@ -64,7 +64,7 @@ async def test_nobody_acts_without_a_seat(server: LoggedServer, form: codec.Form
         assert viewed(await ada.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_every_request_has_its_stage(server: LoggedServer, form: codec.Form) -> None:
+async def test_requests_are_refused_outside_their_stage(server: LoggedServer, form: codec.Form) -> None:
     """From the open race over the countdown to its end: what is out of place is refused and changes nothing."""
     race = server.create("corners", max_racers=2, start_delay_ms=400)
     promise = commitments.nonce_commitment(race, bytes.fromhex(NONCE))
@@ -111,7 +111,7 @@ async def test_every_request_has_its_stage(server: LoggedServer, form: codec.For
         assert viewed(await cy.ask("watch", race=race)).n == over.n
 
 
-async def test_an_illegal_move_is_refused_in_the_words_of_the_game_and_changes_nothing(
+async def test_an_illegal_move_is_refused_with_the_rule_and_changes_nothing(
     server: LoggedServer, form: codec.Form
 ) -> None:
     async with await Line.open(server, form, "ada") as line:
@@ -134,7 +134,7 @@ async def test_an_illegal_move_is_refused_in_the_words_of_the_game_and_changes_n
         assert (again.n, again.h, again.board) == (view.n, view.h, view.board)
 
 
-async def test_a_move_is_made_once_however_often_it_is_sent(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_repeated_move_is_made_once(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         sent = line.written({"t": "move", "id": 8, "move": "draw", "ply": 0})
@@ -156,7 +156,7 @@ async def test_a_move_is_made_once_however_often_it_is_sent(server: LoggedServer
     assert [entry.event.move for entry in replay.entries if hasattr(entry.event, "move")] == ["draw", "draw"]
 
 
-async def test_a_race_may_forbid_undo_and_a_second_attempt(server: LoggedServer, form: codec.Form) -> None:
+async def test_options_can_forbid_undo_and_restart(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         for options in ({"undo": False}, {"attempts": 1}):
             moves = boarded(await alone(line, server, "corner-stones", **options)).moves
@@ -169,7 +169,7 @@ async def test_a_race_may_forbid_undo_and_a_second_attempt(server: LoggedServer,
             assert boarded(await line.ask("move", move=allowed.pop(), ply=1)).ply == 2
 
 
-async def test_a_connection_may_join_again_and_keeps_its_seat(server: LoggedServer, form: codec.Form) -> None:
+async def test_joining_again_keeps_the_seat(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)
         for _ in range(3):
@@ -179,7 +179,7 @@ async def test_a_connection_may_join_again_and_keeps_its_seat(server: LoggedServ
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_who_watched_may_join_and_who_raced_may_watch(server: LoggedServer, form: codec.Form) -> None:
+async def test_spectators_can_join_and_racers_can_watch(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=2, start_delay_ms=0)
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         assert viewed(await ada.ask("watch", race=race)).seat is None
@@ -195,7 +195,7 @@ async def test_who_watched_may_join_and_who_raced_may_watch(server: LoggedServer
         assert viewed(await ada.ask("move", move="draw", ply=0)).n == back.n + 1
 
 
-async def test_who_leaves_looks_on_and_may_come_back(server: LoggedServer, form: codec.Form) -> None:
+async def test_players_who_leave_watch_and_can_rejoin(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=2)
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         await bo.ask("join", race=race)
@@ -212,9 +212,7 @@ async def test_who_leaves_looks_on_and_may_come_back(server: LoggedServer, form:
         assert viewed(message).seat is None
 
 
-async def test_who_goes_away_before_the_countdown_does_not_keep_others_waiting(
-    strict: LoggedServer, form: codec.Form
-) -> None:
+async def test_disconnected_players_do_not_delay_the_countdown(strict: LoggedServer, form: codec.Form) -> None:
     race = strict.create("corners", seed="1", max_racers=3)
     async with await Line.open(strict, form) as ada:
         welcome = await ada.ask("hello", name="ada")
@@ -235,7 +233,7 @@ async def test_who_goes_away_before_the_countdown_does_not_keep_others_waiting(
         assert [standing.name for standing in view.standings] == ["bo", "cy"]
 
 
-async def test_with_open_tables_onlookers_see_every_move(server: LoggedServer, form: codec.Form) -> None:
+async def test_spectators_of_an_open_race_see_every_move(server: LoggedServer, form: codec.Form) -> None:
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0, spectators="open")
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         await ada.ask("join", race=race)
@@ -247,7 +245,7 @@ async def test_with_open_tables_onlookers_see_every_move(server: LoggedServer, f
             pass
 
 
-async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_refused_join_keeps_the_previous_seat(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         full, own = await alone(ada, server), await alone(bo, server)
         assert refused(await bo.ask("join", race=full.race), "untimely")
@@ -258,7 +256,7 @@ async def test_a_full_race_is_full_and_one_keeps_what_one_had(server: LoggedServ
         assert (moved.race, moved.n) == (own.race, own.n + 1)
 
 
-async def test_a_connection_may_go_from_race_to_race(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_connection_can_switch_races(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         first = await alone(line, server)
         second = await alone(line, server)
@@ -269,7 +267,7 @@ async def test_a_connection_may_go_from_race_to_race(server: LoggedServer, form:
         assert viewed(await line.ask("move", move="draw", ply=0)).race == first.race
 
 
-async def test_the_newer_connection_has_the_seat(server: LoggedServer, form: codec.Form) -> None:
+async def test_a_newer_connection_takes_over_the_seat(server: LoggedServer, form: codec.Form) -> None:
     older = await Racer("ada").connect(server, form)
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0)
     await older.join(race)
@@ -282,7 +280,7 @@ async def test_the_newer_connection_has_the_seat(server: LoggedServer, form: cod
         assert viewed(await newer.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
-async def test_the_deal_comes_whole_to_whoever_asks_in_that_moment(server: LoggedServer) -> None:
+async def test_the_deal_is_sent_even_if_a_request_is_refused_meanwhile(server: LoggedServer) -> None:
     """News of the deal are not lost when a request is refused just then."""
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=60)
     async with await Line.open(server, "json", "ada") as line:

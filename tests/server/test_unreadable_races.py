@@ -83,7 +83,7 @@ def kept(redis: Redis, race: str) -> dict[bytes, bytes]:
 
 
 @pytest.mark.parametrize("kind", ENTRIES)
-async def test_an_entry_that_cannot_be_read_is_refused(log: RaceLog, redis: Redis, kind: str) -> None:
+async def test_an_unreadable_entry_is_refused(log: RaceLog, redis: Redis, kind: str) -> None:
     fields, named = ENTRIES[kind]
     redis.xadd(LOG, fields, id="1-0")
     with pytest.raises(Refused, match=named) as refused:
@@ -93,7 +93,7 @@ async def test_an_entry_that_cannot_be_read_is_refused(log: RaceLog, redis: Redi
 
 
 @pytest.mark.parametrize("fields", [{"n": b"\xff", "h": DIGEST}, {"n": b"one", "h": DIGEST}, {"n": b"1", "h": b"\xff"}])
-async def test_a_head_that_cannot_be_read_is_refused(log: RaceLog, redis: Redis, fields: dict[Any, Any]) -> None:
+async def test_an_unreadable_head_is_refused(log: RaceLog, redis: Redis, fields: dict[Any, Any]) -> None:
     redis.hset(HEAD, mapping=fields)
     with pytest.raises(Refused) as refused:
         await log.head(RACE)
@@ -116,7 +116,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ],
     ids=[*(f"header with {kind}" for kind in HEADERS), *(f"entry with {kind}" for kind in ENTRIES)],
 )
-async def test_such_a_race_is_refused_and_kept_and_others_go_on(
+async def test_an_unreadable_race_is_refused_and_kept_while_others_continue(
     server: LoggedServer, store_url: str, number: int, text: bytes, fields: dict[bytes, bytes], named: str
 ) -> None:
     race = f"{RACE}-{number}"

@@ -15,8 +15,9 @@ FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 @contextmanager
 def session_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
     """A server with generous limits. It must not log any failure."""
-    limits = {"away_seconds": "0.3", "hello_timeout_ms": "20000", "connections_per_address": "0"}
-    with LoggedServer(store_url, folder / "log", **limits).start() as running:
+    with LoggedServer(
+        store_url, folder / "log", away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
+    ).start() as running:
         yield running
         assert running.failures() == []
 

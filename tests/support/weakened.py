@@ -37,7 +37,7 @@ DEFENCES = {
         (
             "server/test_race_log.py::test_a_wrong_predecessor_is_behind",
             "server/test_race_log.py::test_two_writers_cannot_both_write_the_next_entry",
-            "server/test_room.py::test_two_rooms_of_one_race_grant_every_wish_once",
+            "server/test_room.py::test_two_rooms_of_one_race_apply_every_command_once",
         ),
     ),
     "repeat": Defence(
@@ -69,7 +69,7 @@ DEFENCES = {
         "        if lost := entries[n:]:\n            await self._log.append(race.id, last_digest, lost)\n",
         "",
         (
-            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+            "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
             "system/test_outage.py::test_a_tail_that_the_store_lost_is_written_again",
         ),
     ),
@@ -77,15 +77,15 @@ DEFENCES = {
         SERVER + "races/room.py",
         "await self._log.append(self.race.id, self.race.digest, entries)",
         "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, entries))",
-        ("server/test_room.py::test_nobody_hears_of_anything_before_the_log_has_it",),
+        ("server/test_room.py::test_listeners_get_entries_only_after_they_are_in_the_log",),
     ),
     "doubt": Defence(
         SERVER + "races/room.py",
         "                if self._needs_resync:\n                    await self._resync()\n",
         "",
         (
-            "server/test_room.py::test_after_a_failure_the_room_believes_the_log",
-            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+            "server/test_room_recovery.py::test_after_a_failure_the_room_reads_the_log",
+            "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
         ),
     ),
 }
