@@ -1,4 +1,4 @@
-"""Daily deals: one for each game and day, known to nobody before it is revealed, and the results of those who raced.
+"""Daily deals: one for each game and day, secret until it is revealed.
 
 The servers have a clock that the tests set (``timed.py``). The days go by only forwards, as for any server.
 """
@@ -28,7 +28,7 @@ from support.timed_server import HOUR_MS, TimedServer
 
 @pytest.fixture(scope="module")
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store of the module's own: a server writes its races again when the shared one is emptied."""
+    """A store for this module only: servers write their races again when the shared store is emptied."""
     yield from kept_store(tmp_path_factory.mktemp("daily") / "store")
 
 
@@ -46,7 +46,7 @@ def _weeks() -> Iterator[Day]:
 
 @pytest.fixture
 def day(server: TimedServer, _weeks: Iterator[Day]) -> Day:
-    """A day of the test's own, on which it is noon."""
+    """A day for this test only; it is noon."""
     return server.noon(next(_weeks).date)
 
 
@@ -213,7 +213,7 @@ async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     assert told["results"] == []
 
 
-# Sealed, and then revealed. tests/server/test_sealing.py tries every way to learn more.
+# Sealing. test_sealing.py tries every way to learn more.
 
 
 async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server: TimedServer, day: Day) -> None:

@@ -1,4 +1,4 @@
-"""The dealer: one search for each race's deal, given up when nobody needs it, and tried again with patience."""
+"""The deal finder runs one search per race, cancels it when it is not needed, and retries failures."""
 
 import asyncio
 from typing import Final, Literal
@@ -23,7 +23,7 @@ FRIENDLY: Final = "friendly/1"
 
 
 async def counting(parts: Process, racers: int, address: str = "", game: str = "corners") -> Room:
-    """A race in its countdown, which is over at once; a place in the queue is reserved for it."""
+    """A race at the end of its countdown, with a reserved place in the queue."""
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=racers, filter=FRIENDLY)
     room = await parts.registry.create(GAMES[game], {}, None, options)
     for number in range(1, racers + 1):
@@ -93,7 +93,7 @@ async def test_a_refused_race_has_not_started_and_holds_no_place(redis_url: str,
 
 
 async def test_a_countdown_gets_a_place_even_if_the_queue_is_full(redis_url: str, gate: Gate) -> None:
-    """It began before a restart, or in another process."""
+    """The countdown started before a restart, or in another process."""
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
     async with process(redis_url) as parts:

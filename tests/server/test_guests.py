@@ -1,4 +1,4 @@
-"""Guests: a token makes a guest, and nothing else does; the store keeps no token."""
+"""Guests are identified by their tokens alone, and the store has only digests of tokens."""
 
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
@@ -92,7 +92,7 @@ async def test_an_unavailable_store_does_not_refuse_tokens(redis_url: str) -> No
 
 
 async def test_an_inactive_guest_expires(store: Store, redis: Redis) -> None:
-    """The store counts the days from the last time that the token was shown."""
+    """The expiry starts again whenever the token is used."""
     guests = Guests(store, days=2)
     guest, token = await guests.welcome("Ada")
     (key,) = redis.keys()

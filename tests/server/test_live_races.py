@@ -85,7 +85,9 @@ async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_sto
             }
             return {name: count for name, count in stats.items() if name not in background}
 
-        await until(lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1})  # what opened the races may still run
+        await until(
+            lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1}
+        )  # commands of opening the races may still run
 
 
 async def test_lists_show_the_current_number_of_racers(parts: Process) -> None:
@@ -107,7 +109,7 @@ async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Proce
 
 @pytest.fixture(scope="module")
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store of the module's own: a server writes its races again when the shared one is emptied."""
+    """A store for this module only: servers write their races again when the shared store is emptied."""
     yield from kept_store(tmp_path_factory.mktemp("live") / "store")
 
 
@@ -266,13 +268,13 @@ async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process)
     assert (await parts.log.head(room.race.id))[0] == 1
 
 
-# A process that dies.
+# Crashes.
 
 
 async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process dies when it has kept the replay and before it has listed it."""
+    """The process dies after archiving the replay and before indexing it."""
     reached = asyncio.Event()
 
     async def dies(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""Seats of players who stay away before the countdown are released, whatever happened to the process they were on."""
+"""Seats of disconnected players are released before the countdown, even if their server process died."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Formats of races: a client that cannot read a race is told which format it needs, and no other race is affected.
+"""Race formats: a client that cannot read a race gets the format that it needs; other races are not affected.
 
 Every race needs format 1 today. The server of these tests is made to need format 2 for unlisted races.
 """
@@ -19,7 +19,7 @@ COMMITMENT = "0f" * 32
 
 
 class NewerServer(LoggedServer):
-    """A server with races that need a format of which this version knows nothing."""
+    """A server with races in a format that this version does not know."""
 
     program = (__file__,)
 

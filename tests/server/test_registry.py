@@ -1,4 +1,4 @@
-"""The registry: races are created, found again, looked after when nobody is there, and kept when they are over."""
+"""The registry creates and finds races, and looks after them when no clients are connected."""
 
 import asyncio
 import re
@@ -158,7 +158,7 @@ async def test_unknown_and_invalid_race_ids_are_not_found(redis_url: str, redis:
 
 
 async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
-    """A server that was given a wrong master key refuses, and writes nothing of its own into the log."""
+    """A server with the wrong master key refuses the race and writes nothing to its log."""
     async with process(redis_url) as parts:
         foreign = opened_by_hand(race_id="foreign-race-1").race
         assert await parts.log.create(foreign.header, foreign.digest)
@@ -166,7 +166,7 @@ async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
         assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
 
 
-# Looking after.
+# Overdue races.
 
 
 async def test_races_that_ended_without_a_server_are_closed_later(redis_url: str) -> None:
@@ -317,7 +317,7 @@ async def test_live_races_are_listed_newest_first_without_unlisted_ones(redis_ur
 
 
 async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
-    """Entries belong to their race: a log that was put under another header is refused."""
+    """Entries are bound to their race."""
     async with process(redis_url) as parts:
         room, other = await opened(parts), await opened(parts)
         await run(room)

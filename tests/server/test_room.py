@@ -1,4 +1,4 @@
-"""A room: first the rules, then the log, then the memory, then the world, whatever the store and others do."""
+"""Rooms apply commands, write them to the log, and only then publish them."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -108,7 +108,7 @@ async def test_concurrent_commands_are_applied_in_order_and_written_together(red
 
 
 class Slow(RaceLog):
-    """A log that says when a writing has begun, and holds its answer back until it may go on."""
+    """A log that reports when a write starts, and returns from it when the test says so."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -211,7 +211,9 @@ async def test_two_rooms_of_one_race_apply_every_command_once(redis_url: str) ->
         theirs = await there.registry.room(mine.race.id)
         rooms = [mine, theirs] * (SEATS // 2)
         await asyncio.gather(*(room.submit(seat_for(player)) for player, room in enumerate(rooms)))
-        taken = [Taken(seat=1, by=f"{connection:016x}") for connection in (1, 2)]  # as sessions do: never one entry
+        taken = [
+            Taken(seat=1, by=f"{connection:016x}") for connection in (1, 2)
+        ]  # different entries, as from two sessions
         await asyncio.gather(mine.submit(that(taken[0])), theirs.submit(that(taken[1])))
         for room in (mine, theirs):
             room.follow(await here.log.read(room.race.id))
@@ -260,7 +262,7 @@ async def test_listeners_of_both_processes_get_every_entry_once_and_in_order(red
 
 
 class Overtaken(RaceLog):
-    """A log whose follower reads every entry before its writer learns that it is in."""
+    """A log whose follower reads every entry before the write returns."""
 
     room: Room | None = None
 
@@ -303,7 +305,7 @@ async def test_a_log_that_does_not_continue_the_memory_is_read_again(
         await agrees(room, parts.log)
 
 
-# What happens by itself.
+# Scheduled events.
 
 
 async def test_countdown_deal_and_closing_happen_on_time(redis_url: str) -> None:

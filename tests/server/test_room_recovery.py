@@ -32,7 +32,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 
 def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
-    """Makes the store forget what came after entry n, as one that lost the tail of its file."""
+    """Remove the entries after n from the store, as if it lost the tail of its file."""
     log, head = f"race:{{{race.id}}}:log", f"race:{{{race.id}}}:head"
     store: Any = redis
     kept = store.xrange(log, max=f"{n}-0")
@@ -46,7 +46,7 @@ def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
 
 
 class Failing(RaceLog):
-    """A log whose answers get lost, before or after the writing."""
+    """A log whose replies are lost, before or after the write."""
 
     failing = ""
 
@@ -123,7 +123,7 @@ async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(re
         assert [entry.n for entry in await parts.log.read(room.race.id) if isinstance(entry.event, Left)] == [6]
 
 
-# A store that forgets.
+# A store that loses data.
 
 
 async def test_a_lost_tail_is_written_again_from_memory(redis_url: str, redis: Redis) -> None:

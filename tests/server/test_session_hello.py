@@ -51,7 +51,7 @@ async def test_only_a_valid_hello_stops_the_timeout(strict: LoggedServer, form: 
 
 async def test_the_timeout_ends_with_hello(strict: LoggedServer) -> None:
     async with await Line.open(strict, "json", "ada") as line:
-        await asyncio.sleep(1.2)  # longer than a hello may take
+        await asyncio.sleep(1.2)  # longer than the timeout
         assert isinstance(await line.ask("ping"), m.Pong)
 
 

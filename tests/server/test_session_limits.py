@@ -52,7 +52,7 @@ async def test_a_flood_is_slowed_down_without_losing_messages(strict: LoggedServ
 
 
 async def answers(line: Line, count: int) -> list[int | None]:
-    """The numbers of the requests that the next messages answer."""
+    """Return the ids of the requests that the next messages answer."""
     return [(await line.hear()).re for _ in range(count)]
 
 
@@ -78,7 +78,7 @@ async def test_a_client_that_does_not_read_affects_nobody_and_can_rejoin(server:
                 await deaf.send(deaf.written({"t": "ping", "id": sent, "x": "x" * 4_000}))
 
         talking = asyncio.create_task(talk())
-        while sent < 2 or loop.time() - sent_at < 0.5:  # until the server no longer takes what the deaf one says
+        while sent < 2 or loop.time() - sent_at < 0.5:  # until the server stops reading from the slow client
             assert sent < 20_000
             moves = quick.board.moves
             async with asyncio.timeout(60):
@@ -87,7 +87,7 @@ async def test_a_client_that_does_not_read_affects_nobody_and_can_rejoin(server:
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
         assert memory(server) - before < 16_000, "kB more for one connection that does not read"
-        deaf.socket.transport.abort()  # closing it in order takes longer than anybody would wait
+        deaf.socket.transport.abort()  # an orderly close would take too long
     async with await Line.open(server, "msgpack") as again:
         await again.ask("hello", token=slow.token)
         view = viewed(await again.ask("join", race=race))
@@ -98,13 +98,13 @@ async def test_a_client_that_does_not_read_affects_nobody_and_can_rejoin(server:
 
 
 def memory(server: LoggedServer) -> int:
-    """What the server's process keeps in memory, in kB."""
+    """Return the resident memory of the server's process (kB)."""
     assert server.process
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(server.process.pid)]))
 
 
 async def refused_at_the_door(server: LoggedServer, **options: Any) -> tuple[int, dict[str, Any]]:
-    """Status and problem with which a connection is turned away."""
+    """Return the status and the problem of a refused handshake."""
     with pytest.raises(InvalidStatus) as caught:
         async with connect(server.url.replace("http", "ws") + "/ws", **options):
             pass
@@ -184,7 +184,7 @@ def test_an_http_request_to_the_websocket_path_is_refused(server: LoggedServer) 
 
 
 def test_filtered_log_messages_exist_in_uvicorn() -> None:
-    """Once uvicorn no longer says it, nothing need be kept back."""
+    """A message that uvicorn no longer logs needs no filter."""
     source = inspect.getsource(websockets_sansio_impl) + inspect.getsource(httptools_impl)
     for text in CLIENTS_FAULTS:
         assert f'("{text}")' in source or f'msg = "{text}"' in source

@@ -64,7 +64,7 @@ def deep(levels: int) -> list[Any]:
 
 RACE, HEX = "calm-otter-42", "0f" * 32
 NOT_OURS: list[tuple[object, str, int | None]] = [
-    # what is said, what its problem names, and the number that it answers
+    # the message, what the problem names, and the id that it answers
     (None, "Expected `object`", None),
     ([], "Expected `object`", None),
     ([[[[]]]], "Expected `object`", None),

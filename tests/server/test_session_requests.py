@@ -65,7 +65,7 @@ async def test_requests_without_a_seat_are_refused(server: LoggedServer, form: c
 
 
 async def test_requests_are_refused_outside_their_stage(server: LoggedServer, form: codec.Form) -> None:
-    """From the open race over the countdown to its end: what is out of place is refused and changes nothing."""
+    """From the open race to its end, untimely requests are refused and change nothing."""
     race = server.create("corners", max_racers=2, start_delay_ms=400)
     promise = commitments.nonce_commitment(race, bytes.fromhex(NONCE))
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
@@ -223,7 +223,7 @@ async def test_disconnected_players_do_not_delay_the_countdown(strict: LoggedSer
         async with await Line.open(strict, form) as again:
             await again.ask("hello", token=welcome.token)
             assert viewed(await again.ask("join", race=race)).seat == 1
-            await asyncio.sleep(0.4)  # longer than the seat was kept for the connection that has ended
+            await asyncio.sleep(0.4)  # longer than a disconnected seat is held
             assert len(viewed(await bo.ask("ready")).standings) == 2
         async with await Line.open(strict, form, "cy") as cy:
             await cy.ask("join", race=race)
@@ -281,7 +281,7 @@ async def test_a_newer_connection_takes_over_the_seat(server: LoggedServer, form
 
 
 async def test_the_deal_is_sent_even_if_a_request_is_refused_meanwhile(server: LoggedServer) -> None:
-    """News of the deal are not lost when a request is refused just then."""
+    """An update is not lost if a request is refused at the same time."""
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=60)
     async with await Line.open(server, "json", "ada") as line:
         await line.ask("join", race=race)

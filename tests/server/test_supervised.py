@@ -1,4 +1,4 @@
-"""Background loops outlive their errors, and one bad race does not stop the sweep of the others."""
+"""Background loops continue after errors, and one bad race does not stop the sweep."""
 
 import ast
 import asyncio

@@ -1,4 +1,4 @@
-"""Races in the store that this version cannot read: each is refused, nothing of it is changed, and others go on."""
+"""Races that this version cannot read are refused and left unchanged; other races continue."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -50,7 +50,7 @@ HEADERS = {
     "nothing": (b"", "damaged"),
     "another kind of value": (b"[" * 100_000, "damaged"),
 }
-"""Headers that cannot be read, and what the refusal names."""
+"""Unreadable headers, and what the refusal names."""
 ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
     "an unknown field": (entry(mood="calm"), "mood"),
     "an unknown event": (entry(t="paused"), "paused"),
@@ -61,7 +61,7 @@ ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
     "text that is not UTF-8": ({b"e": b'[1,2,{"t":"moved","seat":1,"move":"\xff"}]', b"h": DIGEST}, "damaged"),
     "half a text": (entry() | {b"e": entry()[b"e"][:20]}, "damaged"),
 }
-"""Entries that cannot be read, and what the refusal names."""
+"""Unreadable entries, and what the refusal names."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ async def log(redis_url: str) -> AsyncIterator[RaceLog]:
 
 
 def kept(redis: Redis, race: str) -> dict[bytes, bytes]:
-    """All that the store has of a race by itself."""
+    """Return everything that the store has about a race."""
     return {key: value for key, value in contents(redis).items() if f"{{{race}}}".encode() in key}
 
 
@@ -125,7 +125,7 @@ async def test_an_unreadable_race_is_refused_and_kept_while_others_continue(
         if fields:
             redis.xadd(f"race:{{{race}}}:log", {**fields}, id="1-0")
         redis.zadd("races:listed", {race: HEADER["opened_at"]})
-        redis.zadd("races:due", {race: 0})  # the server has to look at it at once
+        redis.zadd("races:due", {race: 0})  # overdue, so that the sweep handles it at once
         before = kept(redis, race)
         other = server.create("corners")
         async with await Line.open(server, "json", "ada") as line:

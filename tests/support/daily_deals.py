@@ -22,7 +22,7 @@ def next_day(day: Day) -> Day:
 
 
 def opened(server: TimedServer, game: str = "corner-stones", **options: Any) -> str:
-    """A new race on the daily deal of a game, which begins at once."""
+    """Open a race on the daily deal of a game, without a delay before the start."""
     opening = {"game": game, "daily": True, "options": {"start_delay_ms": 0, **options}}
     answer = request(server, "POST", "/api/v1/races", json.dumps(opening).encode())
     assert answer.status == 201, answer.body
@@ -38,13 +38,13 @@ def daily(server: TimedServer, day: Day, game: str = "corner-stones") -> dict[st
 
 
 def reveal(server: TimedServer, day: Day) -> None:
-    """Sets the clock to a minute after the deal may be known. The server's clock may be a little behind this one."""
+    """Set the clock to a minute after the deal is revealed. The server's clock may be a little behind this one."""
     server.set_clock(day.ends_at + LONGEST_MS + 60_000)
 
 
 @asynccontextmanager
 async def player(server: TimedServer, name: str, known: Racer | None = None) -> AsyncIterator[Racer]:
-    """A racer who is connected, or one more connection of a known one."""
+    """A connected racer; a second connection of a `known` one."""
     racer = Racer(name)
     racer.token = known.token if known else None
     await racer.connect(server)
@@ -55,7 +55,7 @@ async def player(server: TimedServer, name: str, known: Racer | None = None) -> 
 
 
 async def stopped(racer: Racer, moves: int = 0) -> None:
-    """Makes so many moves and resigns."""
+    """Make a number of moves and resign."""
     for _ in range(moves):
         assert isinstance(await racer.move((racer.board.moves or [])[0]), m.View)
     assert isinstance(await racer.ask(m.Resign), m.View)
@@ -63,7 +63,7 @@ async def stopped(racer: Racer, moves: int = 0) -> None:
 
 
 async def alone(server: TimedServer, name: str, game: str = "corner-stones", moves: int = 0, **options: Any) -> str:
-    """A race that somebody ran alone; over when it is returned, and among the results if those are waited for."""
+    """Run a race with one player to its end. Return its id."""
     race = opened(server, game, max_racers=1, **options)
     async with player(server, name) as racer:
         await racer.begin(race)
@@ -74,7 +74,7 @@ async def alone(server: TimedServer, name: str, game: str = "corner-stones", mov
 async def once(
     server: TimedServer, day: Day, true: Callable[[dict[str, Any]], object], game: str = "corner-stones"
 ) -> dict[str, Any]:
-    """What is told of a daily deal as soon as something is true of it: a race is kept a moment after it is over."""
+    """Return the daily deal once a condition holds: a race is archived shortly after it ends."""
     async with asyncio.timeout(60):
         while True:
             told = await asyncio.to_thread(daily, server, day, game)
@@ -84,7 +84,7 @@ async def once(
 
 
 async def kept(server: TimedServer, day: Day, count: int, game: str = "corner-stones") -> list[dict[str, Any]]:
-    """The results of a day as soon as there are so many."""
+    """Return the results of a day once there are `count`."""
     found = await once(server, day, lambda told: len(told["results"]) >= count, game)
     return list(found["results"])
 

@@ -23,7 +23,7 @@ async def opened(parts: Process, slug: str = "corners", seed: str | None = None,
 
 
 async def finished(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
-    """A race of two that is over and kept."""
+    """Return the room of a race of two that is finished and archived."""
     room = await opened(parts, slug, seed, **options)
     await run(room)
     for seat in (1, 2):
@@ -34,14 +34,14 @@ async def finished(parts: Process, slug: str = "corners", seed: str | None = Non
 
 
 class Later(Clock):
-    """A clock that is a day and an hour ahead: for everything to be long overdue."""
+    """A clock that is a day and an hour ahead, so that everything is overdue."""
 
     def now(self) -> int:
         return super().now() + OPEN_MS + 3_600_000
 
 
 async def agrees(room: Room, log: RaceLog) -> list[Entry]:
-    """Checks that memory and log are the same, each entry there once; answers with the entries."""
+    """Check that memory and log agree, with each entry once. Return the entries."""
     entries = await log.read(room.race.id)
     assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
     assert Race.opened(room.race.header, room.race.secret).after_all(entries) == room.race
@@ -50,6 +50,6 @@ async def agrees(room: Room, log: RaceLog) -> list[Entry]:
 
 
 async def listed(parts: Process, **wanted: Any) -> list[str]:
-    """The ids of the live races in a list."""
+    """Return the ids of the live races in a list."""
     found, _ = await parts.registry.live.page(RaceFilter(**wanted))
     return [race.race for race in found]
