@@ -51,7 +51,7 @@ async def test_malformed_bytes_close_the_connection(server: LoggedServer, form: 
     for data in MALFORMED[form]:
         async with await Line.open(server, form, name) as line:
             await line.send(data)
-            assert refused(await line.answer(None), "malformed", f"no message in {form}")
+            assert refused(await line.answer(None), "malformed", f"not a valid {form} message")
             assert await line.close_code() == 4001
 
 

@@ -138,8 +138,8 @@ class Session:
                     await self._receive()
         except TimeoutError:
             if self._store_unavailable:
-                raise Closing(LATER, "the store is away") from None
-            raise Closing(PROTOCOL, "no hello came") from None
+                raise Closing(LATER, "the store is unavailable") from None
+            raise Closing(PROTOCOL, "hello timed out") from None
         while True:
             await self._receive()
 
@@ -155,7 +155,7 @@ class Session:
             if len(data) > self._settings.message_bytes:
                 raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
             if self._form == "msgpack" and packet.get("text") is not None:
-                raise Malformed("it came as text, and JSON is spoken in the subprotocol samedeal.v1.json")
+                raise Malformed("it is text; for JSON use the subprotocol samedeal.v1.json")
             request = codec.decode_to_server(data, self._form)
             self._outbox.holds_updates = True
             if isinstance(request, ENTRY_REQUESTS):
@@ -165,14 +165,14 @@ class Session:
             else:
                 response = await self._respond(request)
         except Malformed as malformed:
-            self._send(m.Problem.of(Refused("malformed", f"This is no message in {self._form}: {malformed}.")))
+            self._send(m.Problem.of(Refused("malformed", f"This is not a valid {self._form} message: {malformed}.")))
             raise Closing(PROTOCOL, "malformed") from malformed
         except Refused as refused:
             response = m.Problem.of(refused, request.id if request else codec.number(data, self._form))
             self._store_unavailable = refused.code == "store-unavailable"
             if refused.code == "bad-token":
                 self._send(response)
-                raise Closing(TOKEN, "the token is not known here") from refused
+                raise Closing(TOKEN, "unknown token") from refused
         finally:
             self._outbox.holds_updates = False
         self._send(response)
@@ -187,7 +187,7 @@ class Session:
             case m.Ping(id=re):
                 return m.Pong(re=re)
             case _ if self._guest is None:
-                raise Refused("bad-token", "Say hello first.")
+                raise Refused("bad-token", "Send hello first.")
             case m.Join():
                 return await self._join(request, self._guest)
             case m.Watch(id=re, race=race_id):
@@ -203,7 +203,7 @@ class Session:
 
     async def _hello(self, hello: m.Hello) -> m.Welcome:
         if self._guest is not None:
-            raise Refused("bad-message", "Hello is said once.")
+            raise Refused("bad-message", "Hello can be sent only once.")
         new_token: str | None = None
         self._store_unavailable = True
         token = hello.token or (self._bearer if hello.name is None else None)
@@ -219,7 +219,7 @@ class Session:
             self._rate_limits.guests.take(self._address)
             guest, new_token = await self._guests.welcome(hello.name)
         else:
-            raise Refused("bad-message", "Hello says a name or a token.")
+            raise Refused("bad-message", "Hello needs a name or a token.")
         self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._name))
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
@@ -256,7 +256,7 @@ class Session:
         """Have the room carry out a request from this connection's seat."""
         room, number = self._room, self._seat
         if self._guest is None:
-            raise Refused("bad-token", "Say hello first.")
+            raise Refused("bad-token", "Send hello first.")
         if room is None or number is None:
             raise Refused("not-seated", "Join a race first.")
 
