@@ -78,7 +78,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         away_s=settings.away_seconds,
         open_races=settings.open_races,
     )
-    dailies = Dailies(archive, clock, registry.dealer, keys.master)
+    dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, registry), Renderings()
     rate_limits = RateLimits(settings)
     ws_endpoint = WebSocketEndpoint(registry, guests, rate_limits, settings)
@@ -92,7 +92,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await registry.start()
         await migrate(store, registry)
         sampling = asyncio.create_task(
-            supervised("sampling metrics", lambda: metrics.watch(registry.stages, ws_endpoint.seated), 1.0)
+            supervised("sampling metrics", lambda: metrics.watch(registry.stages, ws_endpoint.seat_count), 1.0)
         )
         if settings.metrics == "off":
             sampling.cancel()

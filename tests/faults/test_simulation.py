@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from samedeal.race.race import Race
+from samedeal_server.races.recovery import Recovered, Recovery
 from samedeal_server.races.room import Room
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws.session import Session
@@ -59,9 +61,10 @@ def test_the_same_seed_is_the_same_history(seed: int) -> None:
 
 def test_a_failure_names_the_command_that_repeats_it() -> None:
     weakened = (
-        "import sys, simulation\n"
+        "import sys\n"
+        "from support import simulation\n"
         "from samedeal_server.ws.session import Session\n"
-        "Session._mine = lambda self, race: True\n"
+        "Session._owns_seat = lambda self, race: True\n"
         "sys.exit(simulation.main())"
     )
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
@@ -82,16 +85,16 @@ def test_a_failure_names_the_command_that_repeats_it() -> None:
 
 def _unfenced(patch: pytest.MonkeyPatch) -> None:
     """A connection that has lost its seat goes on as if it had it."""
-    patch.setattr(Session, "_mine", lambda self, race: True)
+    patch.setattr(Session, "_owns_seat", lambda self, race: True)
 
 
 def _unrepaired(patch: pytest.MonkeyPatch) -> None:
     """What the store has lost is not written again."""
 
-    async def nothing(self: Room, n: int, digest: str) -> None:
-        return None
+    async def nothing(self: Recovery, race: Race, *_: object) -> Recovered:
+        return Recovered(race, ())
 
-    patch.setattr(Room, "_write_again", nothing)
+    patch.setattr(Recovery, "_restore_log", nothing)
 
 
 def _early(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The dealer: one search for each race's deal, given up when nobody needs it, and tried again with patience."""
+"""The deal finder runs one search per race, cancels it when it is not needed, and retries failures."""
 
 import asyncio
 from typing import Final, Literal
@@ -23,7 +23,7 @@ FRIENDLY: Final = "friendly/1"
 
 
 async def counting(parts: Process, racers: int, address: str = "", game: str = "corners") -> Room:
-    """A race in its countdown, which is over at once; a place in the queue is reserved for it."""
+    """A race at the end of its countdown, with a reserved place in the queue."""
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=racers, filter=FRIENDLY)
     room = await parts.registry.create(GAMES[game], {}, None, options)
     for number in range(1, racers + 1):
@@ -38,7 +38,7 @@ def _ready(room: Room, seat: int, address: str) -> Proposal:
 
     def proposal(race: Race) -> list[Readied]:
         event = Readied(seat=seat)
-        room.deal.reserve(race.extended(race.at, event)[0], address)
+        room.deal_search.reserve(race.extended(race.at, event)[0], address)
         return [event]
 
     return proposal
@@ -49,10 +49,10 @@ async def open_nonce(room: Room, seat: int) -> None:
 
 
 def places(parts: Process) -> int:
-    return parts.registry.dealer.jobs.turns.places
+    return parts.registry.deal_finder.jobs.turns.places
 
 
-async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
+async def test_a_reserved_place_is_released_when_the_race_is_dealt(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
         assert (room.race.stage, places(parts)) == ("countdown", 1)
@@ -64,16 +64,16 @@ async def test_a_reserved_place_is_given_up_when_the_race_is_dealt(redis_url: st
         assert places(parts) == 0
 
 
-async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url: str, gate: Gate) -> None:
+async def test_a_race_refused_before_its_countdown_can_start_later(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         rooms = [await counting(parts, 1, "10.0.0.1") for _ in range(MAX_SEARCHES_PER_ADDRESS)]
         with pytest.raises(Refused, match="waiting for their deal") as refused:
             await counting(parts, 1, "10.0.0.1")
         assert refused.value.code == "too-many"
         with pytest.raises(Refused):
-            parts.registry.dealer.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
-        parts.registry.dealer.check(GAMES["corners"], "any", "10.0.0.1")
-        parts.registry.dealer.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
+            parts.registry.deal_finder.check(GAMES["corners"], FRIENDLY, "10.0.0.1")
+        parts.registry.deal_finder.check(GAMES["corners"], "any", "10.0.0.1")
+        parts.registry.deal_finder.check(GAMES["gallery"], FRIENDLY, "10.0.0.1")
         assert (await counting(parts, 1, "10.0.0.2")).race.stage == "countdown"
         await open_nonce(rooms[0], 1)
         gate.allow(1)
@@ -81,7 +81,7 @@ async def test_a_race_is_refused_before_its_countdown_and_begins_later(redis_url
         assert (await counting(parts, 1, "10.0.0.1")).race.stage == "countdown"
 
 
-async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url: str, gate: Gate) -> None:
+async def test_a_refused_race_has_not_started_and_holds_no_place(redis_url: str, gate: Gate) -> None:
     async with process(redis_url) as parts:
         for _ in range(MAX_SEARCHES_PER_ADDRESS):
             await counting(parts, 1, "10.0.0.1")
@@ -92,13 +92,14 @@ async def test_a_race_that_is_refused_has_not_begun_and_holds_no_place(redis_url
         assert places(parts) == MAX_SEARCHES_PER_ADDRESS
 
 
-async def test_a_countdown_that_has_no_place_here_gets_one_though_the_queue_is_full(redis_url: str, gate: Gate) -> None:
-    """It began before a restart, or in another process."""
+async def test_a_countdown_gets_a_place_even_if_the_queue_is_full(redis_url: str, gate: Gate) -> None:
+    """The countdown started before a restart, or in another process."""
     async with process(redis_url) as parts:
         room = await counting(parts, 1, "10.0.0.1")
     async with process(redis_url) as parts:
         full = [
-            parts.registry.dealer.jobs.turns.place(f"10.0.0.{number}") for number in range(2 * deal_finder.MAX_SEARCHES)
+            parts.registry.deal_finder.jobs.turns.place(f"10.0.0.{number}")
+            for number in range(2 * deal_finder.MAX_SEARCHES)
         ]
         again = await parts.registry.room(room.race.id)
         await open_nonce(again, 1)
@@ -112,7 +113,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
     monkeypatch.setattr(deal_finder, "SETTLE_S", 3_600)
     async with process(redis_url) as parts:
         room = await counting(parts, 7)
-        await until(lambda: parts.clock.now() > room._due_at(room.race, {}))
+        await until(lambda: parts.clock.now() > room._schedule._due_at(room.race, {}))
         for seat in range(1, 8):
             await open_nonce(room, seat)
             room.wake()
@@ -124,7 +125,7 @@ async def test_late_nonces_start_one_search(redis_url: str, gate: Gate, monkeypa
         assert all(seat.nonce for seat in room.race.seats)
 
 
-async def test_a_nonce_that_never_comes_holds_up_no_race(
+async def test_a_missing_nonce_does_not_block_the_race(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
@@ -136,7 +137,7 @@ async def test_a_nonce_that_never_comes_holds_up_no_race(
         assert len(gate.noted) == 1
 
 
-async def test_a_search_for_another_root_takes_the_place_of_the_one_before(
+async def test_a_search_for_another_root_replaces_the_previous_one(
     redis_url: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("samedeal.race.due.NONCE_MS", 0)
@@ -168,7 +169,7 @@ async def test_a_search_ends_with_its_room(redis_url: str, gate: Gate) -> None:
         assert places(parts) == 0
 
 
-async def test_a_search_that_fails_is_tried_again_less_and_less_often(
+async def test_failed_searches_are_retried_with_backoff(
     redis_url: str, gate: Gate, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate.allow(100)
@@ -179,16 +180,14 @@ async def test_a_search_that_fails_is_tried_again_less_and_less_often(
         await until(lambda: "tried again in 2 s" in caplog.text)
         lines = [record.getMessage() for record in caplog.records if "the search for" in record.getMessage()]
         why = "the job 'deal' failed: ValueError: it was told to"
-        assert lines == [
-            f"the search for a deal of corners failed and is tried again in {pause} s: {why}" for pause in (1, 2)
-        ]
+        assert lines == [f"the search for a deal of corners failed; retrying in {pause} s: {why}" for pause in (1, 2)]
         assert len(gate.noted) == 2
         gate.misbehave("failing")
         await until(lambda: room.race.stage == "running")
         assert places(parts) == 0
 
 
-async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_url: str, gate: Gate) -> None:
+async def test_a_daily_deal_is_searched_once_outside_the_limits(redis_url: str, gate: Gate) -> None:
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=1, filter=FRIENDLY)
     async with process(redis_url) as parts:
         rooms = [await parts.registry.create(GAMES["corners"], {}, None, options, daily=True) for _ in range(3)]
@@ -212,7 +211,7 @@ async def test_a_daily_deal_is_looked_for_once_and_takes_no_races_place(redis_ur
         ("gallery", None, FRIENDLY, False),
     ],
 )
-async def test_only_a_sealed_deal_with_a_filter_is_searched(
+async def test_only_sealed_deals_with_a_filter_are_searched(
     redis_url: str, game: str, seed: str | None, name: Literal["any", "friendly/1"], searched: bool
 ) -> None:
     async with process(redis_url) as parts:

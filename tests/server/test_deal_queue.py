@@ -1,4 +1,4 @@
-"""The queue of deal searches under attack: one process, turns for every address, refusals before the countdown."""
+"""The queue of deal searches under attack: one process, fair turns for addresses, and early refusals."""
 
 import asyncio
 import http.client
@@ -25,20 +25,20 @@ ATTACKER, OTHER = "127.0.0.2", "127.0.0.3"
 
 
 class GatedServer(Server):
-    """A server whose searches wait until the test lets them go."""
+    """A server whose searches wait until the test releases them."""
 
     program = ("-m", "support.gated_server")
 
 
 class RacerFrom(Racer):
-    """A racer whose connection comes from an address of this machine."""
+    """A racer that connects from a given local address."""
 
     def __init__(self, name: str, address: str) -> None:
         super().__init__(name)
         self._address = address
 
     async def begin_countdown(self, server: Server, race: str) -> m.FromServer:
-        """Connects, joins, and answers with what the server says to the request to be ready."""
+        """Connect, join, and return the response to Ready."""
         (protocol,) = (Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == "msgpack")
         url = server.url.replace("http", "ws") + "/ws"
         self._socket = await connect(
@@ -50,7 +50,7 @@ class RacerFrom(Racer):
 
 
 def opened(server: Server, address: str) -> tuple[int, dict[str, Any]]:
-    """What the server says to a request from an address for a race for one whose deal has to be searched."""
+    """Return the response to opening a race, with a searched deal, from an address."""
     body = json.dumps({"game": "the-edge", "options": {"max_racers": 1, "start_delay_ms": 0}})
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60, source_address=(address, 0))
     try:
@@ -63,7 +63,7 @@ def opened(server: Server, address: str) -> tuple[int, dict[str, Any]]:
 
 @asynccontextmanager
 async def backlog(server: Server, gate: Gate, count: int) -> AsyncIterator[list[RacerFrom]]:
-    """Racers of one address who wait for the deals of their races; the first search has begun."""
+    """Racers of one address who wait for their deals; the first search has started."""
     racers = [RacerFrom(f"attacker {number}", ATTACKER) for number in range(count)]
     async with AsyncExitStack() as open_sockets:
         for racer in racers:
@@ -81,7 +81,7 @@ def begun(gate: Gate, jobs: int) -> Callable[[], bool]:
     return lambda: len(gate.noted) >= jobs
 
 
-async def test_one_process_searches_and_a_full_queue_refuses_before_the_countdown(redis_url: str, gate: Gate) -> None:
+async def test_one_process_searches_and_a_full_queue_refuses_ready(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         open_before = (await asyncio.to_thread(opened, server, ATTACKER))[1]["race"]
@@ -107,7 +107,7 @@ async def test_one_process_searches_and_a_full_queue_refuses_before_the_countdow
             await late.close()
 
 
-async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate: Gate) -> None:
+async def test_a_backlog_does_not_delay_other_addresses(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         async with backlog(server, gate, MAX_SEARCHES_PER_ADDRESS) as attackers:
             status, race = await asyncio.to_thread(opened, server, OTHER)
@@ -116,7 +116,7 @@ async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate:
             assert isinstance(await other.begin_countdown(server, race["race"]), m.View)
             await other.until(lambda view: view.stage == "countdown")
             await other.ask(m.Nonce, nonce=other.nonce.hex())
-            gate.allow(3)  # that under way, one more of the backlog, and this one
+            gate.allow(3)  # the one in progress, one more of the backlog, and this one
             await other.until(lambda view: view.stage == "running")
             await until(lambda: len(gate.noted) == 4)
             listed = json.loads(await asyncio.to_thread(lambda: server.get("/api/v1/races?stage=running")[1]))
@@ -125,7 +125,7 @@ async def test_another_address_does_not_wait_for_a_backlog(redis_url: str, gate:
             await other.close()
 
 
-async def test_a_server_that_is_killed_takes_its_search_along(redis_url: str, gate: Gate) -> None:
+async def test_killing_a_server_ends_its_search(redis_url: str, gate: Gate) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         async with backlog(server, gate, 1):
@@ -135,7 +135,7 @@ async def test_a_server_that_is_killed_takes_its_search_along(redis_url: str, ga
 
 
 @pytest.mark.parametrize("target", ["/api/v1/deals/gallery:gone/par/0.json", "/api/v1/replays/{race}/steps"])
-async def test_a_job_ends_when_the_client_who_asked_has_gone(redis_url: str, gate: Gate, target: str) -> None:
+async def test_a_job_ends_when_its_client_disconnects(redis_url: str, gate: Gate, target: str) -> None:
     with GatedServer(redis_url) as server:
         assert server.process
         race = await asyncio.to_thread(server.create, "gallery", seed="raced", max_racers=1, start_delay_ms=0)

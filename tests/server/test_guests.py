@@ -1,4 +1,4 @@
-"""Guests: a token makes a guest, and nothing else does; the store keeps no token."""
+"""Guests are identified by their tokens alone, and the store has only digests of tokens."""
 
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
@@ -25,7 +25,7 @@ def redis(redis_url: str) -> Iterator[Redis]:
         yield redis
 
 
-async def test_a_token_brings_a_guest_back(store: Store) -> None:
+async def test_a_token_identifies_its_guest(store: Store) -> None:
     guests = Guests(store)
     guest, token = await guests.welcome("  Zoe\u0308 ")
     assert guest.name == "Zoë"
@@ -33,7 +33,7 @@ async def test_a_token_brings_a_guest_back(store: Store) -> None:
     assert await Guests(store).known(token) == guest
 
 
-async def test_guests_of_one_name_are_different_people(store: Store) -> None:
+async def test_guests_with_the_same_name_are_different(store: Store) -> None:
     guests = Guests(store)
     (one, her_token), (other, his_token) = await guests.welcome("Sam"), await guests.welcome("Sam")
     assert one.player != other.player
@@ -42,7 +42,7 @@ async def test_guests_of_one_name_are_different_people(store: Store) -> None:
     assert await guests.known(his_token) == other
 
 
-async def test_a_token_is_not_to_be_guessed_and_is_not_the_public_id(store: Store) -> None:
+async def test_tokens_are_random_and_differ_from_the_public_id(store: Store) -> None:
     guests = Guests(store)
     tokens = [(await guests.welcome("Sam")) for _ in range(20)]
     assert len({token for _, token in tokens}) == 20
@@ -50,7 +50,7 @@ async def test_a_token_is_not_to_be_guessed_and_is_not_the_public_id(store: Stor
     assert not [guest for guest, token in tokens if guest.player in token]
 
 
-async def test_the_store_keeps_no_token(store: Store, redis: Redis) -> None:
+async def test_the_store_has_no_tokens(store: Store, redis: Redis) -> None:
     _, token = await Guests(store).welcome("Ada")
     assert len(contents(redis)) == 1
     assert holds(redis, "Ada")
@@ -59,7 +59,7 @@ async def test_the_store_keeps_no_token(store: Store, redis: Redis) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "sd_", "sd_*", "*", "guest:*", "x" * 128, "\r\nFLUSHALL\r\n", "\0", "é", "{a}"])
-async def test_an_unknown_token_is_nobodys(store: Store, token: str) -> None:
+async def test_an_unknown_token_is_refused(store: Store, token: str) -> None:
     guests = Guests(store)
     guest, good = await guests.welcome("Ada")
     for wrong in (token, f"{good} {token}", good[:-1], good.upper(), f" {good}", guest.player):
@@ -70,14 +70,14 @@ async def test_an_unknown_token_is_nobodys(store: Store, token: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "\u202eadA", "x" * 25, "\u3164"])
-async def test_a_bad_name_makes_no_guest(store: Store, redis: Redis, name: str) -> None:
+async def test_an_invalid_name_creates_no_guest(store: Store, redis: Redis, name: str) -> None:
     with pytest.raises(Refused) as refused:
         await Guests(store).welcome(name)
     assert refused.value.code == "bad-message"
     assert contents(redis) == {}
 
 
-async def test_a_store_that_is_away_is_not_an_unknown_token(redis_url: str) -> None:
+async def test_an_unavailable_store_does_not_refuse_tokens(redis_url: str) -> None:
     async with Wire(redis_url) as wire:
         store = Store(wire.url)
         guests = Guests(store)
@@ -91,8 +91,8 @@ async def test_a_store_that_is_away_is_not_an_unknown_token(redis_url: str) -> N
         await store.close()
 
 
-async def test_a_guest_who_stays_away_is_forgotten(store: Store, redis: Redis) -> None:
-    """The store counts the days from the last time that the token was shown."""
+async def test_an_inactive_guest_expires(store: Store, redis: Redis) -> None:
+    """The expiry starts again whenever the token is used."""
     guests = Guests(store, days=2)
     guest, token = await guests.welcome("Ada")
     (key,) = redis.keys()
@@ -106,7 +106,7 @@ async def test_a_guest_who_stays_away_is_forgotten(store: Store, redis: Redis) -
     assert refused.value.code == "bad-token"
 
 
-async def test_a_guest_may_be_remembered_for_ever(store: Store, redis: Redis) -> None:
+async def test_guests_can_be_kept_forever(store: Store, redis: Redis) -> None:
     guest, token = await Guests(store, days=1).welcome("Ada")
     assert await Guests(store, days=0).known(token) == guest
     (key,) = redis.keys()

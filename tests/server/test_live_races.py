@@ -23,8 +23,8 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guest
 from samedeal_server.ws.session import Session
-from server.test_registry import finished, listed, opened
 from support.logged_server import LoggedServer, request
+from support.rooms import finished, listed, opened
 from support.servers import Server, racers
 from support.stores import KEY, Process, process, run, seat_for, that, until
 
@@ -38,19 +38,19 @@ async def parts(redis_url: str) -> AsyncIterator[Process]:
 # Lists.
 
 
-async def test_a_list_has_every_race_of_its_kind_however_many_others_there_are(parts: Process) -> None:
+async def test_filtered_lists_are_complete_among_many_other_races(parts: Process) -> None:
     gallery = await opened(parts, "gallery", seed="1")
     for _ in range(101):
         await opened(parts)
     assert await listed(parts, game="gallery") == [gallery.race.id]
     await run(gallery)
-    await until(lambda: gallery._noted_summary == ("running", 2))
+    await until(lambda: gallery._schedule._saved_summary == ("running", 2))
     assert await listed(parts, stage="running") == await listed(parts, stage="running", game="gallery")
     assert await listed(parts, stage="running") == [gallery.race.id]
     assert gallery.race.id not in await listed(parts, stage="open", limit=100)
 
 
-async def test_races_of_one_millisecond_are_listed_in_the_order_in_which_they_were_opened(
+async def test_races_of_the_same_millisecond_are_listed_in_opening_order(
     parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts.clock, "now", lambda: 1_800_000_000_000)
@@ -58,11 +58,11 @@ async def test_races_of_one_millisecond_are_listed_in_the_order_in_which_they_we
     assert await listed(parts) == made[::-1]
 
 
-async def test_pages_follow_one_another_without_gaps_though_races_come_and_go(parts: Process) -> None:
+async def test_pages_have_no_gaps_while_races_come_and_go(parts: Process) -> None:
     made = [(await opened(parts)).race.id for _ in range(7)]
     found, before = list[str](), None
     while True:
-        races, before = await parts.registry.live.listed(RaceFilter(limit=2, before=before))
+        races, before = await parts.registry.live.page(RaceFilter(limit=2, before=before))
         found += [race.race for race in races]
         if before is None:
             break
@@ -85,18 +85,20 @@ async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_sto
             }
             return {name: count for name, count in stats.items() if name not in background}
 
-        await until(lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1})  # what opened the races may still run
+        await until(
+            lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1}
+        )  # commands of opening the races may still run
 
 
-async def test_a_race_is_listed_with_as_many_racers_as_it_has(parts: Process) -> None:
+async def test_lists_show_the_current_number_of_racers(parts: Process) -> None:
     room = await opened(parts)
     await room.submit(seat_for(1))
-    await until(lambda: room._noted_summary == ("open", 1))
-    ((race,), _) = await parts.registry.live.listed(RaceFilter())
+    await until(lambda: room._schedule._saved_summary == ("open", 1))
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
     assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
 
 
-async def test_what_is_damaged_or_gone_is_left_out_of_lists(parts: Process, redis_url: str) -> None:
+async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Process, redis_url: str) -> None:
     races = [(await opened(parts)).race.id for _ in range(3)]
     with Redis.from_url(redis_url) as redis:
         redis.hset("races:summaries", races[0], b"\xff{")
@@ -107,7 +109,7 @@ async def test_what_is_damaged_or_gone_is_left_out_of_lists(parts: Process, redi
 
 @pytest.fixture(scope="module")
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store of the module's own: a server writes its races again when the shared one is emptied."""
+    """A store for this module only: servers write their races again when the shared store is emptied."""
     yield from kept_store(tmp_path_factory.mktemp("live") / "store")
 
 
@@ -119,7 +121,7 @@ def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert server.failures() == []
 
 
-async def test_the_address_of_a_race_that_is_over_opens_no_room(
+async def test_the_page_of_a_finished_race_opens_no_room(
     server: LoggedServer, own_store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(own_store) as parts:
@@ -134,7 +136,7 @@ async def test_the_address_of_a_race_that_is_over_opens_no_room(
     assert request(server, "GET", "/r/no-such-race-1").status == 404
 
 
-async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: LoggedServer) -> None:
+async def test_leaving_a_race_works_at_log_level_debug(server: LoggedServer) -> None:
     race = server.create("corners", seed="1")
     async with racers(server, "ada") as (ada,):
         await ada.join(race)
@@ -144,12 +146,12 @@ async def test_leaving_a_race_is_not_refused_at_log_level_debug(server: LoggedSe
         assert isinstance(await ada.join(race), m.View)
 
 
-async def test_a_message_without_a_handler_is_a_failure_and_not_another_request() -> None:
+async def test_a_message_without_a_handler_fails() -> None:
     class Wave(m.Request, frozen=True, kw_only=True): ...
 
     session = SimpleNamespace(_guest=Guest("p", "Ada"))
     with pytest.raises(AssertionError, match="Expected code to be unreachable"):
-        await Session._answer(cast(Any, session), cast(Any, Wave(id=1)))
+        await Session._respond(cast(Any, session), cast(Any, Wave(id=1)))
 
 
 # Limits.
@@ -165,7 +167,7 @@ async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str)
         assert {each.code for each in refused if isinstance(each, Refused)} == {"too-many"}
 
 
-async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_are_over(redis_url: str) -> None:
+async def test_owners_can_open_more_races_when_some_are_over(redis_url: str) -> None:
     async with process(redis_url) as parts:
 
         async def open_one(owner: str) -> str:
@@ -182,13 +184,13 @@ async def test_an_owner_has_only_so_many_open_races_and_may_open_more_when_some_
         await run(room)
         for seat in (1, 2):
             await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
-        await until(lambda: room.kept)
+        await until(lambda: room.is_archived)
         await open_one("ada")
         with pytest.raises(Refused):
             await open_one("ada")
 
 
-def test_an_address_and_a_guest_have_only_so_many_open_races(redis_url: str, tmp_path: Path) -> None:
+def test_open_races_per_address_and_guest_are_limited(redis_url: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     with LoggedServer(redis_url, log, open_races_per_address="4", open_races_per_guest="2").start() as server:
         token = asyncio.run(token_of(server, "ada"))
@@ -220,7 +222,7 @@ class Later(Clock):
         return super().now() + EMPTY_MS
 
 
-async def test_an_empty_race_is_deleted_after_ten_minutes_and_any_other_is_not(redis_url: str) -> None:
+async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str) -> None:
     async with process(redis_url) as before:
         empty, joined = await opened(before, seed="1"), await opened(before, seed="1")
         await joined.submit(seat_for(1))
@@ -236,13 +238,13 @@ async def test_an_empty_race_is_deleted_after_ten_minutes_and_any_other_is_not(r
         assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
 
 
-async def test_an_empty_race_is_kept_while_somebody_watches_it(redis_url: str) -> None:
+async def test_a_watched_empty_race_is_not_deleted(redis_url: str) -> None:
     class Watcher:
-        def heard(self, *_: object) -> None: ...
+        def on_entries(self, *_: object) -> None: ...
 
     async with process(redis_url, started=True, clock=Movable) as parts:
         watched, unwatched = await opened(parts), await opened(parts)
-        watched.listen(Watcher())
+        watched.broadcast.add(Watcher())
         assert isinstance(parts.clock, Movable)
         parts.clock.ahead_ms = EMPTY_MS
         watched.wake()
@@ -259,20 +261,20 @@ class Movable(Clock):
         return super().now() + self.ahead_ms
 
 
-async def test_a_race_that_was_joined_just_before_it_would_be_deleted_stays(parts: Process) -> None:
+async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process) -> None:
     room = await opened(parts)
     assert await room.submit(seat_for(1))
     assert not await parts.log.delete_empty(room.race.id)
     assert (await parts.log.head(room.race.id))[0] == 1
 
 
-# A process that dies.
+# Crashes.
 
 
 async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process dies when it has kept the replay and before it has listed it."""
+    """The process dies after archiving the replay and before indexing it."""
     reached = asyncio.Event()
 
     async def dies(*_: object) -> None:
@@ -303,7 +305,7 @@ async def searched(archive: Archive, clock: Clock) -> list[str]:
 # Names.
 
 
-async def test_the_name_of_an_unlisted_race_cannot_be_guessed(parts: Process) -> None:
+async def test_ids_of_unlisted_races_cannot_be_guessed(parts: Process) -> None:
     listed_names = {(await opened(parts)).race.id for _ in range(5)}
     unlisted = {(await opened(parts, unlisted=True)).race.id for _ in range(5)}
     assert all(re.fullmatch(r"[a-z]+-[a-z]+-\d{4}", name) for name in listed_names)

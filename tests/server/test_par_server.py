@@ -154,7 +154,7 @@ async def test_the_variant_is_asked_for_by_its_options(server: LoggedServer, own
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [
-        (address("chess:1"), "not-found", "There is no game 'chess'"),
+        (address("chess:1"), "not-found", "Unknown game 'chess'"),
         (address("Corners:1"), "not-found", ""),
         (address(":1"), "not-found", ""),
         (address("corners"), "bad-request", "seed"),

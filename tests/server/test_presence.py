@@ -1,4 +1,4 @@
-"""Seats of players who stay away before the countdown are released, whatever happened to the process they were on."""
+"""Seats of disconnected players are released before the countdown, even if their server process died."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ from samedeal_server.races import presence
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
-from server.test_registry import opened
+from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, that, until
 
@@ -31,7 +31,7 @@ def names(racer: Racer) -> list[str]:
 
 
 @pytest.mark.parametrize("last", ["join", "watch", "join again"])
-async def test_a_seat_is_released_whatever_its_player_did_before_disconnecting(last: str, redis_url: str) -> None:
+async def test_a_seat_is_released_after_its_player_disconnects(last: str, redis_url: str) -> None:
     with Server(redis_url, away_seconds="0.3") as server:
         race = server.create("corners", seed="1")
         ada, bo = await seated(server, race, "ada", "bo")
@@ -59,7 +59,7 @@ async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url
         await bo.close()
 
 
-async def test_a_seat_is_released_after_a_crash_though_nobody_comes_back(redis_url: str) -> None:
+async def test_another_process_releases_seats_after_a_crash(redis_url: str) -> None:
     with Server(redis_url, away_seconds="0.3", master_key=KEY.hex()) as server:
         race = server.create("corners", seed="1", max_racers=2)
         await seated(server, race, "ada", "bo")
@@ -70,7 +70,7 @@ async def test_a_seat_is_released_after_a_crash_though_nobody_comes_back(redis_u
         assert [type(entry.event) for entry in await parts.log.read(race)] == [Joined, Joined, Left, Left]
 
 
-async def test_a_seat_connected_to_another_process_is_kept(redis_url: str) -> None:
+async def test_seats_connected_to_another_process_are_not_released(redis_url: str) -> None:
     with Server(redis_url, away_seconds="0.3") as one, Server(redis_url, away_seconds="0.3") as other:
         race = one.create("corners", seed="1", max_racers=3, start_delay_ms=0)
         (ada,) = await seated(one, race, "ada")
@@ -86,7 +86,7 @@ async def test_a_seat_connected_to_another_process_is_kept(redis_url: str) -> No
         await bo.close()
 
 
-async def test_a_player_whose_seat_another_process_released_is_disconnected_and_can_join_again(redis_url: str) -> None:
+async def test_a_player_whose_seat_was_released_elsewhere_is_disconnected_and_can_rejoin(redis_url: str) -> None:
     with Server(redis_url, master_key=KEY.hex()) as server:
         race = server.create("corners", seed="1")
         (ada,) = await seated(server, race, "ada")
@@ -115,7 +115,7 @@ class Steady(Clock):
 
 
 @pytest.mark.parametrize("moved_ms", [60_000, -60_000])
-async def test_a_clock_that_jumps_releases_nobody(moved_ms: int, redis_url: str) -> None:
+async def test_a_clock_jump_releases_no_seats(moved_ms: int, redis_url: str) -> None:
     async with process(redis_url, clock=Steady) as parts:
         room = await opened(parts)
         await room.submit(seat_for(1))
@@ -125,7 +125,7 @@ async def test_a_clock_that_jumps_releases_nobody(moved_ms: int, redis_url: str)
         assert [seat.number for seat in room.race.roster] == [1, 2]
 
 
-async def test_what_other_processes_note_counts_as_presence(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "STALL_MS", 0)
     async with process(redis_url) as parts:
         room = await opened(parts)

@@ -1,4 +1,4 @@
-"""Formats of races: a client that cannot read a race is told which format it needs, and no other race is affected.
+"""Race formats: a client that cannot read a race gets the format that it needs; other races are not affected.
 
 Every race needs format 1 today. The server of these tests is made to need format 2 for unlisted races.
 """
@@ -19,7 +19,7 @@ COMMITMENT = "0f" * 32
 
 
 class NewerServer(LoggedServer):
-    """A server with races that need a format of which this version knows nothing."""
+    """A server with races in a format that this version does not know."""
 
     program = (__file__,)
 
@@ -38,9 +38,7 @@ def form(request: pytest.FixtureRequest) -> codec.Form:
     return form
 
 
-async def test_a_race_that_needs_a_newer_format_refuses_a_client_and_says_which(
-    server: NewerServer, form: codec.Form
-) -> None:
+async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServer, form: codec.Form) -> None:
     usual, newer = server.create("corners"), server.create("corners", unlisted=True)
     async with await Line.open(server, form, "ada") as line:
         asking: list[tuple[str, dict[str, Any]]] = [("join", {"commitment": COMMITMENT}), ("watch", {})]
@@ -61,16 +59,14 @@ async def test_a_race_that_needs_a_newer_format_refuses_a_client_and_says_which(
 
 
 @pytest.mark.parametrize("format_", [2, 3])
-async def test_a_client_that_says_it_reads_the_format_is_let_in(
-    server: NewerServer, form: codec.Form, format_: int
-) -> None:
+async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", unlisted=True)
     async with await Line.open(server, form) as line:
         assert isinstance(await line.ask("hello", name="ada", format=format_), m.Welcome)
         assert isinstance(await line.ask("join", race=race, commitment=COMMITMENT), m.View)
 
 
-async def test_a_client_may_name_features_and_unknown_ones_are_ignored(server: NewerServer, form: codec.Form) -> None:
+async def test_unknown_features_are_ignored(server: NewerServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         for features in ("chat", [1], ["x" * 65], ["chat"] * 33):
             answer = await line.ask("hello", name="ada", features=features)
@@ -84,9 +80,7 @@ async def test_a_client_may_name_features_and_unknown_ones_are_ignored(server: N
         assert isinstance(answer, m.Welcome)
 
 
-async def test_a_hello_that_is_refused_can_be_repeated_without_what_the_server_does_not_know(
-    server: NewerServer, form: codec.Form
-) -> None:
+async def test_a_refused_hello_can_be_repeated_without_unknown_fields(server: NewerServer, form: codec.Form) -> None:
     async with await Line.open(server, form) as line:
         answer = await line.ask("hello", name="ada", someday=2)
         assert isinstance(answer, m.Problem)
@@ -94,7 +88,7 @@ async def test_a_hello_that_is_refused_can_be_repeated_without_what_the_server_d
         assert isinstance(await line.ask("hello", name="ada"), m.Welcome)
 
 
-def test_hello_is_written_without_what_has_its_default(form: codec.Form) -> None:
+def test_hello_omits_default_values(form: codec.Form) -> None:
     hello = m.Hello(id=1, name="ada")
     assert codec.encode(hello, form) == codec.encode({"t": "hello", "id": 1, "name": "ada"}, form)
     assert hello.format == RACE_FORMAT

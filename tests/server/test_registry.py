@@ -1,4 +1,4 @@
-"""The registry: races are created, found again, looked after when nobody is there, and kept when they are over."""
+"""The registry creates and finds races, and looks after them when no clients are connected."""
 
 import asyncio
 import re
@@ -11,48 +11,19 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Moved, Options, Resigned
-from samedeal.race.race import OPEN_MS
-from samedeal_server.races import registry as registries
-from samedeal_server.races.live_races import RaceFilter
+from samedeal_server.races import opening
 from samedeal_server.races.registry import RACE_ID, Registry, checked_game
-from samedeal_server.races.room import Room
-from samedeal_server.store.archive import Search
-from samedeal_server.store.clock import Clock
-from samedeal_server.store.race_log import LINGER_S
 from support.finished_races import nonce
 from support.races_by_hand import opened as opened_by_hand
-from support.stores import KEY, Process, contents, holds, process, run, seat_for, that, until
+from support.rooms import Later, finished, listed, opened
+from support.stores import KEY, holds, process, run, seat_for, that, until
 
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:
     with Redis.from_url(redis_url) as redis:
         yield redis
-
-
-async def opened(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
-    chosen = Options(**{"limit_ms": 60_000, "start_delay_ms": 30, **options})
-    return await parts.registry.create(GAMES[slug], {}, seed, chosen)
-
-
-async def finished(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
-    """A race of two that is over and kept."""
-    room = await opened(parts, slug, seed, **options)
-    await run(room)
-    for seat in (1, 2):
-        await room.submit(that(Moved(seat=seat, move=GAMES[slug].from_seed(room.race.seed or "").moves()[0])))
-        await room.submit(that(Resigned(seat=seat)))
-    await until(lambda: room.idle)
-    return room
-
-
-class Later(Clock):
-    """A clock that is a day and an hour ahead: for everything to be long overdue."""
-
-    def now(self) -> int:
-        return super().now() + OPEN_MS + 3_600_000
 
 
 async def refusal(race: str, registry: Registry) -> str:
@@ -64,7 +35,7 @@ async def refusal(race: str, registry: Registry) -> str:
 # Creating.
 
 
-async def test_a_new_race_has_a_name_one_can_say_and_a_secret_of_its_own(redis_url: str) -> None:
+async def test_a_new_race_has_a_readable_id_and_its_own_secret(redis_url: str) -> None:
     async with process(redis_url) as parts:
         one, other = await opened(parts), await opened(parts)
         for room in (one, other):
@@ -77,7 +48,7 @@ async def test_a_new_race_has_a_name_one_can_say_and_a_secret_of_its_own(redis_u
         assert one.race.header.commitment != other.race.header.commitment
 
 
-async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis_url: str, redis: Redis) -> None:
+async def test_the_store_has_no_secret_of_an_unfinished_race(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         await run(room)
@@ -92,17 +63,17 @@ async def test_the_store_never_holds_the_secret_of_a_race_that_is_not_over(redis
         await until(lambda: holds(redis, room.race.secret.hex()))
 
 
-async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as parts:
         numbers = iter([1, 1, 2, 2, 2, 3])
-        monkeypatch.setattr(registries, "choice", lambda words: words[0])
-        monkeypatch.setattr(registries, "randbelow", lambda limit: next(numbers))
+        monkeypatch.setattr(opening, "choice", lambda words: words[0])
+        monkeypatch.setattr(opening, "randbelow", lambda limit: next(numbers))
         first, second = await opened(parts), await opened(parts)
         kept = second.race.id
         await run(second)
         for seat in (1, 2):
             await second.submit(that(Resigned(seat=seat)))
-        await until(lambda: second.idle)
+        await until(lambda: second.is_idle)
         await parts.store.ask("DEL", f"race:{{{kept}}}:head", f"race:{{{kept}}}:log")
         third = await opened(parts)
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
@@ -119,7 +90,7 @@ async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatc
         ("corners", {}, "a|b"),
     ],
 )
-async def test_what_a_game_does_not_have_is_refused(
+async def test_unknown_variants_and_bad_seeds_are_refused(
     redis_url: str, redis: Redis, slug: str, variant: dict[str, Any], seed: str | None
 ) -> None:
     async with process(redis_url) as parts:
@@ -129,7 +100,7 @@ async def test_what_a_game_does_not_have_is_refused(
         assert redis.keys() == []
 
 
-def test_a_game_is_known_by_its_slug() -> None:
+def test_checked_game_finds_games_by_slug() -> None:
     assert checked_game("corners") is GAMES["corners"]
     with pytest.raises(Refused, match="whist") as refused:
         checked_game("whist")
@@ -139,7 +110,7 @@ def test_a_game_is_known_by_its_slug() -> None:
 # Finding.
 
 
-async def test_a_race_is_found_by_every_process_as_it_stands(redis_url: str) -> None:
+async def test_every_process_finds_the_current_race(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         room = await opened(here)
         assert await here.registry.room(room.race.id) is room
@@ -149,14 +120,14 @@ async def test_a_race_is_found_by_every_process_as_it_stands(redis_url: str) -> 
         assert await there.registry.room(room.race.id) is found
 
 
-async def test_who_asks_at_once_gets_the_same_room(redis_url: str) -> None:
+async def test_concurrent_lookups_return_the_same_room(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
         rooms = await asyncio.gather(*(there.registry.room(race) for _ in range(10)))
         assert len(set(rooms)) == 1
 
 
-async def test_who_stops_waiting_for_a_room_takes_it_from_nobody(redis_url: str) -> None:
+async def test_cancelling_a_lookup_does_not_cancel_others(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         race = (await opened(here)).race.id
         first, second = (asyncio.create_task(there.registry.room(race)) for _ in range(2))
@@ -173,7 +144,7 @@ async def test_who_stops_waiting_for_a_room_takes_it_from_nobody(redis_url: str)
         *("a}", "{a", "a}:log", "}:head\r\nFLUSHALL\r\n", "a\n", "../a", "a:b", "é", "\0", "[a-z]", "?"),
     ],
 )
-async def test_there_is_no_race_of_that_name(redis_url: str, redis: Redis, race: str) -> None:
+async def test_unknown_and_invalid_race_ids_are_not_found(redis_url: str, redis: Redis, race: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
         redis.set("race:{}:head", "bait")
@@ -186,8 +157,8 @@ async def test_there_is_no_race_of_that_name(redis_url: str, redis: Redis, race:
         assert await parts.registry.room(room.race.id) is room
 
 
-async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
-    """A server that was given a wrong master key refuses, and writes nothing of its own into the log."""
+async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
+    """A server with the wrong master key refuses the race and writes nothing to its log."""
     async with process(redis_url) as parts:
         foreign = opened_by_hand(race_id="foreign-race-1").race
         assert await parts.log.create(foreign.header, foreign.digest)
@@ -195,16 +166,10 @@ async def test_a_race_of_another_key_is_not_opened(redis_url: str) -> None:
         assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
 
 
-# Looking after.
+# Overdue races.
 
 
-async def listed(parts: Process, **wanted: Any) -> list[str]:
-    """The ids of the live races in a list."""
-    found, _ = await parts.registry.live.listed(RaceFilter(**wanted))
-    return [race.race for race in found]
-
-
-async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_url: str) -> None:
+async def test_races_that_ended_without_a_server_are_closed_later(redis_url: str) -> None:
     async with process(redis_url) as before:
         ended = await opened(before)
         await run(ended)
@@ -216,11 +181,11 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         rooms = [await after.registry.room(race.id) for race in races]
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
-        await until(lambda: all(room.idle for room in rooms))
+        await until(lambda: all(room.is_idle for room in rooms))
         assert await listed(after) == []
 
 
-async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url: str, redis: Redis) -> None:
+async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         room = await opened(before)
         await run(room)
@@ -235,7 +200,7 @@ async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url
         assert [racer.outcome for racer in replay.standings] == ["timeout", "timeout"]
 
 
-async def test_two_processes_that_close_the_same_race_write_one_closing(redis_url: str, redis: Redis) -> None:
+async def test_two_processes_closing_a_race_write_one_closing_entry(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         room = await opened(before)
         await run(room)
@@ -250,7 +215,7 @@ async def test_two_processes_that_close_the_same_race_write_one_closing(redis_ur
         assert list(replay.entries) == entries
 
 
-async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
+async def test_an_overdue_race_that_does_not_exist_is_removed(
     redis_url: str, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis.zadd("races:due", {"no-such-race-1": 1})
@@ -261,9 +226,7 @@ async def test_an_overdue_race_that_cannot_be_opened_is_forgotten(
     assert "no-such-race-1" in [getattr(record, "race", None) for record in caplog.records]
 
 
-async def test_a_race_that_is_kept_and_noted_as_live_again_by_a_late_command_is_taken_from_the_live_ones(
-    redis_url: str, redis: Redis
-) -> None:
+async def test_an_archived_race_marked_live_by_a_late_command_is_removed_again(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, started=True) as parts:
         race = (await finished(parts)).race.id
         redis.zadd("races:due", {race: 1})
@@ -272,7 +235,7 @@ async def test_a_race_that_is_kept_and_noted_as_live_again_by_a_late_command_is_
 
 
 @pytest.mark.parametrize("lost", ["all of it", "the replay"])
-async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again_before_it_is_forgotten(
+async def test_a_finished_race_that_the_store_lost_is_archived_again_before_its_room_is_dropped(
     lost: str, redis_url: str, redis: Redis
 ) -> None:
     async with process(redis_url, started=True) as parts:
@@ -283,7 +246,7 @@ async def test_a_store_that_went_back_behind_the_end_of_a_race_is_given_it_again
         assert redis.get(f"replay:{{{race}}}") == text
 
 
-async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost(redis_url: str, redis: Redis) -> None:
+async def test_an_archived_race_is_over_even_if_the_end_of_its_log_is_lost(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as before:
         race = (await finished(before)).race
         head = await before.log.head(race.id)
@@ -293,10 +256,10 @@ async def test_a_race_that_is_kept_is_over_even_where_the_end_of_its_log_is_lost
     async with process(redis_url) as after:
         room = await after.registry.room(race.id)
         assert room.race == race
-        assert room.kept
+        assert room.is_archived
 
 
-async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_is_forgotten(
+async def test_an_open_race_that_the_store_lost_is_written_again_before_its_room_is_dropped(
     redis_url: str, redis: Redis
 ) -> None:
     async with process(redis_url, started=True) as parts:
@@ -307,7 +270,7 @@ async def test_a_race_that_waits_and_was_lost_is_written_again_before_its_room_i
         assert await parts.log.head(room.race.id) == (1, room.race.digest)
 
 
-async def test_a_race_that_cannot_be_read_stops_no_other(redis_url: str, redis: Redis) -> None:
+async def test_an_unreadable_race_does_not_affect_others(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, started=True) as parts:
         bad, good = await opened(parts), await opened(parts)
         await until(lambda: redis.zcard("races:due") == 2)
@@ -335,13 +298,13 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
         await until(lambda: mine.race.closed)
-        await until(lambda: mine.idle and theirs.idle)
+        await until(lambda: mine.is_idle and theirs.is_idle)
 
 
 # Lists.
 
 
-async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: str) -> None:
+async def test_live_races_are_listed_newest_first_without_unlisted_ones(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         rooms = []
         for unlisted in (False, True, False, False):
@@ -353,93 +316,8 @@ async def test_the_newest_live_races_are_listed_but_not_the_unlisted(redis_url: 
             assert await listed(parts, limit=2) == [names[3], names[2]]
 
 
-async def test_a_finished_race_is_kept_as_a_replay_that_proves_it(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        race = room.race
-        entries = await parts.log.read(race.id)
-        replay = await parts.archive.replay(race.id)
-        assert replay
-        assert [fact.name for fact in verify(replay) if not fact.holds] == []
-        assert (replay.header, list(replay.entries), replay.standings) == (race.header, entries, race.standings())
-        assert await parts.archive.has(race.id)
-        assert all(0 < redis.ttl(f"race:{{{race.id}}}:{part}") <= LINGER_S for part in ("log", "head"))
-        assert redis.ttl(f"replay:{{{race.id}}}") == -1
-        assert await listed(parts) == []
-        assert not redis.exists("races:due")
-    async with process(redis_url) as later:
-        redis.delete(*(f"race:{{{race.id}}}:{part}" for part in ("log", "head")))
-        assert (await later.registry.room(race.id)).race == race
-        with pytest.raises(Refused) as refused:
-            await (await later.registry.room(race.id)).submit(that(Moved(seat=1, move="draw")))
-        assert refused.value.code == "race-over"
-
-
-async def test_finished_races_are_found_by_game_player_and_deal(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        corners = await finished(parts)
-        again = await finished(parts, seed="42")
-        gallery = await finished(parts, "gallery", seed="42")
-        hidden = await finished(parts, unlisted=True)
-        names = [room.race.id for room in (gallery, again, corners)]
-
-        async def found(**by: Any) -> list[str]:
-            return [ended.race for ended in await parts.archive.search(Search(**by), parts.clock.now())]
-
-        assert await found() == names
-        assert await found(game="corners") == names[1:]
-        assert await found(game="gallery") == names[:1]
-        assert await found(game="the-edge") == await found(game="*") == []
-        assert await found(deal="corners:42") == [again.race.id]
-        assert await found(deal=corners.race.deal) == [corners.race.id]
-        assert await found(player="player-1") == await found(player="player-2") == names
-        assert await found(player="player-3") == []
-        assert await found(limit=2) == names[:2]
-        assert await found(before=corners.race.id) == []
-        assert await found(before=gallery.race.id, limit=1) == [again.race.id]
-        with pytest.raises(Refused) as refused:
-            await found(game="corners", player="player-1")
-        assert refused.value.code == "bad-request"
-        (ended,) = await parts.archive.search(Search(deal=corners.race.deal), parts.clock.now())
-        assert (ended.game, ended.deal, ended.ended_at) == ("corners", corners.race.deal, corners.race.at)
-        assert ended.standings == corners.race.standings()
-        assert await parts.archive.has(hidden.race.id)
-
-
-async def test_keeping_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        before = contents(redis)
-        await parts.archive.keep(room.race, await parts.log.read(room.race.id))
-        assert contents(redis) == before
-
-
-async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str) -> None:
-    async with process(redis_url) as before:
-        room = await opened(before)
-        await room.submit(seat_for(1))
-    async with process(redis_url, clock=Later) as after:
-        again = await after.registry.room(room.race.id)
-        await until(lambda: again.race.closed and again.idle)
-        assert again.race.stage == "cancelled"
-        assert await after.archive.has(room.race.id)
-        for search in (Search(), Search(player="player-1")):
-            assert await after.archive.search(search, after.clock.now()) == []
-
-
-async def test_replays_may_be_kept_for_a_time_only(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url, replay_days=3) as parts:
-        room = await finished(parts)
-        assert 3 * 86_400 - 60 < redis.ttl(f"replay:{{{room.race.id}}}") <= 3 * 86_400
-        newer = [await finished(parts) for _ in range(3)]
-        redis.delete(*(f"replay:{{{expired.race.id}}}" for expired in newer))
-        for search in (Search(limit=1), Search(game="corners", limit=1)):
-            assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
-        assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1
-
-
-async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -> None:
-    """Entries belong to their race: a log that was put under another header is refused."""
+async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
+    """Entries are bound to their race."""
     async with process(redis_url) as parts:
         room, other = await opened(parts), await opened(parts)
         await run(room)
@@ -452,7 +330,7 @@ async def test_a_header_is_not_believed_with_another_races_log(redis_url: str) -
 # The clock.
 
 
-async def test_the_clock_is_the_stores(redis_url: str, redis: Redis) -> None:
+async def test_the_clock_agrees_with_the_store(redis_url: str, redis: Redis) -> None:
     async with process(redis_url) as parts:
         seconds, micros = redis.time()
         assert abs(parts.clock.now() - (seconds * 1000 + micros // 1000)) < 200

@@ -8,7 +8,7 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal_server.store.schema import KEY, SCHEMA, check_schema, migrate
-from server.test_registry import listed, opened
+from support.rooms import listed, opened
 from support.servers import Server
 from support.stores import process, run
 

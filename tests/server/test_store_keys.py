@@ -14,8 +14,8 @@ from samedeal.wire import messages as m
 from samedeal_server.store.checks import MASTER_KEY
 from samedeal_server.store.connection import PROBE
 from samedeal_server.store.race_log import LINGER_S
-from server.test_registry import opened
 from support.logged_server import LoggedServer, request
+from support.rooms import opened
 from support.servers import racers
 from support.stores import KEY, process, run, that, until
 

@@ -1,4 +1,4 @@
-"""Background loops outlive their errors, and one bad race does not stop the sweep of the others."""
+"""Background loops continue after errors, and one bad race does not stop the sweep."""
 
 import ast
 import asyncio
@@ -12,25 +12,25 @@ import samedeal_server
 from samedeal.errors import Refused
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.store.clock import Clock
-from server.test_registry import Later, opened
+from support.rooms import Later, opened
 from support.stores import process, run, until
 
 ENDLESS_LOOPS = {
-    "embedded.py": {"_keep"},  # the server ends with it
+    "jobs/pool.py": {"_exchange"},  # until the job has its result
+    "ops/metrics.py": {"watch"},  # supervised
+    "ops/supervised.py": {"supervised"},
+    "races/opening.py": {"open"},  # until an id is free
+    "races/room.py": {"_commit"},  # until no other process has written first
+    "store/checks.py": {"check_store"},  # until a deadline
+    "store/connection.py": {"_insisted"},  # until a deadline
+    "store/embedded.py": {"_keep"},  # the server ends with it
     "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
-    "registry.py": {"create"},  # until a name is free
-    "jobs.py": {"_exchange"},  # until the job has its answer
-    "metrics.py": {"watch"},  # supervised
-    "room.py": {"_commit"},  # until nobody else has written first
-    "session.py": {"_receive_all"},  # until the connection ends
-    "store.py": {"_insisted"},  # until a deadline
-    "store_checks.py": {"check_store"},  # until a deadline
-    "supervised.py": {"supervised"},
+    "ws/session.py": {"_receive_all"},  # until the connection ends
 }
-"""Every coroutine with an endless loop, and why its errors stop nothing else."""
+"""Every coroutine with an endless loop, and why its errors do not stop anything else."""
 
 
-async def test_a_loop_goes_on_after_any_error_and_logs_it(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_supervised_loop_logs_errors_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     errors = [ValueError("first"), Refused("store-unavailable", "second"), KeyError("third")]
     done = asyncio.Event()
 
@@ -47,7 +47,7 @@ async def test_a_loop_goes_on_after_any_error_and_logs_it(caplog: pytest.LogCapt
     assert all("counting sheep" in text for _, text in said)
 
 
-async def test_a_cancellation_that_is_swallowed_is_repeated() -> None:
+async def test_cancelled_repeats_a_swallowed_cancellation() -> None:
     swallowed = 0
 
     async def deaf() -> None:
@@ -66,7 +66,7 @@ async def test_a_cancellation_that_is_swallowed_is_repeated() -> None:
     assert swallowed == 3
 
 
-def test_every_endless_loop_of_the_server_is_known() -> None:
+def test_all_endless_loops_of_the_server_are_listed() -> None:
     folder = Path(samedeal_server.__file__).parent
     found: dict[str, set[str]] = {}
     for file in folder.rglob("*.py"):
@@ -88,9 +88,7 @@ def test_every_endless_loop_of_the_server_is_known() -> None:
         {"h": b"0" * 64},
     ],
 )
-async def test_a_log_that_cannot_be_read_does_not_keep_other_races_from_being_closed(
-    line: dict[str, bytes], redis_url: str
-) -> None:
+async def test_an_unreadable_log_does_not_prevent_closing_other_races(line: dict[str, bytes], redis_url: str) -> None:
     async with process(redis_url) as before:
         bad, good = await opened(before), await opened(before)
         for room in (bad, good):

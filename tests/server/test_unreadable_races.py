@@ -1,4 +1,4 @@
-"""Races in the store that this version cannot read: each is refused, nothing of it is changed, and others go on."""
+"""Races that this version cannot read are refused and left unchanged; other races continue."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -50,7 +50,7 @@ HEADERS = {
     "nothing": (b"", "damaged"),
     "another kind of value": (b"[" * 100_000, "damaged"),
 }
-"""Headers that cannot be read, and what the refusal names."""
+"""Unreadable headers, and what the refusal names."""
 ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
     "an unknown field": (entry(mood="calm"), "mood"),
     "an unknown event": (entry(t="paused"), "paused"),
@@ -61,7 +61,7 @@ ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
     "text that is not UTF-8": ({b"e": b'[1,2,{"t":"moved","seat":1,"move":"\xff"}]', b"h": DIGEST}, "damaged"),
     "half a text": (entry() | {b"e": entry()[b"e"][:20]}, "damaged"),
 }
-"""Entries that cannot be read, and what the refusal names."""
+"""Unreadable entries, and what the refusal names."""
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ async def log(redis_url: str) -> AsyncIterator[RaceLog]:
 
 
 def kept(redis: Redis, race: str) -> dict[bytes, bytes]:
-    """All that the store has of a race by itself."""
+    """Return everything that the store has about a race."""
     return {key: value for key, value in contents(redis).items() if f"{{{race}}}".encode() in key}
 
 
 @pytest.mark.parametrize("kind", ENTRIES)
-async def test_an_entry_that_cannot_be_read_is_refused(log: RaceLog, redis: Redis, kind: str) -> None:
+async def test_an_unreadable_entry_is_refused(log: RaceLog, redis: Redis, kind: str) -> None:
     fields, named = ENTRIES[kind]
     redis.xadd(LOG, fields, id="1-0")
     with pytest.raises(Refused, match=named) as refused:
@@ -93,7 +93,7 @@ async def test_an_entry_that_cannot_be_read_is_refused(log: RaceLog, redis: Redi
 
 
 @pytest.mark.parametrize("fields", [{"n": b"\xff", "h": DIGEST}, {"n": b"one", "h": DIGEST}, {"n": b"1", "h": b"\xff"}])
-async def test_a_head_that_cannot_be_read_is_refused(log: RaceLog, redis: Redis, fields: dict[Any, Any]) -> None:
+async def test_an_unreadable_head_is_refused(log: RaceLog, redis: Redis, fields: dict[Any, Any]) -> None:
     redis.hset(HEAD, mapping=fields)
     with pytest.raises(Refused) as refused:
         await log.head(RACE)
@@ -116,7 +116,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     ],
     ids=[*(f"header with {kind}" for kind in HEADERS), *(f"entry with {kind}" for kind in ENTRIES)],
 )
-async def test_such_a_race_is_refused_and_kept_and_others_go_on(
+async def test_an_unreadable_race_is_refused_and_kept_while_others_continue(
     server: LoggedServer, store_url: str, number: int, text: bytes, fields: dict[bytes, bytes], named: str
 ) -> None:
     race = f"{RACE}-{number}"
@@ -125,7 +125,7 @@ async def test_such_a_race_is_refused_and_kept_and_others_go_on(
         if fields:
             redis.xadd(f"race:{{{race}}}:log", {**fields}, id="1-0")
         redis.zadd("races:listed", {race: HEADER["opened_at"]})
-        redis.zadd("races:due", {race: 0})  # the server has to look at it at once
+        redis.zadd("races:due", {race: 0})  # overdue, so that the sweep handles it at once
         before = kept(redis, race)
         other = server.create("corners")
         async with await Line.open(server, "json", "ada") as line:

@@ -22,7 +22,7 @@ from websockets.frames import Close
 
 from samedeal.errors import Refused
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.races import registry
+from samedeal_server.races import opening
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
@@ -34,7 +34,8 @@ from samedeal_server.store.guests import Guests
 from samedeal_server.store.health import Health
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws import session
-from samedeal_server.ws.session import Session, Socket
+from samedeal_server.ws.outbox import Socket
+from samedeal_server.ws.session import Session
 from support import campaign
 from support.store_model import WRITES, Model, Script
 from support.virtual_loop import Loop, Owner
@@ -486,11 +487,11 @@ def inhabited(world: World) -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (campaign, clock):
             patch.setattr(module, "time", its)
-        for user in (registry, session, guests):
+        for user in (opening, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())
-        patch.setattr(registry, "randbelow", dice.randrange)
-        patch.setattr(registry, "choice", dice.choice)
+        patch.setattr(opening, "randbelow", dice.randrange)
+        patch.setattr(opening, "choice", dice.choice)
         patch.setattr(logger, "propagate", False)
         patch.setattr(asyncio_logger, "disabled", True)
         logger.addHandler(noted)

@@ -420,7 +420,7 @@ def simulated(seed: str, scripts: Mapping[str, Script] | None = None) -> Outcome
         except Exception as error:
             violations.append(f"the history broke off: {error!r}")
         violations += [
-            f"it logged: {said}" for said in world.failures if not (scene.failed_over and "it is written again" in said)
+            f"it logged: {said}" for said in world.failures if not (scene.failed_over and "writing them again" in said)
         ]
         violations += world.loop.failures
         violations += [wrong for player in scene.players for wrong in player.wrong]

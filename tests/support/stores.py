@@ -74,7 +74,7 @@ class Heard:
     entries: list[Entry] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
 
-    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
+    def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         self.entries += entries
         self.races.append(race)
 

@@ -37,7 +37,7 @@ DEFENCES = {
         (
             "server/test_race_log.py::test_a_wrong_predecessor_is_behind",
             "server/test_race_log.py::test_two_writers_cannot_both_write_the_next_entry",
-            "server/test_room.py::test_two_rooms_of_one_race_grant_every_wish_once",
+            "server/test_room.py::test_two_rooms_of_one_race_apply_every_command_once",
         ),
     ),
     "repeat": Defence(
@@ -65,27 +65,27 @@ DEFENCES = {
         ("system/test_slow_disk.py::test_writes_acknowledged_on_a_slow_disk_survive_a_kill",),
     ),
     "tail": Defence(
-        SERVER + "races/room.py",
-        "        if lost := self._entries[n:]:\n            await self._log.append(self.race.id, before, lost)\n",
+        SERVER + "races/recovery.py",
+        "        if lost := entries[n:]:\n            await self._log.append(race.id, last_digest, lost)\n",
         "",
         (
-            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+            "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
             "system/test_outage.py::test_log_tail_lost_by_the_store_is_written_again",
         ),
     ),
     "order": Defence(
         SERVER + "races/room.py",
-        "await self._log.append(self.race.id, self.race.digest, made)",
-        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, made))",
-        ("server/test_room.py::test_nobody_hears_of_anything_before_the_log_has_it",),
+        "await self._log.append(self.race.id, self.race.digest, entries)",
+        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, entries))",
+        ("server/test_room.py::test_listeners_get_entries_only_after_they_are_in_the_log",),
     ),
     "doubt": Defence(
         SERVER + "races/room.py",
-        "                if self._needs_resync:\n                    await self._reconcile()\n",
+        "                if self._needs_resync:\n                    await self._resync()\n",
         "",
         (
-            "server/test_room.py::test_after_a_failure_the_room_believes_the_log",
-            "server/test_room.py::test_a_lost_tail_is_written_again_from_memory",
+            "server/test_room_recovery.py::test_after_a_failure_the_room_reads_the_log",
+            "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
         ),
     ),
 }

@@ -404,7 +404,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/r/{race}": "text=Verified: every move",
         f"/replay/{race}#m5": "text=Verified: every move",
         "/rules/gallery": ".rules h1",
-        "/r/no-such-race-1": "text=There is no such race",
+        "/r/no-such-race-1": "text=This race was not found",
     }
 
 

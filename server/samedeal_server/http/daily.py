@@ -42,7 +42,7 @@ class DailyDeals:
     async def today(self, request: Request, query: Page) -> Today:
         """Return today's deal of every game, each with a page of results."""
         today = self._dailies.today
-        return Today([await self._dailies.of(game, today, query) for game in GAMES.values()])
+        return Today([await self._dailies.get(game, today, query) for game in GAMES.values()])
 
     @route(
         "GET",
@@ -63,4 +63,4 @@ class DailyDeals:
     async def one(self, request: Request, query: Page) -> Daily:
         """Return the deal of a game on a date (at most a year ahead) with a page of results."""
         game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
-        return await self._dailies.of(game, day, query)
+        return await self._dailies.get(game, day, query)

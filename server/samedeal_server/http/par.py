@@ -17,13 +17,13 @@ from samedeal.replays.replay import Replay
 from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.race_bodies import variant_fields
-from samedeal_server.http.races import chosen_variant
 from samedeal_server.http.replays import FORMS, parse_suffix
 from samedeal_server.http.requests import client_network, validate
 from samedeal_server.http.responses import MEDIA, json_response, negotiate
 from samedeal_server.jobs.par_service import ParProgress, Pars, check_played
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
+from samedeal_server.races.opening import chosen_variant
 from samedeal_server.races.registry import checked_game
 from samedeal_server.settings import Settings
 

@@ -8,20 +8,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options
 from samedeal_server.http.schemas import field_docs
+from samedeal_server.races.opening import DAILY_OPTIONS, VISIBLE
 
-CHOSEN_FOR_DAILY: Final = {"max_racers", "start_delay_ms", "unlisted"}
-"""The options that do not affect the results of a daily deal."""
-VISIBLE: Final = (
-    r"^[^|\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
-    r"\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
-    "\U000e0020-\U000e007f\U000f0000-\U0010ffff"
-    r"]+$(?!\n)"
-)
-"""Text without ``|``, control, format and private-use characters, and separators other than the space.
-
-Characters above U+FFFF are literal because Python and JavaScript have no common escape for them.
-"""
 VisibleSeed = Annotated[str, Meta(description="The seed of the deal.", min_length=1, max_length=128, pattern=VISIBLE)]
 Field = tuple[str, Any, Any] | tuple[str, Any]
 
@@ -59,7 +47,7 @@ def _creations() -> Iterator[type[Struct]]:
     every = Options.__struct_fields__
     sealed = _options("SealedOptions", "a sealed deal", every)
     known = _options("OpenOptions", "an open deal", every, filter=Literal["any"])
-    daily = _options("DailyOptions", "a daily deal", CHOSEN_FOR_DAILY)
+    daily = _options("DailyOptions", "a daily deal", DAILY_OPTIONS)
     games: dict[str, list[str]] = {}
     for game in GAMES.values():
         games.setdefault("".join(map(str.capitalize, game.options)), []).append(game.slug)

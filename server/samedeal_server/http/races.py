@@ -1,17 +1,13 @@
 """Races: create, list and view."""
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal.computer.deal_filters import usual_filter
-from samedeal.errors import Refused
-from samedeal.game import Game
-from samedeal.race.events import Header, Options, Seed
+from samedeal.race.events import Header, Seed
 from samedeal.wire import views
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_url
@@ -19,10 +15,11 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, route
 from samedeal_server.http.games import Slug
 from samedeal_server.http.links import race_links
-from samedeal_server.http.race_bodies import CHOSEN_FOR_DAILY, OPENINGS, VISIBLE
-from samedeal_server.http.requests import bearer_token, client_network, read_json, validate
+from samedeal_server.http.race_bodies import OPENINGS
+from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.live_races import Listed, RaceFilter
+from samedeal_server.races.opening import race_options
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
@@ -63,12 +60,6 @@ class RaceList(Struct, frozen=True):
     """The value of `before` for the next page; null on the last page."""
 
 
-class _Chosen(Struct, frozen=True):
-    """The options of a CreateRace with defaults, to validate together."""
-
-    options: Options
-
-
 class Races:
     """The endpoints of live races."""
 
@@ -87,7 +78,7 @@ class Races:
     )
     async def all(self, request: Request, query: RaceFilter) -> RaceList:
         """List the live races that are not unlisted, newest first."""
-        return RaceList(*await self._registry.live.listed(query))
+        return RaceList(*await self._registry.live.page(query))
 
     @route(
         "POST",
@@ -106,21 +97,14 @@ class Races:
         """Create a race. With a guest's token, it counts towards that guest's limit."""
         opening = await read_json(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
         game = checked_game(opening.game)
-        usual = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if opening.seed is None else "any"}
-        chosen = {name: _integer(value) for name, value in opening.options.items()}
-        options = validate({"options": {**usual, **chosen}}, _Chosen).options
-        if opening.seed is not None and options.filter != "any":
-            raise Refused("bad-request", "An open deal cannot have a filter.")
-        if opening.seed is not None and not re.fullmatch(VISIBLE, opening.seed):
-            raise Refused("bad-request", "A seed must consist of visible characters.")
-        if opening.daily:
-            _check_daily(opening)
-        variant = chosen_variant(game, opening.variant)
+        variant, options = race_options(
+            game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
+        )
         client = client_network(request)
         if not opening.daily:
-            self._registry.dealer.check(game, options.filter, client)
+            self._registry.deal_finder.check(game, options.filter, client)
         self._rate_limits.races.take(client)
-        owners = {self._registry.address_owner(client): self._settings.open_races_per_address}
+        owners = {self._registry.opener.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):
             owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
         room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
@@ -133,27 +117,3 @@ class Races:
         """Return a race as a spectator sees it, with its header."""
         room = await self._registry.room(request.path_params["race"])
         return views.view(room.race, None, self._registry.clock.now(), header=True)
-
-
-def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
-    """Return the choices of a variant that are not defaults. Raises Refused("bad-request") for unknown options."""
-    for option in variant:
-        if option not in game.options:
-            raise Refused("bad-request", f"{game.title} has no option {option!r}.")
-    return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
-
-
-def _integer(value: float | bool | str) -> float | bool | str:
-    """Convert a number such as 8.0, which is an integer in JSON Schema."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _check_daily(opening: CreateRace) -> None:
-    """Raises Refused("bad-request") if a daily race would differ from the others on its deal."""
-    if opening.seed is not None:
-        raise Refused("bad-request", "A daily deal cannot have a seed.")
-    if opening.variant:
-        raise Refused("bad-request", "A daily deal cannot have a variant.")
-    if others := sorted(opening.options.keys() - CHOSEN_FOR_DAILY):
-        chosen, fixed = ", ".join(sorted(CHOSEN_FOR_DAILY)), ", ".join(others)
-        raise Refused("bad-request", f"A daily deal accepts only the options {chosen}, not {fixed}.")

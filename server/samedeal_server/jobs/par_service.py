@@ -41,7 +41,7 @@ class Pars:
     """
 
     def __init__(self, store: Store, registry: Registry) -> None:
-        self._store, self._registry, self._jobs = store, registry, registry.dealer.jobs
+        self._store, self._registry, self._jobs = store, registry, registry.deal_finder.jobs
         self._done: dict[str, int] = {}  # the deals that are with the computer, and how many plays of each are over
         self._tasks: set[asyncio.Task[None]] = set()
 

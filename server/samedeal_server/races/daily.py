@@ -1,4 +1,4 @@
-"""Daily deals: what may be told of each on which day, and how the players stand in their first races on it."""
+"""Daily deals: what is public about each on which day, and the results of the players' first races on it."""
 
 import asyncio
 import logging
@@ -15,26 +15,26 @@ from samedeal.game import Game
 from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
 from samedeal.race.race import Standing
-from samedeal_server.races.deal_finder import Dealer
+from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.store.archive import Archive, DailyRace
 from samedeal_server.store.clock import Clock
 
 logger = logging.getLogger(__name__)
 
 DAYS_AHEAD = 366
-"""How many days before its day the commitment to a daily deal can be had."""
+"""How many days ahead the commitments to daily deals are public."""
 FRESH_S = 1.0
-"""For how long the results of a day are reused before the store is asked for more."""
+"""How long the results of a day are cached (s)."""
 MAX_DAYS = 64
-"""How many days' results are remembered."""
-SOUGHT_S = 2.0
-"""How long an answer waits for the number of a deal that nobody has played."""
+"""Maximum number of days whose results are cached."""
+SEARCH_TIMEOUT_S = 2.0
+"""How long a response waits for the number of a deal that nobody has played (s)."""
 
 Stage = Literal["upcoming", "today", "sealed", "revealed"]
 
 
 class Result(Struct, frozen=True):
-    """How somebody stands in the results of a day: as in the standings of the race that counts."""
+    """A player's result of a day: their standing in the race that counts."""
 
     place: int
     name: str
@@ -48,7 +48,7 @@ class Result(Struct, frozen=True):
 
 
 class Daily(Struct, frozen=True):
-    """The daily deal of a game, as far as it may be told."""
+    """The public part of the daily deal of a game."""
 
     game: str
     date: str
@@ -56,22 +56,22 @@ class Daily(Struct, frozen=True):
     stage: Stage
     reveals_at: int
     deal: str | None
-    """None before it is revealed, and for a moment after that if nobody has played it and it has to be looked for."""
+    """None before it is revealed. If nobody has played it, it is None until the server has searched for it."""
     secret: str | None
     """None before it is revealed."""
     results: tuple[Result, ...]
-    """One page of them, the best first."""
+    """One page of the results, best first."""
     players: int
-    """How many there are on all pages."""
+    """The number of players on all pages."""
     next: int | None
-    """What to ask for as `skip` to get the next page; null on the last one."""
+    """The `skip` of the next page; null on the last page."""
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which results are wanted."""
+    """A page of results."""
 
     skip: Annotated[int, Meta(ge=0, le=2**31)] = 0
-    """How many of the best are left out."""
+    """How many results to skip."""
     limit: Annotated[int, Meta(ge=1, le=100)] = 100
 
 
@@ -90,9 +90,9 @@ class DayResults:
         self._table: tuple[Result, ...] | None = ()
 
     def add(self, race: DailyRace) -> None:
-        """Counts a race. Of the races of each player, the one that was dealt first counts.
+        """Add a race. For each player the race that was dealt first counts, not the one that ended first.
 
-        The one that was over first does not: a player who goes on in a second race has seen the cards of another.
+        In any later race the player has seen the cards before.
         """
         self.deal, self._table = race.deal, None
         for player, standing in race.racers:
@@ -102,7 +102,7 @@ class DayResults:
 
     @property
     def table(self) -> tuple[Result, ...]:
-        """All players, best first; equal results share a place."""
+        """All players, best first; ties share a place."""
         if self._table is None:
             table: list[Result] = []
             for _, equals in groupby(sorted(self._first.values(), key=_order), key=_rank):
@@ -125,31 +125,30 @@ class DayResults:
 
 
 class Dailies:
-    """The daily deals that follow from a master key."""
+    """The daily deals of a server, which follow from its master key."""
 
-    def __init__(self, archive: Archive, clock: Clock, dealer: Dealer, master_key: bytes) -> None:
-        self._archive, self._clock, self._dealer, self._master_key = archive, clock, dealer, master_key
-        self._results = dict[str, DayResults]()  # by commitment, the one used last at the end
+    def __init__(self, archive: Archive, clock: Clock, deal_finder: DealFinder, master_key: bytes) -> None:
+        self._archive, self._clock, self._finder, self._master_key = archive, clock, deal_finder, master_key
+        self._results = dict[str, DayResults]()  # by commitment, least recently used first
 
     @property
     def today(self) -> Day:
         return Day.at(self._clock.now())
 
-    async def of(self, game: type[Game], day: Day, page: Page = FIRST_PAGE) -> Daily:
-        """The deal of a game on a day, with a page of the results.
+    async def get(self, game: type[Game], day: Day, page: Page = FIRST_PAGE) -> Daily:
+        """Return the deal of a game on a day, with a page of the results.
 
         Raises Refused("bad-request") for a day that is too far ahead, Refused("store-unavailable").
         """
         now = self._clock.now()
         today, reveals_at = Day.at(now), daily_reveals_at(day)
         if day.number > today.number + DAYS_AHEAD:
-            raise Refused(
-                "bad-request", f"Daily deals are committed to {DAYS_AHEAD} days ahead, and {day.date} is later."
-            )
+            text = f"Daily deals are available up to {DAYS_AHEAD} days ahead, and {day.date} is later."
+            raise Refused("bad-request", text)
         secret = commitments.daily_secret(self._master_key, game.slug, day.date)
         commitment = commitments.daily_commitment(game.slug, day.date, secret)
-        found = await self._results_of(commitment)
-        table, after = found.table, page.skip + page.limit
+        day_results = await self._results_of(commitment)
+        table, after = day_results.table, page.skip + page.limit
         revealed = now >= reveals_at
         return Daily(
             game=game.slug,
@@ -157,7 +156,7 @@ class Dailies:
             commitment=commitment,
             stage="upcoming" if day > today else "today" if day == today else "revealed" if revealed else "sealed",
             reveals_at=reveals_at,
-            deal=await self._deal(game, commitments.root(secret, ()), found.deal) if revealed else None,
+            deal=await self._deal(game, commitments.root(secret, ()), day_results.deal) if revealed else None,
             secret=secret.hex() if revealed else None,
             results=table[page.skip : after],
             players=len(table),
@@ -165,65 +164,65 @@ class Dailies:
         )
 
     async def _results_of(self, commitment: str) -> DayResults:
-        """The results of a day, at most FRESH_S old. Only races that have ended since are read."""
-        found = self._results[commitment] = self._results.pop(commitment, DayResults())
+        """Return the results of a day, at most FRESH_S old. Reads only races that have ended since."""
+        results = self._results[commitment] = self._results.pop(commitment, DayResults())
         if len(self._results) > MAX_DAYS:
             del self._results[next(iter(self._results))]
         now_s = asyncio.get_running_loop().time
-        async with found.updating:
-            if now_s() >= found.checked_at_s + FRESH_S:
-                if await self._archive.daily_count(commitment) != len(found.races):
-                    async for race_id, race in self._archive.daily_races(commitment, found.races):
-                        found.races.add(race_id)
+        async with results.updating:
+            if now_s() >= results.checked_at_s + FRESH_S:
+                if await self._archive.daily_count(commitment) != len(results.races):
+                    async for race_id, race in self._archive.daily_races(commitment, results.races):
+                        results.races.add(race_id)
                         if race:
-                            found.add(race)
-                found.checked_at_s = now_s()
-        return found
+                            results.add(race)
+                results.checked_at_s = now_s()
+        return results
 
-    async def _deal(self, game: type[Game], root: str, raced: str | None) -> str | None:
-        """The code of the deal, from a race on it or looked for; None while that takes longer.
+    async def _deal(self, game: type[Game], root: str, known: str | None) -> str | None:
+        """Return the code of the deal, known from a race on it or by a search; None while the search takes longer.
 
-        Nothing is begun while another deal is looked for, so that the curious keep no more than one processor busy.
+        Only one deal is searched at a time, so that requests keep no more than one processor busy.
         """
-        if raced:
-            return raced
+        if known:
+            return known
         name = usual_filter(game)
-        if not self._dealer.leisure(root, name):
+        if not self._finder.can_search_daily(root, name):
             return None
-        search = self._dealer.daily(game, root, name)
-        await asyncio.wait((search,), timeout=SOUGHT_S)
+        search = self._finder.daily(game, root, name)
+        await asyncio.wait((search,), timeout=SEARCH_TIMEOUT_S)
         if not search.done():
             return None
         if error := search.exception():
-            logger.error("the daily deal of %s: %s", game.slug, error)
+            logger.error("the search for the daily deal of %s failed: %s", game.slug, error)
             return None
         return f"{game.slug}:{root}.{search.result()}"
 
 
 def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
-    """The results of a day whose finished races are these."""
+    """Return the results of a day from its finished races."""
     day = DayResults()
     for race in races:
         day.add(race)
     return day.table
 
 
-def _rank(counted: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:
-    """Sorts as the standings of one race are sorted: winners by time, then by cards home and who got there first."""
-    standing, _ = counted
+def _rank(result: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:
+    """Sort key of the standings of a race: winners by time, then the others by cards home and time."""
+    standing, _ = result
     won = standing.outcome == "won"
     return (not won, 0 if won else -standing.home, standing.ms)
 
 
-def _order(counted: tuple[Standing, DailyRace]) -> tuple[object, ...]:
-    """Sorts equal results by when they were dealt, the same on every server."""
-    standing, race = counted
-    return (*_rank(counted), race.started_at, race.race, standing.seat)
+def _order(result: tuple[Standing, DailyRace]) -> tuple[object, ...]:
+    """Sort key that breaks ties by the time of the deal, identically on every server."""
+    standing, race = result
+    return (*_rank(result), race.started_at, race.race, standing.seat)
 
 
 def day_of(date: str) -> Day:
-    """The day of a date. Raises Refused("bad-request") for a text that is none."""
+    """Parse a date such as 2026-11-21. Raises Refused("bad-request")."""
     try:
         return Day.of(date)
     except ValueError:
-        raise Refused("bad-request", f"{date!r} is no date; a date looks like 2026-11-21.") from None
+        raise Refused("bad-request", f"{date!r} is not a valid date (try 2026-11-21).") from None

@@ -1,4 +1,4 @@
-"""The dealer: finds which deal of a root is dealt, in a process beside the server, so that no player waits for it."""
+"""The deal finder: searches, in a separate process, for the first deal of a root that passes a filter."""
 
 import asyncio
 import logging
@@ -20,44 +20,44 @@ from samedeal_server.ops.logging_setup import about
 logger = logging.getLogger(__name__)
 
 MAX_SEARCHES: Final = 96
-"""How many searches and pars may be in the queue of this process. A search takes 0.3 s on average."""
+"""Maximum number of searches and par jobs in the queue of this process. A search takes 0.3 s on average."""
 MAX_SEARCHES_PER_ADDRESS: Final = 8
-"""How many of them from one address: at 0.3 s each they all end within the usual countdown of 5 s."""
+"""Maximum per address. At 0.3 s each they all finish within the usual countdown of 5 s."""
 FULL: Final = "Too many races are waiting for their deal; wait a few seconds and try again."
 SETTLE_S: Final = 0.5
-"""How long a search waits for further nonces when some are late, so that they do not start one each."""
+"""How long a search waits for more nonces when some are late, so that each does not start its own search (s)."""
 MAX_RETRY_S: Final = 60.0
 MAX_KNOWN: Final = 1_000
-"""How many daily deals are remembered."""
+"""Maximum number of cached daily deals."""
 
 
-class Dealer:
-    """Looks for numbers of deals, and for that of a daily deal once, however many races have it."""
+class DealFinder:
+    """Searches for the numbers of deals. Each daily deal is searched once, however many races are on it."""
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL)
-        """The queue of the searches; pars are in it too."""
+        """The queue of searches and par jobs."""
         self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 
     async def stop(self) -> None:
-        """Ends the searches for daily deals, and the process."""
+        """Stop the searches for daily deals, and the process."""
         for search in self._daily.values():
             search.cancel()
         await asyncio.gather(*self._daily.values(), return_exceptions=True)
         await self.jobs.stop()
 
     def check(self, game: type[Game], name: str, address: str) -> None:
-        """Raises Refused("too-many") if a search by a filter for a client address would not get a place now."""
+        """Raise Refused("too-many") if a search for a client address would not get a place in the queue now."""
         if _filters(game, name):
             self.jobs.turns.check(address)
 
     async def number(self, race: Race, place: Place) -> int:
-        """The number of the deal that the root of a race and its filter lead to."""
-        question = race.header.game, race.root or "", race.header.variant, race.options.filter
-        return await self._searched(place, *question, race=race.id)
+        """Return the number of the deal that a race's root and filter lead to."""
+        query = race.header.game, race.root or "", race.header.variant, race.options.filter
+        return await self._search(place, *query, race_id=race.id)
 
     def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
-        """The search for the number of a daily deal by a filter."""
+        """Return the search for the number of a daily deal, which may be done already."""
         search = self._daily.get((root, name))
         if search is None or search.cancelled():
             search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
@@ -66,56 +66,56 @@ class Dealer:
                 del self._daily[known]
         return search
 
-    def leisure(self, root: str, name: str) -> bool:
-        """Whether a search for a daily deal would be the only one, or is none because its number is known."""
+    def can_search_daily(self, root: str, name: str) -> bool:
+        """Return whether a daily deal is known or being searched, or no other daily deal is."""
         return (root, name) in self._daily or all(search.done() for search in self._daily.values())
 
     async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
         if not _filters(game, name):
             return 0
         with self.jobs.turns.place("", always=True) as place:
-            return await self._searched(place, game.slug, root, {}, name)
+            return await self._search(place, game.slug, root, {}, name)
 
-    async def _searched(
-        self, place: Place, game: str, root: str, variant: Variant, name: str, *, race: str | None = None
+    async def _search(
+        self, place: Place, game: str, root: str, variant: Variant, name: str, *, race_id: str | None = None
     ) -> int:
-        """The answer of a search, which is tried again, ever more seldom, when it fails."""
-        question = msgpack.encode((game, root, variant, name))
+        """Return the result of a search. Failures are retried with exponential backoff."""
+        query = msgpack.encode((game, root, variant, name))
         for failures in count():
             try:
-                return int(await self.jobs.run(place, "deal", question))
+                return int(await self.jobs.run(place, "deal", query))
             except Exception as error:
                 pause_s = min(MAX_RETRY_S, 2.0**failures)
-                failed = f"the search for a deal of {game} failed and is tried again in {pause_s:g} s"
-                logger.error("%s: %s", failed, error, extra=about(race=race))
+                failed = f"the search for a deal of {game} failed; retrying in {pause_s:g} s"
+                logger.error("%s: %s", failed, error, extra=about(race=race_id))
                 await asyncio.sleep(pause_s)
-        raise AssertionError("it is tried without end")
+        raise AssertionError("unreachable")
 
 
 class DealSearch:
-    """The search for one race's deal: at most one at a time, for the root as it stands."""
+    """The search for one race's deal: at most one at a time, for the current root."""
 
-    def __init__(self, dealer: Dealer, found: Callable[[], object]) -> None:
-        """`found` is called when there is a number."""
-        self._dealer, self._found = dealer, found
+    def __init__(self, deal_finder: DealFinder, on_done: Callable[[], object]) -> None:
+        """`on_done` is called when the number is known."""
+        self._finder, self._on_done = deal_finder, on_done
         self._address = ""
         self._place: Place | None = None
         self._root: str | None = None
         self._search: asyncio.Task[int] | None = None
 
     def reserve(self, race: Race, address: str) -> None:
-        """Takes a place in the queue for a race that is about to begin its countdown, if it needs one.
+        """Reserve a place in the queue for a race that is about to start its countdown, if it needs one.
 
-        `address` is the client's, empty if it is unknown. Raises Refused("too-many") if the queue is full.
+        `address` is the client's, empty if unknown. Raises Refused("too-many") if the queue is full.
         """
         self._address = address
         if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.daily:
-            self._place = self._dealer.jobs.turns.place(address)
+            self._place = self._finder.jobs.turns.place(address)
 
     def number(self, race: Race) -> int | None:
-        """Which deal of the root is dealt, or None while that is being found out.
+        """Return which deal of the root to deal, or None while it is being searched.
 
-        A search for another root is cancelled. While nonces are missing, it begins when none has come for SETTLE_S.
+        Cancels a search for another root. While nonces are missing, a search starts after SETTLE_S without new ones.
         """
         if race.root is None or not is_searched(race.header):
             return 0
@@ -124,17 +124,17 @@ class DealSearch:
             self._cancel()
             self._root = race.root
             self._search = asyncio.get_running_loop().create_task(self._find(race, delay_s))
-            self._search.add_done_callback(lambda _: self._found())
+            self._search.add_done_callback(lambda _: self._on_done())
         return self._search.result() if self._search.done() else None
 
     def end(self) -> None:
-        """Cancels the search and gives up the place: nobody needs a deal any more."""
+        """Cancel the search and release the place in the queue."""
         self._cancel()
         self._root = self._search = None
         self._release()
 
     async def close(self) -> None:
-        """The same, and waits until the search has ended."""
+        """Do the same, and wait until the search has ended."""
         search = self._search
         self.end()
         if search:
@@ -143,10 +143,10 @@ class DealSearch:
     async def _find(self, race: Race, delay_s: float) -> int:
         await asyncio.sleep(delay_s)
         if race.header.daily:
-            return await asyncio.shield(self._dealer.daily(race.game, race.root or "", race.options.filter))
-        # The race is in its countdown: it gets a place in any case, even if none was reserved in this process.
-        self._place = self._place or self._dealer.jobs.turns.place(self._address, always=True)
-        number = await self._dealer.number(race, self._place)
+            return await asyncio.shield(self._finder.daily(race.game, race.root or "", race.options.filter))
+        # A race in its countdown always gets a place, even if none was reserved in this process.
+        self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)
+        number = await self._finder.number(race, self._place)
         self._release()
         return number
 
@@ -161,10 +161,10 @@ class DealSearch:
 
 
 def is_searched(header: Header) -> bool:
-    """Whether a race's deal has to be looked for: not if the deal is open, or if any deal will do."""
+    """Return whether a race's deal has to be searched: not if it is open, or if there is no filter."""
     return header.seed is None and header.game in GAMES and _filters(GAMES[header.game], header.options.filter)
 
 
 def _filters(game: type[Game], name: str) -> bool:
-    """Whether a filter lets only some deals of a game pass."""
+    """Return whether a filter rejects some deals of a game."""
     return name != "any" and usual_filter(game) != "any"

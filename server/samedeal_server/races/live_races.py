@@ -1,4 +1,4 @@
-"""Live races in the store: the index that lists are served from, when each is due, who opened it, who is present."""
+"""Live races in the store: the index for lists, when each race is due, who opened it, and who is connected."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -13,7 +13,7 @@ from samedeal_server.store.connection import Store
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
-"""How long keys about the races of one deal, address or guest stay: longer than any race waits and runs."""
+"""Expiry of keys about the races of a deal, an address or a guest (s): longer than any race lasts."""
 LIVE_STAGES: tuple[Stage, ...] = ("open", "countdown", "running")
 ANY = "*"
 
@@ -28,13 +28,13 @@ class Listed(Struct, frozen=True):
     game: str
     stage: Stage
     racers: int
-    """How many have a seat."""
+    """How many players have a seat."""
     max_racers: int
     opened_at: int
     sealed: bool
-    """Whether the deal follows from the racers' nonces too."""
+    """Whether the deal depends on the racers' nonces."""
     daily: bool
-    """Whether it is the game's deal of the day on which the race was opened."""
+    """Whether the race is on the game's daily deal of the day it was opened."""
 
     @classmethod
     def of(cls, race: Race) -> "Listed":
@@ -51,17 +51,17 @@ class Listed(Struct, frozen=True):
 
 
 class RaceFilter(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a list of live races is narrowed to."""
+    """Filters for a list of live races."""
 
     stage: Stage | None = None
     game: str | None = None
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
     before: Annotated[str, Meta(pattern=r"^[0-9]{15}\.[a-z0-9-]{1,64}$(?!\n)")] | None = None
-    """Only races that come after this one in the list: the `next` of the page before."""
+    """Only races after this position in the list: the `next` of the previous page."""
 
 
 class LiveRaces:
-    """What the store knows about races that are not over. Every write may be repeated.
+    """The store's data about races that are not over. Every write can be repeated safely.
 
     All methods raise Refused("store-unavailable").
     """
@@ -70,41 +70,43 @@ class LiveRaces:
         self._store = store
         self._claim = store.script("claim.lua")
 
-    # When something is due.
+    # Due times.
 
-    async def claim(self, race_id: str, due_at: int, *, most: int = 0, owners: Mapping[str, int] | None = None) -> None:
-        """Registers a race that is about to be opened, unless a limit is reached. Raises Refused("too-many").
+    async def claim(
+        self, race_id: str, due_at: int, *, limit: int = 0, owners: Mapping[str, int] | None = None
+    ) -> None:
+        """Register a race that is about to be opened. Raises Refused("too-many") at a limit.
 
-        The limits hold across processes: ``most`` races in all, and for each owner the number given; 0 is any number.
+        The limits hold across processes: ``limit`` races in total, and the given number for each owner; 0 is no limit.
         """
-        for owner, its_most in (owners or {}).items():
-            key = _owned(owner)
-            if not await self._claimed(key, its_most, due_at, race_id, LIFETIME_S):
+        for owner, owner_limit in (owners or {}).items():
+            key = _owner_key(owner)
+            if not await self._add(key, owner_limit, due_at, race_id, LIFETIME_S):
                 await self._drop_finished(key)
-                if not await self._claimed(key, its_most, due_at, race_id, LIFETIME_S):
-                    raise Refused("too-many", f"You have {its_most} open races. Finish or leave one of them first.")
-        if not await self._claimed(DUE, most, due_at, race_id, 0):
-            raise Refused("too-many", f"The server has {most} open races, its limit. Try again later.")
+                if not await self._add(key, owner_limit, due_at, race_id, LIFETIME_S):
+                    raise Refused("too-many", f"You have {owner_limit} open races. Finish or leave one of them first.")
+        if not await self._add(DUE, limit, due_at, race_id, 0):
+            raise Refused("too-many", f"The server has {limit} open races, its limit. Try again later.")
 
-    async def due(self, race_id: str, at: int) -> None:
-        """Notes when something is due in a race, even if no player is connected."""
+    async def set_due(self, race_id: str, at: int) -> None:
+        """Set when something is due next in a race, whether players are connected or not."""
         await self._store.insist("ZADD", DUE, at, race_id)
 
     async def count(self) -> int:
-        """The number of live races."""
+        """Return the number of live races."""
         return int(await self._store.ask("ZCARD", DUE))
 
     async def overdue(self, now: int, limit: int = 100) -> list[str]:
-        """Races in which something was due by ``now``, the oldest first."""
+        """Return the races in which something was due by ``now``, oldest first."""
         return _texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))
 
     async def live(self, race_ids: Sequence[str]) -> list[str]:
-        """Those of the races that are live."""
+        """Return the races that are live."""
         scores = await self._store.ask("ZMSCORE", DUE, *race_ids) if race_ids else ()
         return [race_id for race_id, score in zip(race_ids, scores, strict=True) if score is not None]
 
     async def forget(self, race_id: str) -> None:
-        """Removes a race that is over, or never began. It stays due until everything else is removed."""
+        """Remove a race that is over or never started. It stays due until everything else is removed."""
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
             await self._store.insist("ZREM", INDEX, *sorted(members))
@@ -113,26 +115,26 @@ class LiveRaces:
 
     # Open deals.
 
-    async def announce(self, header: Header) -> None:
-        """Notes which open deal a race is on, if it is on one. Call it before the race can be found."""
+    async def add_to_deal(self, header: Header) -> None:
+        """Register a race with its open deal, if it is on one. Call this before the race can be found."""
         if header.seed is not None:
-            key = _raced(header.game, header.seed)
+            key = _deal_key(header.game, header.seed)
             await self._store.insist("SADD", key, header.race)
             await self._store.insist("EXPIRE", key, LIFETIME_S)
 
-    async def retract(self, header: Header) -> None:
-        """Undoes ``announce``."""
+    async def remove_from_deal(self, header: Header) -> None:
+        """Undo ``add_to_deal``."""
         if header.seed is not None:
-            await self._store.insist("SREM", _raced(header.game, header.seed), header.race)
+            await self._store.insist("SREM", _deal_key(header.game, header.seed), header.race)
 
     async def races_on(self, game: str, seed: str) -> list[str]:
-        """The live races on an open deal."""
-        return await self.live(_texts(await self._store.ask("SMEMBERS", _raced(game, seed))))
+        """Return the live races on an open deal."""
+        return await self.live(_texts(await self._store.ask("SMEMBERS", _deal_key(game, seed))))
 
     # Lists.
 
     async def update(self, race: Race) -> None:
-        """Updates the summary of a race and, unless it is unlisted, its places in the index."""
+        """Update the summary of a race and, unless it is unlisted, its entries in the index."""
         summary = Listed.of(race)
         await self._store.insist("HSET", SUMMARIES, race.id, json.encode(summary))
         if race.options.unlisted:
@@ -144,14 +146,14 @@ class LiveRaces:
         await self._store.insist("ZREM", INDEX, *sorted(outdated))
 
     async def summary(self, race_id: str) -> Listed | None:
-        """The summary of a live race."""
+        """Return the summary of a live race."""
         return _decoded(await self._store.ask("HGET", SUMMARIES, race_id))
 
-    async def listed(self, wanted: RaceFilter) -> tuple[list[Listed], str | None]:
-        """The newest listed races, races of the same millisecond by their ids; and the ``before`` of the next page."""
-        prefix, found = f"{wanted.game or ANY}|{wanted.stage or ANY}|", list[Listed]()
-        after = f"({prefix}{wanted.before}" if wanted.before else f"[{prefix}\x7f"
-        while missing := wanted.limit - len(found):
+    async def page(self, query: RaceFilter) -> tuple[list[Listed], str | None]:
+        """Return the newest listed races, and the ``before`` of the next page. Ids break ties of the opening time."""
+        prefix, found = f"{query.game or ANY}|{query.stage or ANY}|", list[Listed]()
+        after = f"({prefix}{query.before}" if query.before else f"[{prefix}\x7f"
+        while missing := query.limit - len(found):
             members = _texts(
                 await self._store.ask("ZRANGE", INDEX, after, f"[{prefix}", "BYLEX", "REV", "LIMIT", 0, missing)
             )
@@ -168,32 +170,33 @@ class LiveRaces:
     # Presence.
 
     async def seen(self, race_id: str) -> Seen:
-        """When each seat was last seen connected, by any process."""
-        fields: Mapping[bytes, bytes] = await self._store.ask("HGETALL", _seen(race_id))
+        """Return when each seat was last seen connected, by any process."""
+        fields: Mapping[bytes, bytes] = await self._store.ask("HGETALL", _seen_key(race_id))
         seats = ((*map(int, key.split(b":")), int(at)) for key, at in fields.items())
         return {(number, taken): at for number, taken, at in seats}
 
     async def mark_seen(self, race_id: str, seen: Seen, expire_s: int) -> None:
-        """Notes when seats were last seen connected. It expires ``expire_s`` after the last note about the race."""
+        """Record when seats were last seen connected. The record expires ``expire_s`` after its last update."""
         if seen:
             words = [word for (number, taken), at in seen.items() for word in (f"{number}:{taken}", at)]
-            await self._store.insist("HSET", _seen(race_id), *words)
-            await self._store.insist("EXPIRE", _seen(race_id), expire_s)
+            await self._store.insist("HSET", _seen_key(race_id), *words)
+            await self._store.insist("EXPIRE", _seen_key(race_id), expire_s)
 
-    async def _claimed(self, key: str, most: int, score: int, race_id: str, expire_s: int) -> bool:
-        return bool(await self._claim.insist([key], [most, score, race_id, expire_s]))
+    async def _add(self, key: str, limit: int, due_at: int, race_id: str, expire_s: int) -> bool:
+        """Add a race to a sorted set, unless that has reached its limit. Return whether it was added."""
+        return bool(await self._claim.insist([key], [limit, due_at, race_id, expire_s]))
 
     async def _drop_finished(self, key: str) -> None:
-        """Removes races that are over from the races of an owner: that they end is not noted there."""
+        """Remove finished races from the races of an owner. They are not removed when they end."""
         race_ids = _texts(await self._store.ask("ZRANGE", key, 0, -1))
         if finished := set(race_ids).difference(await self.live(race_ids)):
             await self._store.insist("ZREM", key, *sorted(finished))
 
 
 def _members(summary: Listed) -> tuple[str, ...]:
-    """The places of a race in the index: a sorted set in alphabetical order, with one prefix for each kind of list."""
-    place = f"{summary.opened_at:015d}.{summary.race}"
-    return tuple(f"{game}|{stage}|{place}" for game in (ANY, summary.game) for stage in (ANY, summary.stage))
+    """Return the members of a race in the index, a lexicographic sorted set with a prefix for each kind of list."""
+    position = f"{summary.opened_at:015d}.{summary.race}"
+    return tuple(f"{game}|{stage}|{position}" for game in (ANY, summary.game) for stage in (ANY, summary.stage))
 
 
 def _decoded(text: bytes | None) -> Listed | None:
@@ -203,15 +206,15 @@ def _decoded(text: bytes | None) -> Listed | None:
         return None
 
 
-def _owned(owner: str) -> str:
+def _owner_key(owner: str) -> str:
     return f"races:of:{owner}"
 
 
-def _raced(game: str, seed: str) -> str:
+def _deal_key(game: str, seed: str) -> str:
     return f"raced:{game}:{seed}"
 
 
-def _seen(race_id: str) -> str:
+def _seen_key(race_id: str) -> str:
     return f"seen:{{{race_id}}}"
 
 

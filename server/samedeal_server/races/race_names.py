@@ -1,4 +1,4 @@
-"""Words that races are named with: short, friendly, easy to say over the telephone."""
+"""The words of race ids: short, friendly, and easy to say over the phone."""
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,26 +1,21 @@
-"""The registry: the rooms of this process, opened when somebody joins a race or something is due in it."""
+"""Registry: the rooms of this process. It opens a room when a client needs it or when something is due in its race."""
 
 import asyncio
-import hmac
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from secrets import choice, randbelow, token_hex
 
-from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.race.due import due_at
 from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
-from samedeal_server.races.deal_finder import Dealer
+from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.live_races import Listed, LiveRaces
+from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
-from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
 from samedeal_server.races.room import Room
 from samedeal_server.store.archive import Archive, RaceSummary
 from samedeal_server.store.clock import MEASURED_EVERY_S, Clock
@@ -29,16 +24,16 @@ from samedeal_server.store.race_log import BLOCK_S, RaceLog
 logger = logging.getLogger(__name__)
 
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
-FOLLOWED_EVERY_S = 0.02
-"""How often the logs are looked at while this process is writing them."""
-SWEPT_EVERY_S = 2
-UNREADABLE_AGAIN_MS = 60_000
-STARTING_TRIES = 5
-"""How often a store that was there a moment ago is tried when the server starts; each takes up to two seconds."""
+FOLLOW_EVERY_S = 0.02
+"""Interval between reads of the logs while this process writes to them (s)."""
+SWEEP_EVERY_S = 2
+UNREADABLE_RETRY_MS = 60_000
+START_TRIES = 5
+"""How often the server tries to reach the store when it starts; each try takes up to two seconds."""
 
 
 class Registry:
-    """Creates races and finds them again."""
+    """Creates races, finds them, follows their logs, and looks after overdue ones."""
 
     def __init__(
         self,
@@ -51,36 +46,35 @@ class Registry:
         away_s: float = 30.0,
         open_races: int = 0,
     ) -> None:
-        """`away_s` is how long a seat is held before the countdown for a player whose connection has ended.
+        """`away_s` is how long a seat is held before the countdown for a player who is disconnected.
 
-        `open_races` is the most races that may be live in the store, 0 for any number.
+        `open_races` is the most races that may be live in the store, 0 for no limit.
         """
         self.clock = clock
         self.archive = archive
         self.live = live
-        self.dealer = Dealer()
+        self.deal_finder = DealFinder()
+        self.opener = RaceOpener(log, archive, live, clock, master_key, open_races)
         self._log = log
-        self._master_key = master_key
-        self._away_ms, self._open_races = round(1000 * away_s), open_races
-        self._last_opened_at = 0
+        self._away_ms = round(1000 * away_s)
         self._rooms: dict[str, Room] = {}
-        self._opening: dict[str, asyncio.Task[Room]] = {}
+        self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
-        self._idle = set[str]()  # rooms that were idle when the last sweep began
+        self._idle = set[str]()  # rooms that were idle at the start of the last sweep
         self._draining = False
 
     def drain(self) -> None:
-        """Lets nobody new in from now on, because this server is about to stop. Those who are here play on."""
+        """Refuse new connections and races from now on, because this server is about to stop. Races continue."""
         self._draining = True
 
     def check_open(self) -> None:
-        """Raises Refused("draining") if nobody new is let in."""
+        """Raise Refused("draining") while the server is draining."""
         if self._draining:
             raise Refused("draining")
 
     async def start(self) -> None:
-        """Begins to follow the logs and to look after what is due. Raises Refused if the store stays away."""
-        for tries_left in reversed(range(STARTING_TRIES)):
+        """Start the background loops. Raises Refused if the store cannot be reached."""
+        for tries_left in reversed(range(START_TRIES)):
             try:
                 await self.clock.measure()
                 await self.archive.publish_key(self.clock.now())
@@ -88,19 +82,19 @@ class Registry:
             except Refused:
                 if not tries_left:
                     raise
-                await asyncio.sleep(SWEPT_EVERY_S / 10)
+                await asyncio.sleep(SWEEP_EVERY_S / 10)
         loops = (
             supervised("following the logs", self._follow, 0.0),
-            supervised("looking after overdue races", self._sweep, SWEPT_EVERY_S),
+            supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
         self._tasks = [asyncio.get_running_loop().create_task(loop) for loop in loops]
 
     async def stop(self) -> None:
-        """Ends it, when what is under way is written."""
+        """Stop the loops, and close all rooms after the writes in progress."""
         await cancelled(self._tasks)
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
-        await self.dealer.stop()
+        await self.deal_finder.stop()
 
     async def create(
         self,
@@ -112,194 +106,152 @@ class Registry:
         daily: bool = False,
         owners: Mapping[str, int] | None = None,
     ) -> Room:
-        """A new race in its own room, with `daily` one on the game's deal of today.
+        """Open a race, on the game's deal of today if `daily`.
 
         `owners` maps the names under which live races are counted to the most races that each may have. Raises
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
         self.check_open()
-        try:
-            game.from_seed(seed or "", **variant)
-        except ValueError as error:
-            raise Refused("bad-request", f"{error}.") from error
-        while True:
-            race, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
-            opened_at = self._last_opened_at = max(
-                self.clock.now(), self._last_opened_at + 1
-            )  # lists are in this order
-            if daily:
-                date, salt = Day.at(opened_at).date, ""
-                secret = commitments.daily_secret(self._master_key, game.slug, date)
-                commitment = commitments.daily_commitment(game.slug, date, secret)
-            else:
-                secret = commitments.secret(self._master_key, race, salt)
-                commitment = commitments.commitment(race, secret)
-            header = Header(
-                race=race,
-                game=game.slug,
-                rules=game.rules,
-                variant=variant,
-                seed=seed,
-                daily=daily,
-                commitment=commitment,
-                salt=salt,
-                opened_at=opened_at,
-                options=options,
-            )
-            opened = Race.opened(header, secret)
-            if await self.archive.has(race) or await self._log.header(race):
-                continue
-            due = due_at(opened, seen={}, away_ms=self._away_ms)
-            await self.live.claim(race, due, most=self._open_races, owners=owners)  # first: it is always swept
-            await self.live.announce(header)
-            if await self._log.create(header, opened.digest):
-                break
-        await self.live.update(opened)
-        logger.info("a race of %s is open", game.slug, extra=about(race=race))
-        if race not in self._rooms:  # whoever asked for the list may have been quicker
-            self._rooms[race] = self._room(opened, [])
-        return self._rooms[race]
+        race = await self.opener.open(game, variant, seed, options, daily=daily, owners=owners, away_ms=self._away_ms)
+        logger.info("opened a race of %s", game.slug, extra=about(race=race.id))
+        if race.id not in self._rooms:  # a client may have found it in a list and joined already
+            self._rooms[race.id] = self._room(race, [])
+        return self._rooms[race.id]
 
-    def address_owner(self, address: str) -> str:
-        """The name under which races opened from a client address are counted. The address cannot be read from it."""
-        return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
+    async def room(self, race_id: str) -> Room:
+        """Return the room of a race, live or finished. Raises Refused("not-found")."""
+        if race_id in self._rooms:
+            return self._rooms[race_id]
+        if not RACE_ID.fullmatch(race_id):
+            raise _not_found()
+        if race_id not in self._loading:
+            loading = self._loading[race_id] = asyncio.get_running_loop().create_task(self._load(race_id))
+            loading.add_done_callback(lambda _: self._loading.pop(race_id, None))
+        return await asyncio.shield(self._loading[race_id])
 
-    async def room(self, race: str) -> Room:
-        """The room of a race, live or finished. Raises Refused("not-found") for one that is not there."""
-        if race in self._rooms:
-            return self._rooms[race]
-        if not RACE_ID.fullmatch(race):
-            raise Refused("not-found", "There is no such race.")
-        if race not in self._opening:
-            opening = self._opening[race] = asyncio.get_running_loop().create_task(self._open(race))
-            opening.add_done_callback(lambda _: self._opening.pop(race, None))
-        return await asyncio.shield(self._opening[race])
-
-    async def summary(self, race: str) -> Listed | RaceSummary:
-        """What lists show of a race, live or finished, without opening a room for it. Raises as ``room``."""
-        if race in self._rooms:
-            return Listed.of(self._rooms[race].race)
-        if RACE_ID.fullmatch(race):
-            found = await self.archive.summary(race) or await self.live.summary(race)
-            if found:
-                return found
-        return Listed.of((await self.room(race)).race)
+    async def summary(self, race_id: str) -> Listed | RaceSummary:
+        """Return a race as lists show it, live or finished, without opening a room. Raises as ``room``."""
+        if race_id in self._rooms:
+            return Listed.of(self._rooms[race_id].race)
+        if RACE_ID.fullmatch(race_id):
+            summary = await self.archive.summary(race_id) or await self.live.summary(race_id)
+            if summary:
+                return summary
+        return Listed.of((await self.room(race_id)).race)
 
     def stages(self) -> Iterator[Stage]:
-        """The stage of every race that has a room here."""
+        """Return the stage of every race that has a room here."""
         return (room.race.stage for room in self._rooms.values())
 
     async def raced(self, game: type[Game], seed: str) -> bool:
-        """Whether a live race is on this open deal: it runs, or has yet to start."""
-        races = await self.live.races_on(game.slug, seed)
-        return any([not await self.archive.has(race) for race in races])
+        """Return whether a live race is on this open deal, whether it has started or not."""
+        race_ids = await self.live.races_on(game.slug, seed)
+        return any([not await self.archive.has(race_id) for race_id in race_ids])
 
-    async def _open(self, race: str) -> Room:
+    async def _load(self, race_id: str) -> Room:
         header: Header | None
         entries: Sequence[Entry]
-        # What is kept is over, even where the store has lost the end of its log.
-        if (replay := await self.archive.replay(race)) is not None:
-            header, entries, secret, kept = replay.header, replay.entries, replay.secret, True
-        elif (header := await self._log.header(race)) is not None:
-            entries, kept = await self._log.read(race), False
-            secret = self._secret(header)
+        # The archive comes first: an archived race is over even if the store has lost the end of its log.
+        if (replay := await self.archive.replay(race_id)) is not None:
+            header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
+        elif (header := await self._log.header(race_id)) is not None:
+            entries, archived = await self._log.read(race_id), False
+            secret = self.opener.secret(header)
         else:
-            raise Refused("not-found", "There is no such race.")
-        # In a thread: a long log takes seconds to fold, and others play meanwhile.
-        found = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
-        if race not in self._rooms:  # whoever created it may have been quicker
-            self._rooms[race] = self._room(found, entries, kept=kept)
-        return self._rooms[race]
+            raise _not_found()
+        # In a thread, because folding a long log takes seconds.
+        race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
+        if race_id not in self._rooms:  # it may have been created meanwhile
+            self._rooms[race_id] = self._room(race, entries, archived=archived)
+        return self._rooms[race_id]
 
-    def _room(self, race: Race, entries: Sequence[Entry], *, kept: bool = False) -> Room:
+    def _room(self, race: Race, entries: Sequence[Entry], *, archived: bool = False) -> Room:
         presence = Presence(self.live, self.clock, self._away_ms)
-        return Room(race, entries, self._log, self.archive, self.live, self.clock, self.dealer, presence, kept=kept)
+        return Room(
+            race, entries, self._log, self.archive, self.live, self.clock, self.deal_finder, presence, archived=archived
+        )
 
-    def _secret(self, header: Header) -> bytes:
-        if header.daily:
-            return commitments.daily_secret(self._master_key, header.game, header.date)
-        return commitments.secret(self._master_key, header.race, header.salt)
-
-    # What goes on in the background.
+    # Background loops.
 
     async def _follow(self) -> None:
-        """Looks once for what other processes have written."""
+        """Read once what other processes have written."""
         try:
-            writing = any(room.writing for room in self._rooms.values())
+            writing = any(room.is_writing for room in self._rooms.values())
             if writing and not self._followed():
-                await asyncio.sleep(FOLLOWED_EVERY_S)
+                await asyncio.sleep(FOLLOW_EVERY_S)
                 return
-            patience_s = FOLLOWED_EVERY_S if writing else BLOCK_S  # those that are left out want to be looked at
-            found, news = await self._log.follow(self._followed, patience_s), False
-            for race, entries in found.items():
+            block_s = FOLLOW_EVERY_S if writing else BLOCK_S  # rooms that are writing are followed soon after
+            logs, news = await self._log.follow(self._followed, block_s), False
+            for race_id, entries in logs.items():
                 if entries is None:
-                    logger.error("its log has an entry that cannot be read here", extra=about(race=race))
-                    await self._drop(race)
-                elif room := self._rooms.get(race):
+                    logger.error("the log has an entry that this version cannot read", extra=about(race=race_id))
+                    await self._drop(race_id)
+                elif room := self._rooms.get(race_id):
                     news |= room.follow(entries)
-            if found and not news:  # all of it was written here, and more of that is to come
-                await asyncio.sleep(FOLLOWED_EVERY_S)
-        except Refused:  # the store is away, and the sweep says so
-            await asyncio.sleep(SWEPT_EVERY_S / 10)
+            if logs and not news:  # this process wrote all of it, and is likely to write more
+                await asyncio.sleep(FOLLOW_EVERY_S)
+        except Refused:  # the store is unavailable, which the sweep logs
+            await asyncio.sleep(SWEEP_EVERY_S / 10)
         except Exception:
-            await asyncio.sleep(SWEPT_EVERY_S)
+            await asyncio.sleep(SWEEP_EVERY_S)
             raise
 
     def _followed(self) -> dict[str, int]:
-        """The live races that may have news from elsewhere, each with the number of its last entry here."""
-        return {name: room.race.n for name, room in self._rooms.items() if not (room.race.closed or room.writing)}
+        """Return the live races to follow, each with the number of its last entry here."""
+        return {
+            race_id: room.race.n for race_id, room in self._rooms.items() if not (room.race.closed or room.is_writing)
+        }
 
     async def _sweep(self) -> None:
-        """Opens the rooms of races that are overdue, whichever process had them; forgets rooms that nobody needs."""
-        before, self._idle = self._idle, {name for name, room in self._rooms.items() if room.idle}
-        for name in sorted(before & self._idle):  # twice in a row: a new listener needs a moment to arrive
-            await self._forget(name)
-        for race in await self.live.overdue(self.clock.now() - 1000 * SWEPT_EVERY_S):
-            await self._look_after(race)
+        """Look after overdue races, whichever process had them; drop rooms that nobody needs."""
+        before, self._idle = self._idle, {race_id for race_id, room in self._rooms.items() if room.is_idle}
+        for race_id in sorted(before & self._idle):  # idle twice in a row: a new listener needs a moment to arrive
+            await self._drop_idle(race_id)
+        for race_id in await self.live.overdue(self.clock.now() - 1000 * SWEEP_EVERY_S):
+            await self._look_after(race_id)
 
-    async def _forget(self, race: str) -> None:
-        """Forgets a room that nobody needs: not before the store has, though it may have gone back, what it knows."""
-        room = self._rooms.get(race)
-        if room and (not room.race.n or await room.is_persisted()) and room.idle and self._rooms.get(race) is room:
-            del self._rooms[race]
-            await room.close()
+    async def _drop_idle(self, race_id: str) -> None:
+        """Drop a room, unless it is in use again or the store lacks what it knows."""
+        room = self._rooms.get(race_id)
+        if not room or (room.race.n and not await room.is_persisted()):
+            return
+        if room.is_idle and self._rooms.get(race_id) is room:
+            await self._drop(race_id)
 
-    async def _look_after(self, race: str) -> None:
-        """Has an overdue race do what is due. One that fails is tried again later: it must not stop the others."""
+    async def _look_after(self, race_id: str) -> None:
+        """Have an overdue race do what is due. If it fails it is retried later, so that it does not block others."""
         try:
-            room = await self.room(race)
-            if room.kept and await room.is_persisted():
-                await room.finish_indexing()
-            elif room.abandoned and await self._log.delete_empty(race):
-                await self._drop(race)
-                await self.live.retract(room.race.header)
-                await self.live.forget(race)
+            room = await self.room(race_id)
+            if room.is_archived and await room.is_persisted():
+                await room.finish_archiving()
+            elif room.is_abandoned and await self._log.delete_empty(race_id):
+                await self._drop(race_id)
+                await self.live.remove_from_deal(room.race.header)
+                await self.live.forget(race_id)
             else:
                 room.wake()
         except Exception as error:
             code = error.code if isinstance(error, Refused) else "internal"
             if code == "store-unavailable":
                 raise
-            logger.error("it is overdue and cannot be opened: %s", error, extra=about(race=race))
+            logger.error("the race is overdue and cannot be opened: %s", error, extra=about(race=race_id))
             if code == "not-found":
-                await self.live.forget(race)
+                await self.live.forget(race_id)
             else:
-                await self.live.due(race, self.clock.now() + UNREADABLE_AGAIN_MS)
+                await self.live.set_due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)
 
-    async def _drop(self, race: str) -> None:
-        """Closes the room of a race."""
-        if room := self._rooms.pop(race, None):
+    async def _drop(self, race_id: str) -> None:
+        """Close the room of a race, if it has one."""
+        if room := self._rooms.pop(race_id, None):
             await room.close()
 
 
-def _new_race_id(*, unlisted: bool) -> str:
-    """A name that is easy to say. That of an unlisted race has 60 random bits more, since knowing it is the way in."""
-    name = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}"
-    return f"{name}-{token_hex(8)[:15]}" if unlisted else name
+def _not_found() -> Refused:
+    return Refused("not-found", "This race was not found.")
 
 
 def checked_game(slug: str) -> type[Game]:
-    """The game of a slug. Raises Refused("not-found")."""
+    """Return the game with a slug. Raises Refused("not-found")."""
     if slug not in GAMES:
-        raise Refused("not-found", f"There is no game {slug!r}; there are {', '.join(sorted(GAMES))}.")
+        raise Refused("not-found", f"Unknown game {slug!r}. The games are {', '.join(sorted(GAMES))}.")
     return GAMES[slug]

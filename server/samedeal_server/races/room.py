@@ -1,18 +1,23 @@
-"""A room: one live race in this process. First the rules, then the log, then the memory, then the world."""
+"""Room: the actor that owns a live race in this process.
+
+One task does all the writing: it applies commands to the race, commits the new entries to the log, and then publishes
+them. Nothing is acknowledged or published before the log has it.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
 
 from samedeal.errors import Refused
-from samedeal.race.due import EMPTY_MS, deal_at, due, due_at
-from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Left, Taken
+from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.deal_finder import Dealer, DealSearch
+from samedeal_server.races.broadcast import Broadcast
+from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
+from samedeal_server.races.recovery import Recovery
+from samedeal_server.races.schedule import Schedule
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.compact_log import CompactLog
@@ -21,51 +26,39 @@ from samedeal_server.store.race_log import Behind, Lost, RaceLog
 logger = logging.getLogger(__name__)
 
 Proposal = Callable[[Race], Iterable[AnyEvent]]
-"""What somebody wants to happen, given the race as it stands; nothing, if it has happened already. May raise Refused.
+"""Returns the events that a command leads to, given the current race; none if they have already happened.
 
-It is asked again whenever the race has moved on before the log took the events."""
+May raise Refused. It is called again whenever the race changes before the log has taken the events.
+"""
 
-AGAIN_S = 1.0
-"""How soon a deed that is due is tried again while the store is away."""
-ANSWER_WITHIN_S = 1.8
-"""How long a command may take, what went before it included, until whoever waits is told that the store is away."""
-ALIKE_MS = 50
-"""So much later the time that is left of a race is told anew to those who are told it alike."""
-
-
-TOLD = (Dealt, Closed)
-"""What is logged of every race; all else only for those who look for it, since a guest may repeat it at will."""
-
-
-class Listener(Protocol):
-    """Somebody who hears of a race."""
-
-    def heard(self, race: Race, entries: Sequence[Entry]) -> None:
-        """The race after new entries. Must return at once and not raise."""
+COMMAND_TIMEOUT_S = 1.8
+"""How long a command may take, including its time in the queue, before it fails with "store-unavailable" (s)."""
+LOGGED_AT_INFO = (Dealt, Closed)
+"""Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
 
 
 class _PendingCommand:
-    """A proposal on its way, and the one who waits for the race that it leads to."""
+    """A proposal, and the future of the race that it leads to."""
 
-    __slots__ = ("proposal", "settled", "until")
+    __slots__ = ("deadline", "proposal", "result")
 
     def __init__(self, proposal: Proposal, loop: asyncio.AbstractEventLoop) -> None:
         self.proposal = proposal
-        self.settled: asyncio.Future[Race] = loop.create_future()
-        self.until = loop.time() + ANSWER_WITHIN_S
+        self.result: asyncio.Future[Race] = loop.create_future()
+        self.deadline = loop.time() + COMMAND_TIMEOUT_S
 
-    def settle(self, outcome: Race | Exception) -> None:
-        if self.settled.done():
+    def resolve(self, outcome: Race | Exception) -> None:
+        if self.result.done():
             return
         if isinstance(outcome, Exception):
-            self.settled.set_exception(outcome)
-            self.settled.exception()  # whoever waited may have gone: that nobody asks is no fault
+            self.result.set_exception(outcome)
+            self.result.exception()  # the caller may have gone: avoid a warning that it was never retrieved
         else:
-            self.settled.set_result(outcome)
+            self.result.set_result(outcome)
 
 
 class Room:
-    """One race, its log so far, and its listeners. One task of its own does all the writing."""
+    """A live race with its log so far and its listeners."""
 
     def __init__(
         self,
@@ -75,366 +68,256 @@ class Room:
         archive: Archive,
         live: LiveRaces,
         clock: Clock,
-        dealer: Dealer,
+        deal_finder: DealFinder,
         presence: Presence,
         *,
-        kept: bool = False,
+        archived: bool = False,
     ) -> None:
-        """`race` as it stands after `entries`, all that the log has, or the archive, if that has `kept` the race."""
+        """`race` is the race after `entries`, all that the log has, or the archive if the race is `archived`."""
         self.race = race
-        self.writing = False
-        """Whether the log is being written: if another process was quicker, that is found out in writing."""
+        self.is_writing = False
+        """Whether a write to the log is in progress. If another process has written first, the write reports it."""
+        self.broadcast = Broadcast(clock)
+        self.deal_search = DealSearch(deal_finder, self.wake)
         self._entries = CompactLog(race.secret, entries)
-        self.deal = DealSearch(dealer, self.wake)
-        self._log, self._archive, self._live, self._clock = log, archive, live, clock
-        self._needs_resync = False  # whether the log may hold what the memory does not: after any failure of the store
-        self._kept = kept
+        self._log, self._archive, self._live, self._clock, self._presence = log, archive, live, clock, presence
+        self._schedule = Schedule(race, live, clock, presence, self.deal_search, self.wake)
+        self._recovery = Recovery(log, archive, live, self._schedule.forget_saved)
+        self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
+        self._archived = archived
         self._closing = False
-        self._nonce_grace_from = clock.now() if race.stage == "countdown" else 0
-        self._noted_due_at: int | None = None
-        self._noted_summary: tuple[str, int] | None = None
-        self._presence = presence
-        self._watched_until = 0  # until when the race is kept though it is empty
-        self._listeners: set[Listener] = set()
-        self._alike: dict[Hashable, bytes] = {}
-        self._alike_of: tuple[str, int] | None = None
-        self._pending: list[_PendingCommand] = []
-        self._wakeup = asyncio.Event()  # rung when there is something to look at
-        self._waiting: dict[_PendingCommand, None] = {}  # whoever waits for an answer, the longest first
-        self._patience: asyncio.TimerHandle | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_for: int | None = None
+        self._queue: list[_PendingCommand] = []
+        self._waiting: dict[_PendingCommand, None] = {}  # commands with a caller that waits, oldest first
+        self._timeout: asyncio.TimerHandle | None = None
+        self._wakeup = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._work())
         self.wake()
 
     async def submit(self, proposal: Proposal) -> Race:
-        """The race once what is proposed is in the log. Raises Refused.
+        """Return the race once the proposed events are in the log. Raises Refused.
 
-        Whoever waits here may be cancelled: what is being written goes on, and what is not begun is not begun. After
-        "store-unavailable" nobody knows which it was; to propose the same again is safe.
+        After Refused("store-unavailable") the events may or may not be in the log; it is safe to propose them again.
+        Cancelling the caller does not cancel a write in progress.
         """
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
         command = _PendingCommand(proposal, self._loop)
-        self._pending.append(command)
+        self._queue.append(command)
         self._waiting[command] = None
         self._wakeup.set()
-        if self._patience is None:
-            self._patience = self._loop.call_at(command.until, self._lose_patience)
+        if self._timeout is None:
+            self._timeout = self._loop.call_at(command.deadline, self._expire_commands)
         try:
-            return await command.settled
+            return await command.result
         finally:
             del self._waiting[command]
 
-    def _lose_patience(self) -> None:
-        """Tells those who have waited for too long; one timer watches over all, since hardly anybody ever does."""
-        loop, self._patience = self._loop, None
+    def _expire_commands(self) -> None:
+        """Fail the commands whose deadline has passed. All share one timer, since hardly any ever expires."""
+        self._timeout = None
         for command in tuple(self._waiting):
-            if command.until > loop.time():
-                self._patience = loop.call_at(command.until, self._lose_patience)
+            if command.deadline > self._loop.time():
+                self._timeout = self._loop.call_at(command.deadline, self._expire_commands)
                 return
-            if not command.settled.done():
-                self._nonce_grace_from = self._clock.now()
-                command.settle(Refused("store-unavailable"))
+            if not command.result.done():
+                self._schedule.extend_nonce_grace()
+                command.resolve(Refused("store-unavailable"))
 
     def wake(self) -> None:
-        """Has the room look whether anything is due."""
+        """Check whether anything is due."""
         self._wakeup.set()
 
-    def listen(self, listener: Listener) -> None:
-        self._listeners.add(listener)
-
-    def unlisten(self, listener: Listener) -> None:
-        self._listeners.discard(listener)
-
     def connect(self, seat: int, taken: int) -> None:
-        """Marks a seat as connected to this process, by the connection that took it with the entry ``taken``."""
+        """Mark a seat as connected to this process, by the connection that took it with the entry ``taken``."""
         self._presence.connect(seat, taken)
         self.wake()
 
     def disconnect(self, seat: int, taken: int) -> None:
-        """Undoes ``connect``. Before the countdown the seat is released if the player stays away."""
+        """Undo ``connect``. Before the countdown the seat is released if the player stays away."""
         self._presence.disconnect(seat, taken)
         self.wake()
 
-    def shared_encoding(self, kind: Hashable, told: Callable[[], bytes]) -> bytes:
-        """What many are told alike, which is made once: for each kind, race as it stands, and moment of ALIKE_MS."""
-        of = self.race.digest, self._clock.now() // ALIKE_MS
-        if of != self._alike_of:
-            self._alike, self._alike_of = {}, of
-        data = self._alike.get(kind)
-        if data is None:
-            data = self._alike[kind] = told()
-        return data
-
     def follow(self, entries: Sequence[Entry]) -> bool:
-        """Takes in what was read from the log, and says whether it was news: this process may have written it."""
+        """Apply entries read from the log. Return whether any were new; this process may have written them."""
         news = [entry for entry in entries if entry.n > self.race.n]
         if not news:
             return False
         try:
             self._advance(self.race.after_all(news), news)
         except Refused:
-            logger.exception("the log does not continue what is known of it", extra=about(race=self.race.id))
+            logger.exception("the log does not continue the race in memory", extra=about(race=self.race.id))
             self._needs_resync = True
         self.wake()
         return True
 
     @property
-    def idle(self) -> bool:
-        """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
-        unneeded = self._kept or (self.race.stage == "open" and self._presence.attended(self.race))
-        return unneeded and not self._listeners and not self._waiting and not self._pending
+    def is_idle(self) -> bool:
+        """Whether the room can be dropped: nobody uses it, and the race is archived or waits to start."""
+        unneeded = self._archived or (self.race.stage == "open" and self._presence.attended(self.race))
+        return unneeded and not self.broadcast.has_listeners and not self._waiting and not self._queue
 
     @property
-    def abandoned(self) -> bool:
-        """Whether the race has been empty for so long, with nobody watching from here, that it is to be deleted."""
-        return not self.race.n and not self._listeners and self._due_at(self.race, {}) <= self._clock.now()
+    def is_abandoned(self) -> bool:
+        """Whether the race has been empty, with no listeners in this process, for so long that it can be deleted."""
+        return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
 
     @property
-    def kept(self) -> bool:
-        """Whether the archive was given the race."""
-        return self._kept
+    def is_archived(self) -> bool:
+        return self._archived
 
     async def is_persisted(self) -> bool:
-        """Whether the store has all that is known here. If it went back to an older state, that is written again.
+        """Return whether the store has the whole race. If it went back to an older state, the rest is written again.
 
         Raises Refused("store-unavailable").
         """
-        known = self.race
-        there = await (self._archive.has(known.id) if self._kept else self._logged(known))
-        if not there:
-            self._kept, self._needs_resync = False, True
+        race = self.race
+        if self._archived:
+            persisted = await self._archive.has(race.id)
+        else:
+            persisted = await self._log.head(race.id) == (race.n, race.digest)
+        if not persisted:
+            self._archived, self._needs_resync = False, True
             self.wake()
-        return there
+        return persisted
+
+    async def finish_archiving(self) -> None:
+        """Repeat the steps that follow archiving: the process that archived the race may have died in between."""
+        await self._archive.index(self.race)
+        await self._remove_live()
 
     async def close(self) -> None:
-        """Ends the room's work when what is under way is written: a write is never cancelled."""
+        """Stop the room after the write in progress, which is never cancelled."""
         self._closing = True
         self.wake()
         await self._task
-        for timer in (self._timer, self._patience):
-            if timer:
-                timer.cancel()
-        await self.deal.close()
+        self._schedule.cancel_timer()
+        if self._timeout:
+            self._timeout.cancel()
+        await self.deal_search.close()
 
-    # The room's own task.
+    # The room's task.
 
     async def _work(self) -> None:
         while not self._closing:
             await self._wakeup.wait()
             self._wakeup.clear()
-            pending, self._pending = self._pending, []
+            commands, self._queue = self._queue, []
             try:
-                await self._commit(pending)
+                await self._commit(commands)
             except Exception as error:
                 if not isinstance(error, Refused):
-                    logger.exception("a failure of the server", extra=about(race=self.race.id))
+                    logger.exception("internal error", extra=about(race=self.race.id))
                 self._needs_resync = True
-                self._nonce_grace_from = self._clock.now()
-                for command in pending:
-                    command.settle(error)
+                self._schedule.extend_nonce_grace()
+                for command in commands:
+                    command.resolve(error)
             if self.race.stage != "countdown":
-                self.deal.end()
-            self._set_timer()
-            del pending  # it may be long until the next, and these hold the races that they led to
-        for command in self._pending:
-            command.settle(Refused("store-unavailable"))
-        self._pending = []
+                self.deal_search.end()
+            if self._archived:
+                self._schedule.cancel_timer()
+            else:
+                self._schedule.set_timer(self.race, failed=self._needs_resync)
+            del commands  # they hold races, and the next wakeup may be far away
+        for command in self._queue:
+            command.resolve(Refused("store-unavailable"))
+        self._queue = []
 
-    async def _commit(self, pending: Sequence[_PendingCommand]) -> None:
+    async def _commit(self, commands: Sequence[_PendingCommand]) -> None:
+        """Apply commands and whatever is due, write the entries, publish them, and resolve the commands."""
         while True:
             try:
                 if self._needs_resync:
-                    await self._reconcile()
-                if self.race.stage == "open" and isinstance(self._due(self.race, self._clock.now()), Left):
+                    await self._resync()
+                if self._schedule.releases_seat(self.race):
                     await self._presence.note(self.race)  # another process may have seen the player
-                pending = [command for command in pending if not command.settled.done()]
-                race, made, outcomes = self._apply(pending)
-                if made:
-                    self.writing = True
-                    await self._log.append(self.race.id, self.race.digest, made)
+                commands = [command for command in commands if not command.result.done()]
+                race, entries, outcomes = self._apply(commands)
+                if entries:
+                    self.is_writing = True
+                    await self._log.append(self.race.id, self.race.digest, entries)
             except (Behind, Lost):
                 self._needs_resync = True
             else:
                 break
             finally:
-                self.writing = False
-        if made:
-            self._advance(race, made)
-            self._tell(made)
-        for command, outcome in zip(pending, outcomes, strict=True):
-            command.settle(outcome)
-        await self._note_due()
+                self.is_writing = False
+        if entries:
+            self._advance(race, entries)
+            self._log_events(entries)
+        for command, outcome in zip(commands, outcomes, strict=True):
+            command.resolve(outcome)
+        if not self.race.closed:
+            await self._schedule.save(self.race, watched=self.broadcast.has_listeners)
+        elif not self._archived:
+            await self._archive_race()
 
-    def _apply(self, pending: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
-        """The race if all pending are granted that can be, with the entries for the log.
+    def _apply(self, commands: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
+        """Return the race after all commands that succeed and whatever is due, with the new entries.
 
-        The outcome of each command is the race just after it: what later ones make of that is theirs.
+        The outcome of each command is the race right after it, or the error that it raised.
         """
-        race, made, outcomes = self.race, list[Entry](), list[Race | Exception]()
+        race, entries, outcomes = self.race, list[Entry](), list[Race | Exception]()
         now = max(self._clock.now(), race.at)
-        for command in pending:
-            before = race, len(made)
+        for command in commands:
+            before = race, len(entries)
             try:
                 for event in command.proposal(race):
                     race, entry = race.extended(now, event)
-                    made.append(entry)
+                    entries.append(entry)
                 outcomes.append(race)
             except Exception as error:
                 race = before[0]
-                del made[before[1] :]
+                del entries[before[1] :]
                 if not isinstance(error, Refused):
-                    logger.exception("a failure of the server", extra=about(race=race.id))
+                    logger.exception("internal error", extra=about(race=race.id))
                 outcomes.append(error)
-        while due := self._due(race, now):
+        while due := self._schedule.due_event(race, now):
             race, entry = race.extended(now, due)
-            made.append(entry)
-        return race, made, outcomes
+            entries.append(entry)
+        return race, entries, outcomes
 
     def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Takes in what is in the log: the same entries may come twice, from the writing and from the following."""
+        """Move to a later race. The same entries may arrive twice, from writing and from following the log."""
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
             self.race = race
             self._entries.extend(news)
-            for listener in tuple(self._listeners):
-                listener.heard(race, news)
+            self.broadcast.publish(race, news)
 
-    def _tell(self, made: Sequence[Entry]) -> None:
-        """Logs what was written here, by kind alone."""
-        everything = logger.isEnabledFor(logging.DEBUG)
-        for entry in made:
-            if everything or isinstance(entry.event, TOLD):
-                seat: int | None = getattr(entry.event, "seat", None)
-                told = about(race=self.race.id, seat=seat, connection=self._connection(seat))
-                level = logging.INFO if isinstance(entry.event, TOLD) else logging.DEBUG
-                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=told)
-
-    def _connection(self, seat: int | None) -> str | None:
-        """The connection that has a seat: the entry by which it was taken names it."""
-        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
-        return taken.by if isinstance(taken, Joined | Taken) else None
-
-    async def _reconcile(self) -> None:
-        """Makes memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
-        known = self.race  # what follows may come in while the log is asked
-        n, digest = await self._log.head(known.id)
-        if n < known.n:
-            await self._write_again(n, digest)
-        elif n > known.n:
-            news = await self._log.read(known.id, after=known.n)
-            try:
-                self._advance(known.after_all(news), news)
-            except Refused:
-                await self._start_over()
-        elif digest != known.digest:
-            await self._start_over()
+    async def _resync(self) -> None:
+        """Make memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
+        recovered = await self._recovery.reconcile(self.race, self._entries)
+        if recovered.replaces_memory:
+            self.race = Race.opened(self.race.header, self.race.secret)
+            self._entries = CompactLog(self.race.secret)
+        self._advance(recovered.race, recovered.entries)
         self._needs_resync = False
 
-    async def _logged(self, race: Race) -> bool:
-        return await self._log.head(race.id) == (race.n, race.digest)
+    async def _archive_race(self) -> None:
+        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies now, another one finishes
+        await self._archive.keep(self.race, self._entries)
+        await self._remove_live()
+        self._archived = True
 
-    async def _write_again(self, n: int, digest: str) -> None:
-        """The log ends at `n`, -1 for no log: the race was archived by another process, or the store lost its tail."""
-        untouched = Race.opened(self.race.header, self.race.secret)
-        if n < 0:
-            kept = await self._archive.replay(self.race.id)
-            if kept:
-                news = kept.entries[self.race.n :]
-                self._advance(self.race.after_all(news), news)
-                return
-            await self._log.create(self.race.header, untouched.digest)
-            await self._live.announce(self.race.header)
-            n, digest, self._noted_due_at, self._noted_summary = 0, untouched.digest, None, None
-        before = self._entries[n - 1].h if n else untouched.digest
-        if digest != before:
-            await self._start_over()
-            return
-        told = about(race=self.race.id)
-        logger.error("the store lost what came after entry %d; it is written again", n, extra=told)
-        if lost := self._entries[n:]:
-            await self._log.append(self.race.id, before, lost)
-
-    async def _start_over(self) -> None:
-        """Another writer, who did not know this memory's tail, has continued the log: the log is the truth."""
-        logger.error("another writer has continued the log from an older point", extra=about(race=self.race.id))
-        entries = await self._log.read(self.race.id)
-        untouched = Race.opened(self.race.header, self.race.secret)
-        race = untouched.after_all(entries)
-        self.race, self._entries = untouched, CompactLog(untouched.secret)
-        self._advance(race, entries)
-
-    async def _note_due(self) -> None:
-        """Keeps the store's lists in step: the finished race as its replay, a live one by when it is due."""
-        race = self.race
-        if race.closed:
-            if not self._kept:
-                await self._live.due(race.id, self._clock.now())  # if this process dies now, another one does the rest
-                await self._archive.keep(race, self._entries)
-                await self.tidy()
-                self._kept = True
-            return
-        now, note_in_s = self._clock.now(), self._presence.note_in_s(race)
-        if note_in_s is not None and note_in_s <= 0:
-            await self._presence.note(race)
-        if not race.n and self._listeners and self._due_at(race, {}) <= now:
-            self._watched_until = now + EMPTY_MS
-        if (at := self._due_at(race, self._presence.noted)) != self._noted_due_at:
-            await self._live.due(race.id, at)
-            self._noted_due_at = at
-        if (summary := (race.stage, len(race.roster))) != self._noted_summary:
-            await self._live.update(race)
-            self._noted_summary = summary
-
-    async def tidy(self) -> None:
-        """Removes everything that the store has about a live race, once it is kept and indexed."""
+    async def _remove_live(self) -> None:
+        """Remove everything that the store has about the live race, once it is archived and indexed."""
         await self._log.discard(self.race.id)
-        await self._live.retract(self.race.header)
+        await self._live.remove_from_deal(self.race.header)
         await self._live.forget(self.race.id)
 
-    async def finish_indexing(self) -> None:
-        """Repeats what follows the keeping of a race: the process that kept it may have died in the middle."""
-        await self._archive.index(self.race)
-        await self.tidy()
+    def _log_events(self, entries: Sequence[Entry]) -> None:
+        """Write the names of events to the server's log."""
+        debug = logger.isEnabledFor(logging.DEBUG)
+        for entry in entries:
+            at_info = isinstance(entry.event, LOGGED_AT_INFO)
+            if debug or at_info:
+                seat: int | None = getattr(entry.event, "seat", None)
+                extra = about(race=self.race.id, seat=seat, connection=self._connection(seat))
+                level = logging.INFO if at_info else logging.DEBUG
+                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=extra)
 
-    def _set_timer(self) -> None:
-        race = self.race
-        due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
-        if race.stage == "running" and not self._needs_resync and self._timer and due_at == self._timer_for:
-            return  # as it was set before
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
-        if not self._kept:
-            wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
-            if (note_in_s := self._presence.note_in_s(race)) is not None:
-                wait_s = max(0.0, min(wait_s, note_in_s))
-            if self._needs_resync or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
-                wait_s, due_at = AGAIN_S, 0
-            self._timer_for = due_at
-            self._timer = self._loop.call_later(wait_s, self._ring)
-
-    def _ring(self) -> None:
-        self._timer = None
-        self.wake()
-
-    def _due(self, race: Race, now: int) -> AnyEvent | None:
-        """What has to be written now, whether players are connected or not."""
-        number = None
-        dealing = race.stage == "countdown" and not race.finished(now)
-        if dealing and (race.has_all_nonces or now >= deal_at(race, self._nonce_grace_from)):
-            number = self.deal.number(race)  # sought as soon as the nonces are in
-        return due(
-            race,
-            now,
-            seen=self._presence.seen(race, now),
-            away_ms=self._presence.away_ms,
-            reachable_from=self._nonce_grace_from,
-            deal_number=number,
-        )
-
-    def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
-        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._nonce_grace_from)
-        return at if race.n else max(at, self._watched_until)
+    def _connection(self, seat: int | None) -> str | None:
+        """Return the connection that took a seat, as named by the entry that took it."""
+        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
+        return taken.by if isinstance(taken, Joined | Taken) else None

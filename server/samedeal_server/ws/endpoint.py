@@ -1,4 +1,4 @@
-"""The door: which connections are let in to play, and what each session is given to speak through."""
+"""The WebSocket endpoint: accepts connections within their limits, and runs a session for each."""
 
 import asyncio
 from collections import Counter
@@ -20,21 +20,21 @@ from samedeal_server.uvicorn_limits.websocket import SENT_NOW
 from samedeal_server.ws.session import Session
 
 MAX_ENTERING = 24
-"""How many may say hello or enter a race at once; the store takes more, and the rest is for those who play."""
+"""How many sessions may handle a hello, join or watch at once. The rest of the store's capacity is for moves."""
 
 
 class WebSocketEndpoint:
-    """Takes WebSockets, as an application in ASGI: what comes later goes by it without a layer in between."""
+    """An ASGI application. Messages do not pass through the framework's layers."""
 
     def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
         self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
-        self._turns = asyncio.Semaphore(MAX_ENTERING)
-        self._connections = Counter[str]()
+        self._entry_slots = asyncio.Semaphore(MAX_ENTERING)
+        self._connections = Counter[str]()  # by network
         self._sessions = set[Session]()
 
-    def seated(self) -> int:
-        """How many connections have a seat."""
-        return sum(session.seated for session in self._sessions)
+    def seat_count(self) -> int:
+        """Return how many connections have a seat."""
+        return sum(session.has_seat for session in self._sessions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
@@ -44,13 +44,14 @@ class WebSocketEndpoint:
         try:
             self._check(address)
             if offered and subprotocol is None:
-                raise Refused("unsupported-version", f"Spoken here: {', '.join(SUBPROTOCOLS)}.")
+                raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")
         except Refused as refused:
             return await socket.send_denial_response(problem_response(refused))
         self._connections[address] += 1
         try:
             await socket.accept(subprotocol)
-            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", Open(scope, receive, send))
+            connection = WebSocketConnection(scope, receive, send)
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection)
         finally:
             self._connections[address] -= 1
             if not self._connections[address]:
@@ -61,15 +62,15 @@ class WebSocketEndpoint:
             raise Refused("too-many", "Too many connections from this address.")
         self._registry.check_open()
 
-    async def _serve(self, socket: WebSocket, form: Form, opened: "Open") -> None:
+    async def _serve(self, socket: WebSocket, form: Form, connection: "WebSocketConnection") -> None:
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
         session = Session(
-            opened,
+            connection,
             form,
             self._registry,
             self._guests,
             self._rate_limits,
-            self._turns,
+            self._entry_slots,
             self._settings,
             address=socket.client.host if socket.client else "",
             bearer=bearer if scheme.lower() == "bearer" else None,
@@ -82,8 +83,8 @@ class WebSocketEndpoint:
                 self._sessions.discard(session)
 
 
-class Open:
-    """An open WebSocket, spoken through as the server has it."""
+class WebSocketConnection:
+    """An accepted WebSocket. It uses the server's extension for sending without waiting where there is one."""
 
     __slots__ = ("_send", "receive", "send_now")
 
@@ -92,12 +93,12 @@ class Open:
         self.send_now: Callable[..., bool] = scope.get("extensions", {}).get(SENT_NOW, _never_send_now)
 
     async def send(self, data: bytes, *, text: bool) -> None:
-        await self._sent({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
+        await self._send_message({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
 
     async def close(self, code: int, reason: str) -> None:
-        await self._sent({"type": "websocket.close", "code": code, "reason": reason})
+        await self._send_message({"type": "websocket.close", "code": code, "reason": reason})
 
-    async def _sent(self, message: dict[str, object]) -> None:
+    async def _send_message(self, message: dict[str, object]) -> None:
         try:
             await self._send(message)
         except OSError as error:

@@ -1,0 +1,66 @@
+"""Requests: the events that a player's request leads to, given the race as it stands.
+
+A request that has already taken effect leads to no events, so clients can safely repeat it.
+"""
+
+from typing import assert_never
+
+from samedeal.errors import Refused
+from samedeal.race.events import AnyEvent, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
+from samedeal.race.race import Race
+from samedeal.wire import messages as m
+
+SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
+"""The requests that a player can make from a seat."""
+
+
+def seat_events(race: Race, number: int, request: SeatRequest) -> list[AnyEvent]:
+    """Return the events that a request from the seat ``number`` leads to. Raises Refused."""
+    match request:
+        case m.Move(move=move, ply=ply):
+            return _move(race, number, move, ply)
+        case m.Ready(ready=ready):
+            if race.seat(number).ready == ready:
+                return []
+            return [Readied(seat=number) if ready else Unreadied(seat=number)]
+        case m.Nonce(nonce=nonce):
+            return [] if race.seat(number).nonce == nonce else [Nonce(seat=number, nonce=nonce)]
+        case m.Resign():
+            run = race.seat(number).run
+            return [] if run and run.resigned else [Resigned(seat=number)]
+        case m.Leave():
+            return [] if race.seats[number - 1].left else [Left(seat=number)]
+        case _:
+            assert_never(request)
+
+
+def join_events(
+    race: Race, request: m.Join, *, player: str, name: str, connection: str, has_seat: bool
+) -> list[AnyEvent]:
+    """Return the events by which a player takes a seat, or takes their seat over from an older connection.
+
+    ``has_seat`` is whether this ``connection`` already has the player's seat. Raises Refused.
+    """
+    seat = race.seat_of(player)
+    joined = Joined(
+        seat=race.seat_for(player),
+        player=player,
+        name=name,
+        bot=request.bot,
+        commitment=request.commitment,
+        by=connection,
+    )
+    if seat is None:
+        return [joined]
+    if race.stage == "open" and request.commitment not in (None, seat.commitment):
+        return [Left(seat=seat.number), joined]
+    return [] if race.closed or has_seat else [Taken(seat=seat.number, by=connection)]
+
+
+def _move(race: Race, number: int, move: str, ply: int) -> list[AnyEvent]:
+    run = race.seat(number).run
+    if run and ply != len(run.moves):
+        if ply < len(run.moves) and run.moves[ply] == move:
+            return []
+        raise Refused("stale-move", f"You have made {len(run.moves)} moves; this one was made after {ply}.")
+    return [Moved(seat=number, move=move)]

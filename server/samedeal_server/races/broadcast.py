@@ -1,0 +1,54 @@
+"""Broadcast: notifies a race's listeners of new entries, and caches the encodings that they share."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Protocol
+
+from samedeal.race.events import Entry
+from samedeal.race.race import Race
+from samedeal_server.store.clock import Clock
+
+MAX_STALENESS_MS = 50
+"""Maximum clock staleness in an encoded view that spectators share (ms)."""
+
+
+class Listener(Protocol):
+    """A subscriber to a race."""
+
+    def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Handle new entries; `race` is the race after them. Must return immediately and must not raise."""
+
+
+class Broadcast:
+    """The listeners of one race."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._listeners = set[Listener]()
+        self._encodings: dict[Hashable, bytes] = {}
+        self._encodings_key: tuple[str, int] | None = None
+
+    @property
+    def has_listeners(self) -> bool:
+        return bool(self._listeners)
+
+    def add(self, listener: Listener) -> None:
+        self._listeners.add(listener)
+
+    def remove(self, listener: Listener) -> None:
+        """Remove a listener if it is subscribed."""
+        self._listeners.discard(listener)
+
+    def publish(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Pass new entries to all listeners; `race` is the race after them."""
+        for listener in tuple(self._listeners):
+            listener.on_entries(race, entries)
+
+    def shared_encoding(self, race: Race, kind: Hashable, encode: Callable[[], bytes]) -> bytes:
+        """Return what `encode` returns, cached by `kind` until the race changes or MAX_STALENESS_MS have passed."""
+        key = race.digest, self._clock.now() // MAX_STALENESS_MS
+        if key != self._encodings_key:
+            self._encodings, self._encodings_key = {}, key
+        data = self._encodings.get(kind)
+        if data is None:
+            data = self._encodings[kind] = encode()
+        return data

@@ -1,0 +1,170 @@
+"""Opening a race: checking what a client wants, choosing an id and a deal, and registering the race in the store."""
+
+import hmac
+import re
+from collections.abc import Mapping
+from secrets import choice, randbelow, token_hex
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from samedeal.computer.deal_filters import usual_filter
+from samedeal.day import Day
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.proof import commitments
+from samedeal.race.due import due_at
+from samedeal.race.events import Header, Options
+from samedeal.race.race import Race
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.race_log import RaceLog
+
+DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
+"""The options of a race on a daily deal: those that leave its results comparable."""
+VISIBLE: Final = (
+    r"^[^|\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
+    r"\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    "\U000e0020-\U000e007f\U000f0000-\U0010ffff"
+    r"]+$(?!\n)"
+)
+"""A seed without bars, control, format and private-use characters, or separators other than the space.
+
+Characters above U+FFFF are written literally, because Python and JavaScript share no escape for them.
+"""
+
+
+class _Checked(Struct, frozen=True):
+    """Gives errors in options the path that they have in the request."""
+
+    options: Options
+
+
+def race_options(
+    game: type[Game], *, seed: str | None, daily: bool, variant: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[dict[str, str | bool], Options]:
+    """Return the variant and the options of a race that a client wants. Raises Refused("bad-request")."""
+    values = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if seed is None else "any"}
+    values |= {name: _integer(value) for name, value in options.items()}
+    try:
+        checked = msgspec.convert({"options": values}, _Checked).options
+    except msgspec.ValidationError as error:
+        raise Refused("bad-request", f"{error}.") from error
+    if seed is not None and checked.filter != "any":
+        raise Refused("bad-request", "An open deal cannot have a filter.")
+    if seed is not None and not re.fullmatch(VISIBLE, seed):
+        raise Refused("bad-request", "A seed can contain visible characters and spaces only.")
+    if daily:
+        _check_daily(seed, variant, options)
+    return chosen_variant(game, variant), checked
+
+
+def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
+    """Return the choices that differ from the game's defaults. Raises Refused("bad-request") for unknown options."""
+    for option in variant:
+        if option not in game.options:
+            raise Refused("bad-request", f"{game.title} has no option {option!r}.")
+    return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
+
+
+class RaceOpener:
+    """Opens races with secrets that follow from a master key."""
+
+    def __init__(
+        self, log: RaceLog, archive: Archive, live: LiveRaces, clock: Clock, master_key: bytes, max_open_races: int
+    ) -> None:
+        """`max_open_races` is the most races that may be live in the store, 0 for no limit."""
+        self._log, self._archive, self._live, self._clock = log, archive, live, clock
+        self._master_key, self._max_open_races = master_key, max_open_races
+        self._last_opened_at = 0
+
+    async def open(
+        self,
+        game: type[Game],
+        variant: dict[str, str | bool],
+        seed: str | None,
+        options: Options,
+        *,
+        daily: bool,
+        owners: Mapping[str, int] | None,
+        away_ms: int,
+    ) -> Race:
+        """Open a race in the store, on today's deal if `daily`. Arguments and errors are those of Registry.create."""
+        try:
+            game.from_seed(seed or "", **variant)
+        except ValueError as error:
+            raise Refused("bad-request", f"{error}.") from error
+        while True:
+            race = self._new_race(game, variant, seed, options, daily=daily)
+            if await self._archive.has(race.id) or await self._log.header(race.id):
+                continue
+            due = due_at(race, seen={}, away_ms=away_ms)
+            # The claim comes first: a race that is due is swept even if this process dies here.
+            await self._live.claim(race.id, due, limit=self._max_open_races, owners=owners)
+            await self._live.add_to_deal(race.header)
+            if await self._log.create(race.header, race.digest):
+                await self._live.update(race)
+                return race
+
+    def secret(self, header: Header) -> bytes:
+        """Return the secret of a race that this server opened."""
+        if header.daily:
+            return commitments.daily_secret(self._master_key, header.game, header.date)
+        return commitments.secret(self._master_key, header.race, header.salt)
+
+    def address_owner(self, address: str) -> str:
+        """Return the name under which races opened from an address are counted. It does not reveal the address."""
+        return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
+
+    def _new_race(
+        self, game: type[Game], variant: dict[str, str | bool], seed: str | None, options: Options, *, daily: bool
+    ) -> Race:
+        race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
+        # Unique in this process, because lists are in this order.
+        opened_at = self._last_opened_at = max(self._clock.now(), self._last_opened_at + 1)
+        if daily:
+            date, salt = Day.at(opened_at).date, ""
+            secret = commitments.daily_secret(self._master_key, game.slug, date)
+            commitment = commitments.daily_commitment(game.slug, date, secret)
+        else:
+            secret = commitments.secret(self._master_key, race_id, salt)
+            commitment = commitments.commitment(race_id, secret)
+        header = Header(
+            race=race_id,
+            game=game.slug,
+            rules=game.rules,
+            variant=variant,
+            seed=seed,
+            daily=daily,
+            commitment=commitment,
+            salt=salt,
+            opened_at=opened_at,
+            options=options,
+        )
+        return Race.opened(header, secret)
+
+
+def _new_race_id(*, unlisted: bool) -> str:
+    """Return a random id that is easy to say. An unlisted race has 60 more random bits: its id is the way in."""
+    name = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}"
+    return f"{name}-{token_hex(8)[:15]}" if unlisted else name
+
+
+def _check_daily(seed: str | None, variant: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Refuse what would make a race on a daily deal different from all others on it."""
+    if seed is not None:
+        raise Refused("bad-request", "A daily deal is the same for everyone and takes no seed.")
+    if variant:
+        raise Refused("bad-request", "A daily deal is played in the usual variant only.")
+    if others := sorted(options.keys() - DAILY_OPTIONS):
+        allowed, fixed = ", ".join(sorted(DAILY_OPTIONS)), ", ".join(others)
+        raise Refused("bad-request", f"A race on a daily deal takes the options {allowed}, but not {fixed}.")
+
+
+def _integer(value: float | bool | str) -> float | bool | str:
+    """Return a number such as 8.0 as an integer, which it is in JSON Schema."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,80 @@
+"""Recovery: reconciles a room's memory of a race with its log after a failure of the store.
+
+If the log continues differently from the memory, the log wins. If the log lost entries that the memory still has, they
+are written again: clients may have received acknowledgements for them.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from samedeal.errors import Refused
+from samedeal.race.events import Entry
+from samedeal.race.race import Race
+from samedeal_server.ops.logging_setup import about
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.race_log import RaceLog
+
+logger = logging.getLogger(__name__)
+
+
+class Recovered(NamedTuple):
+    """What the log contains beyond the memory."""
+
+    race: Race
+    entries: Sequence[Entry]
+    """The entries after those in memory that lead to `race`; all entries if they replace the memory."""
+    replaces_memory: bool = False
+
+
+class Recovery:
+    """Reconciles one race. All methods raise Refused, Behind or Lost; then memory and log may still differ."""
+
+    def __init__(self, log: RaceLog, archive: Archive, live: LiveRaces, on_recreated: Callable[[], None]) -> None:
+        """`on_recreated` is called when the race was missing from the store and its log has been created again."""
+        self._log, self._archive, self._live, self._on_recreated = log, archive, live, on_recreated
+
+    async def reconcile(self, race: Race, entries: Sequence[Entry]) -> Recovered:
+        """Return what the log has beyond the memory, and write again what it has lost.
+
+        `entries` are those that lead to `race`; more may be added to them during the call.
+        """
+        n, digest = await self._log.head(race.id)
+        if n < race.n:
+            return await self._restore_log(race, entries, n, digest)
+        if n > race.n:
+            news = await self._log.read(race.id, after=race.n)
+            try:
+                return Recovered(race.after_all(news), news)
+            except Refused:
+                return await self._reload(race)
+        return Recovered(race, ()) if digest == race.digest else await self._reload(race)
+
+    async def _restore_log(self, race: Race, entries: Sequence[Entry], n: int, digest: str) -> Recovered:
+        """Handle a log that ends at entry `n`, before the memory does; -1 if the race has no log.
+
+        Either another process has archived the race, or the store lost the tail of the log.
+        """
+        initial = Race.opened(race.header, race.secret)
+        if n < 0:
+            if replay := await self._archive.replay(race.id):
+                news = replay.entries[race.n :]
+                return Recovered(race.after_all(news), news)
+            await self._log.create(race.header, initial.digest)
+            await self._live.add_to_deal(race.header)
+            n, digest = 0, initial.digest
+            self._on_recreated()
+        last_digest = entries[n - 1].h if n else initial.digest
+        if digest != last_digest:
+            return await self._reload(race)
+        logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=race.id))
+        if lost := entries[n:]:
+            await self._log.append(race.id, last_digest, lost)
+        return Recovered(race, ())
+
+    async def _reload(self, race: Race) -> Recovered:
+        """Read the whole log. Another writer, which did not have this memory's tail, has continued it."""
+        logger.error("another writer has continued the log from an older entry", extra=about(race=race.id))
+        entries = await self._log.read(race.id)
+        return Recovered(Race.opened(race.header, race.secret).after_all(entries), entries, replaces_memory=True)

@@ -1,0 +1,118 @@
+"""Schedule: when a race next needs attention, by a timer in this process and by the store's list for all processes."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from samedeal.race.due import EMPTY_MS, deal_at, due, due_at
+from samedeal.race.events import AnyEvent, Left
+from samedeal.race.race import Race
+from samedeal_server.races.deal_finder import DealSearch
+from samedeal_server.races.live_races import LiveRaces
+from samedeal_server.races.presence import Presence
+from samedeal_server.store.clock import Clock
+
+RETRY_S = 1.0
+"""Delay before retrying a due action while Redis is unavailable (s)."""
+
+
+class Schedule:
+    """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the store's clock."""
+
+    def __init__(
+        self,
+        race: Race,
+        live: LiveRaces,
+        clock: Clock,
+        presence: Presence,
+        deal_search: DealSearch,
+        wake: Callable[[], None],
+    ) -> None:
+        """`wake` is called when something may be due."""
+        self._live, self._clock, self._presence, self._deal_search, self._wake = (
+            live,
+            clock,
+            presence,
+            deal_search,
+            wake,
+        )
+        self._reachable_from = clock.now() if race.stage == "countdown" else 0
+        self._watched_until = 0
+        self._saved_due_at: int | None = None
+        self._saved_summary: tuple[str, int] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due_at: int | None = None
+
+    def extend_nonce_grace(self) -> None:
+        """Give racers time to open their nonces from now on: they may have been unable to reach the server."""
+        self._reachable_from = self._clock.now()
+
+    def due_event(self, race: Race, now: int) -> AnyEvent | None:
+        """Return the next event to write at the time `now`, or None. Starts the search for the deal when needed."""
+        number = None
+        in_countdown = race.stage == "countdown" and not race.finished(now)
+        if in_countdown and (race.has_all_nonces or now >= deal_at(race, self._reachable_from)):
+            number = self._deal_search.number(race)
+        return due(
+            race,
+            now,
+            seen=self._presence.seen(race, now),
+            away_ms=self._presence.away_ms,
+            reachable_from=self._reachable_from,
+            deal_number=number,
+        )
+
+    def releases_seat(self, race: Race) -> bool:
+        """Return whether a seat is about to be released because its player is away."""
+        return race.stage == "open" and isinstance(self.due_event(race, self._clock.now()), Left)
+
+    def is_expired(self, race: Race) -> bool:
+        """Return whether an empty race may be deleted."""
+        return not race.n and self._due_at(race, {}) <= self._clock.now()
+
+    async def save(self, race: Race, *, watched: bool) -> None:
+        """Update the store's notes about a live race where they have changed. Raises Refused("store-unavailable").
+
+        `watched` keeps a race that nobody has joined from being deleted.
+        """
+        now, note_in_s = self._clock.now(), self._presence.note_in_s(race)
+        if note_in_s is not None and note_in_s <= 0:
+            await self._presence.note(race)
+        if watched and self.is_expired(race):
+            self._watched_until = now + EMPTY_MS
+        if (at := self._due_at(race, self._presence.last_seen)) != self._saved_due_at:
+            await self._live.set_due(race.id, at)
+            self._saved_due_at = at
+        if (summary := (race.stage, len(race.roster))) != self._saved_summary:
+            await self._live.update(race)
+            self._saved_summary = summary
+
+    def forget_saved(self) -> None:
+        """Save everything again next time: the store has lost it."""
+        self._saved_due_at = self._saved_summary = None
+
+    def set_timer(self, race: Race, *, failed: bool) -> None:
+        """Wake the room when something is due next; after RETRY_S if what is due has `failed` or cannot be done yet."""
+        due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
+        if race.stage == "running" and not failed and self._timer and due_at == self._timer_due_at:
+            return
+        self.cancel_timer()
+        wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
+        if (note_in_s := self._presence.note_in_s(race)) is not None:
+            wait_s = max(0.0, min(wait_s, note_in_s))
+        if failed or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
+            wait_s, due_at = RETRY_S, 0
+        self._timer_due_at = due_at
+        self._timer = asyncio.get_running_loop().call_later(wait_s, self._on_timer)
+
+    def cancel_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._wake()
+
+    def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
+        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._reachable_from)
+        return at if race.n else max(at, self._watched_until)

@@ -1,0 +1,139 @@
+"""Outbox: the messages to one client. Responses are queued in order; of a race's updates at most one is pending."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Literal, Protocol
+
+from starlette.websockets import WebSocketDisconnect
+
+from samedeal_server.settings import Settings
+
+PROGRESS_EVERY_S = 0.25
+"""Minimum interval between updates that only report the progress of others (s)."""
+
+Update = Literal["progress", "view"]
+
+
+class Socket(Protocol):
+    """An open WebSocket. Sending or closing may raise WebSocketDisconnect if the client has gone."""
+
+    def receive(self) -> Awaitable[MutableMapping[str, Any]]:
+        """Return the next ASGI message."""
+
+    def send_now(self, data: bytes, *, text: bool) -> bool:
+        """Send a message if that is possible without waiting. Return whether it was sent."""
+
+    async def send(self, data: bytes, *, text: bool) -> None: ...
+    async def close(self, code: int, reason: str) -> None: ...
+
+
+class OutboxFull(Exception):
+    """The client reads too slowly: the queue of responses is full."""
+
+
+class Outbox:
+    """Sends at once what the socket takes without waiting; ``run`` sends the rest.
+
+    Updates are never queued behind responses, so none has to be dropped: the newest state is encoded when its turn
+    comes. A response with a view supersedes the pending update.
+    """
+
+    def __init__(
+        self,
+        socket: Socket,
+        settings: Settings,
+        *,
+        text: bool,
+        encode_update: Callable[[Update], bytes],
+        fail: Callable[[str], None],
+    ) -> None:
+        """`fail` is called in an exception handler to log what failed and to close the connection."""
+        self._socket, self._settings, self._text = socket, settings, text
+        self._encode_update, self._fail = encode_update, fail
+        self.holds_updates = False
+        """Whether updates wait for a response that is being prepared."""
+        self._queue = deque[bytes]()
+        self._queued_bytes = 0
+        self._update: Update | None = None
+        self._progress_from = 0.0
+        self._progress_timer: asyncio.TimerHandle | None = None
+        self._closing: tuple[int, str] | None = None
+        self._wakeup = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def close_code(self) -> int | None:
+        """The code that the connection is closed with, None while it stays open."""
+        return self._closing[0] if self._closing else None
+
+    def respond(self, data: bytes) -> None:
+        """Send a response after those before it. Raises OutboxFull."""
+        is_full = self._queued_bytes + len(data) > self._settings.queue_bytes
+        if self._queue and (is_full or len(self._queue) >= self._settings.queue_messages):
+            raise OutboxFull
+        self._send(data)
+
+    def update(self, update: Update) -> None:
+        """Send an update of the race as soon as nothing is before it; a view supersedes progress."""
+        if update == "view" or self._update is None:
+            self._update = update
+            self.flush_update()
+
+    def discard_update(self) -> None:
+        self._update = None
+
+    def flush_update(self) -> None:
+        """Send the pending update unless something is before it; progress at most every PROGRESS_EVERY_S."""
+        if self._update is None or self.holds_updates or self._queue or self._closing:
+            return
+        try:
+            if self._update == "progress":
+                now = self._loop.time()
+                if now < self._progress_from:
+                    if self._progress_timer is None:
+                        self._progress_timer = self._loop.call_at(self._progress_from, self._on_progress_timer)
+                    return
+                self._progress_from = now + PROGRESS_EVERY_S
+            update, self._update = self._update, None
+            self._send(self._encode_update(update))
+        except Exception:
+            self._fail("sending an update failed")
+
+    def close(self, code: int, reason: str) -> None:
+        """Close the connection after what is queued. The first code counts."""
+        self._closing = self._closing or (code, reason)
+        self._wakeup.set()
+
+    def stop(self) -> None:
+        """Send no more progress."""
+        if self._progress_timer:
+            self._progress_timer.cancel()
+
+    async def run(self) -> None:
+        """Send what had to wait, and close the connection in the end."""
+        try:
+            while not self._closing or self._queue:
+                await self._wakeup.wait()
+                self._wakeup.clear()
+                while self._queue:
+                    await self._socket.send(self._queue[0], text=self._text)
+                    self._queued_bytes -= len(self._queue.popleft())
+                self.flush_update()
+            await self._socket.close(*self._closing)
+        except (WebSocketDisconnect, RuntimeError):
+            return  # the client has gone: the session receives the disconnect too
+        except Exception:
+            self._fail("sending failed")
+            if self._closing:
+                await self._socket.close(*self._closing)
+
+    def _send(self, data: bytes) -> None:
+        if self._queue or not self._socket.send_now(data, text=self._text):
+            self._queue.append(data)
+            self._queued_bytes += len(data)
+            self._wakeup.set()
+
+    def _on_progress_timer(self) -> None:
+        self._progress_timer = None
+        self.flush_update()

@@ -1,0 +1,153 @@
+"""The results of daily deals: which race counts, how players are ranked, and how results are updated."""
+
+from random import Random
+
+import msgspec
+import pytest
+from redis import Redis
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Options, Readied, Resigned
+from samedeal.race.race import Standing
+from samedeal_server.races.daily import Dailies, Page, Result, results
+from samedeal_server.store.archive import DailyRace
+from support.stores import KEY as STORE_KEY
+from support.stores import calls, contents, process, seat_for, that, until
+
+
+def test_results_do_not_depend_on_order_or_duplicates() -> None:
+    races = [
+        race("first-1", 1_000, ada=(10, 500, "resigned"), bo=(48, 9_000, "won")),
+        race("second-2", 1_000, ada=(48, 100, "won"), cy=(10, 500, "timeout")),
+        race("third-3", 5_000, bo=(48, 1, "won"), dee=(48, 8_000, "won")),
+        race("fourth-4", 2_000, unlisted=True, eve=(30, 700, "stuck"), fay=(30, 600, "lost")),
+    ]
+    expected = [
+        (1, "dee", "third-3"),
+        (2, "bo", "first-1"),
+        (3, "fay", None),
+        (4, "eve", None),
+        (5, "ada", "first-1"),
+        (5, "cy", "second-2"),
+    ]
+    chance = Random(1)
+    for _ in range(50):
+        chance.shuffle(races)
+        assert ranked([*races, *races[:2]]) == expected
+
+
+def test_a_day_without_races_has_no_results() -> None:
+    assert results([]) == ()
+
+
+def race(name: str, started_at: int, *, unlisted: bool = False, **racers: tuple[int, int, str]) -> DailyRace:
+    standings = tuple(
+        (
+            player,
+            Standing(
+                place=1,
+                seat=seat,
+                name=player,
+                bot=False,
+                outcome=outcome,
+                done=True,
+                home=home,
+                goal=48,
+                progress=home / 48,
+                attempts=1,
+                ms=ms,
+            ),
+        )
+        for seat, (player, (home, ms, outcome)) in enumerate(racers.items(), start=1)
+    )
+    return DailyRace(name, unlisted, "corners:x.0", started_at, standings)
+
+
+def ranked(races: list[DailyRace]) -> list[tuple[int, str, str | None]]:
+    found: tuple[Result, ...] = results(races)
+    return [(result.place, result.name, result.race) for result in found]
+
+
+async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> None:
+    async with process(redis_url, replay_days=3) as parts:
+        room = await parts.registry.create(
+            GAMES["gallery"], {}, None, Options(limit_ms=60_000, start_delay_ms=0, max_racers=1), daily=True
+        )
+        await room.submit(seat_for(1))
+        await room.submit(that(Readied(seat=1)))
+        await until(lambda: room.race.stage == "running")
+        await room.submit(that(Resigned(seat=1)))
+        await until(lambda: room.is_idle)
+        with Redis.from_url(redis_url) as redis:
+            before = contents(redis)
+            await parts.archive.keep(room.race, await parts.log.read(room.race.id))
+            assert contents(redis) == before
+            (daily_key,) = redis.keys("daily:*")
+            assert 0 < redis.ttl(daily_key) <= 3 * 86_400
+        ((_, found),) = [each async for each in parts.archive.daily_races(room.race.header.commitment)]
+        assert found
+        assert (found.race, found.deal, found.started_at) == (room.race.id, room.race.deal, room.race.started_at)
+        assert [player for player, _ in found.racers] == ["player-1"]
+
+
+async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 0.0)
+    game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
+    async with process(redis_url) as parts:
+        dailies = Dailies(parts.archive, parts.clock, parts.registry.deal_finder, STORE_KEY)
+
+        async def raced(player: int) -> None:
+            room = await parts.registry.create(game, {}, None, options, daily=True)
+            await room.submit(seat_for(player))
+            await room.submit(that(Readied(seat=1)))
+            await until(lambda: room.race.stage == "running")
+            await room.submit(that(Resigned(seat=1)))
+            await until(lambda: room.is_idle)
+
+        async def commands() -> tuple[list[str], dict[str, int]]:
+            with Redis.from_url(redis_url) as redis:
+                redis.config_resetstat()
+                found = await dailies.get(game, dailies.today)
+                counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
+            return [result.name for result in found.results], counts
+
+        for player in (1, 2):
+            await raced(player)
+        first = await commands()
+        assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
+        assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
+        await raced(3)
+        assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
+        monkeypatch.setattr("samedeal_server.races.daily.FRESH_S", 3600.0)
+        assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
+        page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
+        assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
+        last = await dailies.get(game, dailies.today, Page(skip=2, limit=5))
+        assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_ties_are_broken_the_same_way_in_any_order(order: tuple[int, int]) -> None:
+    standing = Standing(
+        place=1,
+        seat=1,
+        name="Ada",
+        bot=False,
+        outcome="stuck",
+        done=True,
+        home=0,
+        goal=48,
+        progress=0,
+        attempts=1,
+        ms=0,
+    )
+    races = {
+        n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, (("ada", msgspec.structs.replace(standing, home=n)),))
+        for n in order
+    }
+    assert [(result.home, result.race) for result in results(races[n] for n in order)] == [(1, "race-1")]
+    equal = {n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, ((f"p{n}", standing),)) for n in order}
+    assert [(result.place, result.race) for result in results(equal[n] for n in order)] == [
+        (1, "race-1"),
+        (1, "race-2"),
+    ]

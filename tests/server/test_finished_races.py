@@ -1,0 +1,106 @@
+"""Finished races are archived as replays, and can be found."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from samedeal.errors import Refused
+from samedeal.proof.verification import verify
+from samedeal.race.events import Moved
+from samedeal_server.store.archive import Search
+from samedeal_server.store.race_log import LINGER_S
+from support.rooms import Later, finished, listed, opened
+from support.stores import contents, process, seat_for, that, until
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+async def test_a_finished_race_is_archived_as_a_replay_that_verifies(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url) as parts:
+        room = await finished(parts)
+        race = room.race
+        entries = await parts.log.read(race.id)
+        replay = await parts.archive.replay(race.id)
+        assert replay
+        assert [fact.name for fact in verify(replay) if not fact.holds] == []
+        assert (replay.header, list(replay.entries), replay.standings) == (race.header, entries, race.standings())
+        assert await parts.archive.has(race.id)
+        assert all(0 < redis.ttl(f"race:{{{race.id}}}:{part}") <= LINGER_S for part in ("log", "head"))
+        assert redis.ttl(f"replay:{{{race.id}}}") == -1
+        assert await listed(parts) == []
+        assert not redis.exists("races:due")
+    async with process(redis_url) as later:
+        redis.delete(*(f"race:{{{race.id}}}:{part}" for part in ("log", "head")))
+        assert (await later.registry.room(race.id)).race == race
+        with pytest.raises(Refused) as refused:
+            await (await later.registry.room(race.id)).submit(that(Moved(seat=1, move="draw")))
+        assert refused.value.code == "race-over"
+
+
+async def test_search_finds_finished_races_by_game_player_and_deal(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        corners = await finished(parts)
+        again = await finished(parts, seed="42")
+        gallery = await finished(parts, "gallery", seed="42")
+        hidden = await finished(parts, unlisted=True)
+        names = [room.race.id for room in (gallery, again, corners)]
+
+        async def found(**by: Any) -> list[str]:
+            return [ended.race for ended in await parts.archive.search(Search(**by), parts.clock.now())]
+
+        assert await found() == names
+        assert await found(game="corners") == names[1:]
+        assert await found(game="gallery") == names[:1]
+        assert await found(game="the-edge") == await found(game="*") == []
+        assert await found(deal="corners:42") == [again.race.id]
+        assert await found(deal=corners.race.deal) == [corners.race.id]
+        assert await found(player="player-1") == await found(player="player-2") == names
+        assert await found(player="player-3") == []
+        assert await found(limit=2) == names[:2]
+        assert await found(before=corners.race.id) == []
+        assert await found(before=gallery.race.id, limit=1) == [again.race.id]
+        with pytest.raises(Refused) as refused:
+            await found(game="corners", player="player-1")
+        assert refused.value.code == "bad-request"
+        (ended,) = await parts.archive.search(Search(deal=corners.race.deal), parts.clock.now())
+        assert (ended.game, ended.deal, ended.ended_at) == ("corners", corners.race.deal, corners.race.at)
+        assert ended.standings == corners.race.standings()
+        assert await parts.archive.has(hidden.race.id)
+
+
+async def test_archiving_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url) as parts:
+        room = await finished(parts)
+        before = contents(redis)
+        await parts.archive.keep(room.race, await parts.log.read(room.race.id))
+        assert contents(redis) == before
+
+
+async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> None:
+    async with process(redis_url) as before:
+        room = await opened(before)
+        await room.submit(seat_for(1))
+    async with process(redis_url, clock=Later) as after:
+        again = await after.registry.room(room.race.id)
+        await until(lambda: again.race.closed and again.is_idle)
+        assert again.race.stage == "cancelled"
+        assert await after.archive.has(room.race.id)
+        for search in (Search(), Search(player="player-1")):
+            assert await after.archive.search(search, after.clock.now()) == []
+
+
+async def test_replays_expire_after_the_configured_days(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url, replay_days=3) as parts:
+        room = await finished(parts)
+        assert 3 * 86_400 - 60 < redis.ttl(f"replay:{{{room.race.id}}}") <= 3 * 86_400
+        newer = [await finished(parts) for _ in range(3)]
+        redis.delete(*(f"replay:{{{expired.race.id}}}" for expired in newer))
+        for search in (Search(limit=1), Search(game="corners", limit=1)):
+            assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
+        assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1

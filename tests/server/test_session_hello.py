@@ -1,0 +1,142 @@
+"""Sessions identify their guest before anything else."""
+
+import asyncio
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.logged_server import Line, LoggedServer
+from support.sessions import FORMS, alone, refused, session_server, strict_server, viewed
+
+RACE, HEX = "calm-otter-42", "0f" * 32
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    with session_server(store_url, tmp_path_factory.mktemp("session")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    with strict_server(store_url, tmp_path_factory.mktemp("strict")) as running:
+        yield running
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> codec.Form:
+    form: codec.Form = request.param
+    return form
+
+
+async def test_a_connection_without_hello_is_closed(strict: LoggedServer, form: codec.Form) -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with await Line.open(strict, form) as line:
+        assert await line.close_code() == 4001
+    assert loop.time() - began > 0.9
+
+
+async def test_only_a_valid_hello_stops_the_timeout(strict: LoggedServer, form: codec.Form) -> None:
+    async with await Line.open(strict, form) as line:
+        assert isinstance(await line.ask("ping"), m.Pong)
+        assert refused(await line.ask("hello"), "bad-message", "a name or a token")
+        assert refused(await line.ask("hello", name="\u202eada"), "bad-message", "U+202E")
+        assert await line.close_code() == 4001
+
+
+async def test_the_timeout_ends_with_hello(strict: LoggedServer) -> None:
+    async with await Line.open(strict, "json", "ada") as line:
+        await asyncio.sleep(1.2)  # longer than the timeout
+        assert isinstance(await line.ask("ping"), m.Pong)
+
+
+async def test_a_second_hello_is_refused(server: LoggedServer, form: codec.Form) -> None:
+    async with await Line.open(server, form) as line:
+        welcome = await line.ask("hello", name="ada")
+        assert isinstance(welcome, m.Welcome)
+        assert refused(await line.ask("hello", name="bo"), "bad-message", "once")
+        assert refused(await line.ask("hello", token=welcome.token), "bad-message", "once")
+        assert viewed(await alone(line, server)).standings[0].name == "ada"
+
+
+async def test_unknown_tokens_are_refused(server: LoggedServer, form: codec.Form) -> None:
+    async with await Line.open(server, form) as line:
+        welcome = await line.ask("hello", name="ada")
+    assert isinstance(welcome, m.Welcome)
+    assert welcome.token
+    digest = sha256(welcome.token.encode()).hexdigest()
+    wrong = ["sd_", welcome.player, "ada", digest, f"guest:{digest}", welcome.token[:-1], welcome.token.swapcase()]
+    for token in [*wrong, f" {welcome.token}", f"{welcome.token}\n", "*", "\0", "ü" * 128]:
+        async with await Line.open(server, form) as line:
+            assert refused(await line.ask("hello", token=token, name="ada"), "bad-token")
+            assert await line.close_code() == 4003
+    async with await Line.open(server, form) as line:
+        again = await line.ask("hello", token=welcome.token)
+        assert isinstance(again, m.Welcome)
+        assert (again.player, again.name, again.token) == (welcome.player, "ada", None)
+
+
+async def test_a_token_in_the_authorization_header_is_accepted(server: LoggedServer, form: codec.Form) -> None:
+    async with await Line.open(server, form) as line:
+        welcome = await line.ask("hello", name="ada")
+    assert isinstance(welcome, m.Welcome)
+    async with await Line.open(server, form, additional_headers={"Authorization": f"Bearer {welcome.token}"}) as line:
+        again = await line.ask("hello")
+        assert isinstance(again, m.Welcome)
+        assert (again.player, again.token) == (welcome.player, None)
+    async with await Line.open(server, form, additional_headers={"Authorization": "Bearer sd_nobody"}) as line:
+        assert refused(await line.ask("hello"), "bad-token")
+        assert await line.close_code() == 4003
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"t": "join", "race": RACE},
+        {"t": "watch", "race": RACE},
+        {"t": "ready"},
+        {"t": "nonce", "nonce": HEX},
+        {"t": "move", "move": "draw", "ply": 0},
+        {"t": "resign"},
+        {"t": "leave"},
+    ],
+)
+async def test_requests_before_hello_are_refused(server: LoggedServer, asked: dict[str, Any]) -> None:
+    async with await Line.open(server) as line:
+        assert refused(await line.ask(**asked), "bad-token", "hello")
+        assert await line.close_code() == 4003
+
+
+HOSTILE_NAMES = [
+    "",
+    " ",
+    "x" * 25,
+    "ada\n",
+    "ada\x00",
+    "\x1b[31mada",
+    "ada\u202ebo",
+    "a\u200bda",
+    "\u2066ada",
+    "ada\ufeff",
+    "\ue000",
+    "a\u00adda",
+    "a" + "\u0301" * 4,
+    "\u2028",
+    "\U000e0041",
+    "\u061cada",
+]
+
+
+async def test_deceptive_names_are_refused(server: LoggedServer, form: codec.Form) -> None:
+    async with await Line.open(server, form) as line:
+        for name in HOSTILE_NAMES:
+            answer = await line.ask("hello", name=name)
+            assert refused(answer, "bad-message", "name"), name
+        welcome = await line.ask("hello", name=" Zoë O’Neil 王 ")
+        assert isinstance(welcome, m.Welcome)
+        assert welcome.name == "Zoë O’Neil 王"

@@ -1,0 +1,66 @@
+"""Servers and answers for the tests of WebSocket sessions."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.logged_server import Line, LoggedServer
+
+FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
+
+
+@contextmanager
+def session_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
+    """A server with generous limits. It must not log any failure."""
+    with LoggedServer(
+        store_url, folder / "log", away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
+    ).start() as running:
+        yield running
+        assert running.failures() == []
+
+
+@contextmanager
+def strict_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
+    """A server with tight limits over a store that another server uses. It must not log any failure."""
+    limits = {
+        "away_seconds": "0.3",
+        "hello_timeout_ms": "1000",
+        "rate": "100",
+        "burst": "20",
+        "connections_per_address": "3",
+    }
+    log = folder / "log"
+    with LoggedServer(store_url, log, emptied=False, public_url="https://Race.Example", **limits).start() as running:
+        yield running
+        assert running.failures() == []
+
+
+def refused(answer: m.FromServer, code: str, text: str = "") -> bool:
+    """Check that the answer is a problem with a code and with a text in its detail."""
+    assert isinstance(answer, m.Problem), answer
+    assert answer.type == f"/problems/{answer.code}"
+    assert answer.code == code, answer
+    assert text in answer.detail
+    return True
+
+
+def viewed(answer: m.FromServer) -> m.View:
+    assert isinstance(answer, m.View), answer
+    return answer
+
+
+def boarded(answer: m.FromServer) -> m.Board:
+    board = viewed(answer).board
+    assert board
+    return board
+
+
+async def alone(line: Line, server: LoggedServer, game: str = "corners", **options: Any) -> m.View:
+    """Start a race for one on an open deal."""
+    race = server.create(game, seed="1", max_racers=1, start_delay_ms=0, **options)
+    await line.ask("join", race=race)
+    await line.ask("ready")
+    return viewed(await line.ask("join", race=race))
