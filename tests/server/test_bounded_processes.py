@@ -16,7 +16,7 @@ COMPUTING = {
     "samedeal.computer.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
     "samedeal.proof.verification": {"verify"},
-    "samedeal_server.store.replay_codec": {"text"},
+    "samedeal_server.store.stored_replays": {"render", "text"},
 }
 """The searches, plays and renderings, by the modules that have them."""
 PROCESSES = {"samedeal_server.jobs.worker", "samedeal_server.jobs.verifier"}

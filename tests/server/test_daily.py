@@ -25,7 +25,7 @@ from samedeal.race.race import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
 from samedeal_server.races.daily import DAYS_AHEAD, Dailies, Page, Result, results
-from samedeal_server.store.archive import DailyRace
+from samedeal_server.store.daily_results import DailyRace
 from support.logged_server import request
 from support.servers import MASTER_KEY, Racer
 from support.stores import KEY as STORE_KEY
@@ -481,7 +481,7 @@ async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> Non
             assert contents(redis) == before
             (daily_key,) = redis.keys("daily:*")
             assert 0 < redis.ttl(daily_key) <= 3 * 86_400
-        ((_, found),) = [each async for each in parts.archive.daily_races(room.race.header.commitment)]
+        ((_, found),) = [each async for each in parts.archive.daily.races(room.race.header.commitment)]
         assert found
         assert (found.race, found.deal, found.started_at) == (room.race.id, room.race.deal, room.race.started_at)
         assert [player for player, _ in found.racers] == ["player-1"]

@@ -15,9 +15,10 @@ from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.http.well_known import PROGRAM
-from samedeal_server.store import replay_codec
-from samedeal_server.store.archive import KEYS, Archive
+from samedeal_server.store import stored_replays
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store
+from samedeal_server.store.signing_keys import KEYS
 from support.races_by_hand import closed, running
 from support.servers import SIGNING_KEY, Server, racers
 
@@ -84,7 +85,7 @@ async def test_every_stored_replay_is_signed_with_the_key_that_is_published(redi
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
     with Redis.from_url(redis_url) as redis:
-        stored = [read(replay_codec.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
+        stored = [read(stored_replays.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
     assert len(stored) == len(replays)
     assert {replay.signature.key for replay in stored} == {public(SIGNING_KEY)}
 

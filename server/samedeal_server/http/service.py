@@ -24,7 +24,9 @@ class Service:
     @at("GET", PATH, refuses=("store-unavailable",))
     async def known(self, request: Request) -> WellKnown:
         """What everybody may know of the server: its limits, and the keys that replays are signed with."""
-        return well_known(self._settings, await self._registry.archive.keys(), self._registry.clock.now())
+        return well_known(
+            self._settings, await self._registry.archive.signing_keys.published(), self._registry.clock.now()
+        )
 
     @at("GET", "/healthz", Answer(media=(TEXT,)))
     async def healthz(self, request: Request) -> Response:

@@ -63,7 +63,7 @@ class Verifications:
     )
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:
         """Verifies a replay in any of its forms, told apart by what it holds and not by what it is called."""
-        known = {key.key for key in await self._archive.keys()}
+        known = {key.key for key in await self._archive.signing_keys.published()}
         sender = address(request)
         if self._under_way.total() >= MAX_VERIFICATIONS or self._under_way[sender] >= MAX_VERIFICATIONS_OF_ONE:
             raise Refused("too-many", "Replays are verified one at a time, and too many wait already.")

@@ -18,12 +18,12 @@ from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.bot_replay import replay_of
-from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import limit_cpu, limit_process
-from samedeal_server.store import replay_codec
+from samedeal_server.store import stored_replays
+from samedeal_server.store.stored_replays import Form
 
 Variant = dict[str, str | bool]
 OUT_OF_MEMORY: Final = 12
@@ -45,8 +45,8 @@ def _par(question: bytes) -> bytes:
 
 def _play(question: bytes) -> bytes:
     """A play of the bot as a replay in a form, signed with a private key."""
-    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, str])
-    return _written(replay_of(GAMES[game], seed, k, key, variant), form)
+    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, Form])
+    return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
 
 
 def _strip(question: bytes) -> bytes:
@@ -55,14 +55,13 @@ def _strip(question: bytes) -> bytes:
 
 
 def _replay(question: bytes) -> bytes:
-    """A packed race as a replay in a form."""
-    data, form = msgpack.decode(question, type=tuple[bytes, str])
-    return replay_codec.text(data) if form == "json" else _written(replay_codec.replay(data), form)
+    """A stored race as a replay in a form."""
+    return stored_replays.render(*msgpack.decode(question, type=tuple[bytes, Form]))
 
 
 def _steps(question: bytes) -> bytes:
-    """A packed race as its tables one after another, in JSON."""
-    return codec.encode(steps(replay_codec.replay(question)), "json")
+    """The tables of a stored race, one after another, in JSON."""
+    return codec.encode(steps(stored_replays.replay(question)), "json")
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -73,12 +72,6 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "replay": _replay,
     "steps": _steps,
 }
-
-
-def _written(replay: Replay, form: str) -> bytes:
-    return (
-        b"".join(replay.lines()) if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack")
-    )
 
 
 def main() -> None:

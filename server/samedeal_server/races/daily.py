@@ -16,8 +16,9 @@ from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
 from samedeal.race.race import Standing
 from samedeal_server.races.deal_finder import Dealer
-from samedeal_server.store.archive import Archive, DailyRace
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.daily_results import DailyRace
 
 logger = logging.getLogger(__name__)
 
@@ -172,8 +173,8 @@ class Dailies:
         now_s = asyncio.get_running_loop().time
         async with found.updating:
             if now_s() >= found.checked_at_s + FRESH_S:
-                if await self._archive.daily_count(commitment) != len(found.races):
-                    async for race_id, race in self._archive.daily_races(commitment, found.races):
+                if await self._archive.daily.count(commitment) != len(found.races):
+                    async for race_id, race in self._archive.daily.races(commitment, found.races):
                         found.races.add(race_id)
                         if race:
                             found.add(race)
