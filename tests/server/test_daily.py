@@ -477,7 +477,7 @@ async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> Non
         await until(lambda: room.idle)
         with Redis.from_url(redis_url) as redis:
             before = contents(redis)
-            await parts.archive.keep(room.race, await parts.log.read(room.race.id))
+            await parts.archive.add(room.race, await parts.log.read(room.race.id))
             assert contents(redis) == before
             (daily_key,) = redis.keys("daily:*")
             assert 0 < redis.ttl(daily_key) <= 3 * 86_400

@@ -184,8 +184,8 @@ async def test_an_archive_with_plain_and_packed_races_lists_and_reads_all(redis_
     async with process(redis_url) as parts:
         race, replay = random_race("gallery", "open", Random(2))
         assert (race.stage, race.options.unlisted) == ("over", False)
-        await parts.archive.keep(race, replay.entries)
-        assert await parts.archive.told(header.race, 0) == text
+        await parts.archive.add(race, replay.entries)
+        assert await parts.archive.render_input(header.race, 0) == text
         assert await parts.archive.replay(header.race) == earlier
         assert await parts.archive.replay("packed-otter-1") == finished("corners", 12)
         newest, *others, packed = await parts.archive.search(Search(), 2**53)
@@ -199,7 +199,7 @@ async def test_daily_results_include_races_stored_in_plain_json(redis_url: str, 
     replay = finished("corners", daily=True)
     async with process(redis_url) as parts:
         *_, race = replay.races()
-        await parts.archive.keep(race, replay.entries)
+        await parts.archive.add(race, replay.entries)
         ((_, result),) = [each async for each in parts.archive.daily.races(race.header.commitment)]
         redis.hset(f"daily:{{{race.header.commitment}}}", "other-otter-1", codec.encode(result, "json"))
         results = {race_id: each async for race_id, each in parts.archive.daily.races(race.header.commitment)}
@@ -213,7 +213,7 @@ async def test_an_unreadable_race_does_not_keep_others_from_being_listed(
     async with process(redis_url) as parts:
         logs = [closed(running(race_id=f"calm-otter-{number}")) for number in range(4)]
         for log in logs:
-            await parts.archive.keep(log.race, log.entries)
+            await parts.archive.add(log.race, log.entries)
         key = "replay:{calm-otter-2}"
         data = redis.get(key)
         assert isinstance(data, bytes)
@@ -221,7 +221,7 @@ async def test_an_unreadable_race_does_not_keep_others_from_being_listed(
         for limit in (1, 2, 3, 4):
             race_ids = [summary.race for summary in await parts.archive.search(Search(limit=limit), 2**53)]
             assert race_ids == ["calm-otter-3", "calm-otter-1", "calm-otter-0"][:limit]
-        for reading in (parts.archive.told("calm-otter-2", 0), parts.archive.replay("calm-otter-2")):
+        for reading in (parts.archive.render_input("calm-otter-2", 0), parts.archive.replay("calm-otter-2")):
             with pytest.raises(Refused) as error:
                 await reading
             assert error.value.code in ("unsupported-version", "bad-replay")

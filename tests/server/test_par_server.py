@@ -26,7 +26,7 @@ from samedeal.race.events import Moved, Options
 from samedeal.race.race import OPEN_MS
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
-from samedeal_server.jobs.par_service import MAX_WANTED, ParProgress, Pars
+from samedeal_server.jobs.par_service import MAX_PENDING, ParProgress, ParService
 from samedeal_server.store.clock import Clock
 from server.test_http import problem
 from support.child_processes import computing, halted, runs
@@ -205,11 +205,11 @@ async def test_two_servers_tell_the_same_and_keep_it_once(redis_url: str, tmp_pa
 
 async def test_one_deal_is_played_at_a_time_and_the_queue_is_short(redis_url: str) -> None:
     async with process(redis_url) as parts:
-        pars = Pars(parts.store, parts.registry)
+        pars = ParService(parts.store, parts.registry)
         corners = GAMES["corners"]
         assert await pars.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
         pid = await halted(os.getpid())
-        for number in range(1, MAX_WANTED):
+        for number in range(1, MAX_PENDING):
             assert await pars.of_deal(corners, f"queued {number}", {}) == ParProgress(0, 60)
         with pytest.raises(Refused, match="enough") as refused:
             await pars.of_deal(corners, "one more", {})
@@ -217,9 +217,9 @@ async def test_one_deal_is_played_at_a_time_and_the_queue_is_short(redis_url: st
         assert await pars.of_deal(corners, "queued 1", {}) == ParProgress(0, 60)
         assert computing(os.getpid()) == [pid]
         os.kill(pid, signal.SIGCONT)
-        last = await settled(lambda: pars.of_deal(corners, f"queued {MAX_WANTED - 1}", {}))
-        assert last == par(corners, f"queued {MAX_WANTED - 1}")
-        assert len(keys(redis_url)) == MAX_WANTED
+        last = await settled(lambda: pars.of_deal(corners, f"queued {MAX_PENDING - 1}", {}))
+        assert last == par(corners, f"queued {MAX_PENDING - 1}")
+        assert len(keys(redis_url)) == MAX_PENDING
         await pars.stop()
 
 
@@ -370,7 +370,7 @@ async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
 
 async def par_of(parts: Process, id_: str) -> tuple[Par, tuple[Compared, ...]] | Refused:
     """The par of a race, or the refusal."""
-    pars = Pars(parts.store, parts.registry)
+    pars = ParService(parts.store, parts.registry)
     try:
         return await settled(lambda: pars.of_race(id_))
     except Refused as refused:
@@ -394,7 +394,7 @@ async def test_the_par_of_a_daily_race_waits_until_its_deal_may_be_told(redis_ur
     replay = finished("corners", daily=True)
     over = list(replay.races())[-1]
     async with process(redis_url, clock=At) as parts:
-        await parts.archive.keep(over, replay.entries)
+        await parts.archive.add(over, replay.entries)
         At.at = over.reveals_at - 1
         refused = await par_of(parts, over.id)
         assert isinstance(refused, Refused)

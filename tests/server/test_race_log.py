@@ -242,7 +242,7 @@ async def test_an_answer_that_is_none_is_told_to_those_who_wait(log: RaceLog, mo
     async def nothing(keys: Sequence[str], words: Sequence[Word]) -> list[object]:
         return []
 
-    monkeypatch.setattr(log._append, "insist", nothing)
+    monkeypatch.setattr(log._append, "run", nothing)
     with pytest.raises(ValueError, match="zip"):
         await log.append(race.race.id, first(race.race.header), race.entries)
 

@@ -147,11 +147,11 @@ async def test_a_race_of_five_takes_12_bytes_per_move_and_1_kb_of_memory(
 ) -> None:
     """That includes its places in all lists."""
     async with process(redis_url) as parts:
-        await parts.archive.keep(*race_of_five(slug, 1, 0))
+        await parts.archive.add(*race_of_five(slug, 1, 0))
         before = memory(redis)
-        await parts.archive.keep(*race_of_five(slug, 2, 30))
+        await parts.archive.add(*race_of_five(slug, 2, 30))
         assert memory(redis) - before <= 12 * 5 * 30 + 1024
-        await parts.archive.keep(*race_of_five(slug, 3, 6))
+        await parts.archive.add(*race_of_five(slug, 3, 6))
         assert memory(redis) - before <= 12 * 5 * 36 + 2 * 1024
 
 
@@ -176,7 +176,7 @@ async def test_a_summary_longer_than_usual_is_read_too(redis_url: str) -> None:
     log.say(Closed(secret=SECRET.hex()), log.race.options.limit_ms)
     assert stored_replays.summary(encode(log.replay())[: replay_codec.SUMMARY_BYTES]) is None
     async with process(redis_url) as parts:
-        await parts.archive.keep(log.race, log.entries)
+        await parts.archive.add(log.race, log.entries)
         (summary,) = await parts.archive.search(Search(), 2**53)
     assert summary.standings == log.race.standings()
 

@@ -66,16 +66,16 @@ async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monk
         redis.hset("replays:keys", "00", 1)
         redis.zadd("races:listed", {room.race.id: room.race.header.opened_at for room in rooms})
         async with process(redis_url) as after:
-            insist, failed = after.store.insist, False
+            retry, failed = after.store.retry, False
 
             async def fails_once(*command: str) -> object:
                 nonlocal failed
                 if command[:2] == ("ZREM", "races:listed") and not failed:
                     failed = True
                     raise Refused("store-unavailable")
-                return await insist(*command)
+                return await retry(*command)
 
-            monkeypatch.setattr(after.store, "insist", fails_once)
+            monkeypatch.setattr(after.store, "retry", fails_once)
             with pytest.raises(Refused):
                 await migrate(after.store, after.registry)
             assert redis.get(KEY) is None

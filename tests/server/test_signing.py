@@ -130,7 +130,7 @@ async def test_a_replay_that_two_servers_keep_stays_as_the_first_has_signed_it(r
     store = Store(redis_url)
     archives = [Archive(store, bytes.fromhex(key)) for key in (SIGNING_KEY, OTHER_KEY)]
     for archive in archives:
-        await archive.keep(log.race, log.entries)
+        await archive.add(log.race, log.entries)
     kept = [await archive.replay(log.race.id) for archive in archives]
     await store.close()
     replay = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SIGNING_KEY))

@@ -23,7 +23,7 @@ ENDLESS_LOOPS = {
     "metrics.py": {"watch"},  # supervised
     "room.py": {"_commit"},  # until nobody else has written first
     "session.py": {"_receive_all"},  # until the connection ends
-    "store.py": {"_insisted"},  # until a deadline
+    "store.py": {"_with_retries"},  # until a deadline
     "store_checks.py": {"check_store"},  # until a deadline
     "supervised.py": {"supervised"},
 }

@@ -237,7 +237,7 @@ async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
     archive = Archive(store, KEY)
     for number in range(30):
         log = closed(dealt(race_id=f"calm-otter-{number}"))
-        await archive.keep(log.race, log.entries)
+        await archive.add(log.race, log.entries)
     found = await archive.search(Search(limit=30), now=2**42)
     assert {ended.race for ended in found} == {f"calm-otter-{number}" for number in range(30)}
     assert await archive.search(Search(player="nobody"), now=2**42) == []

@@ -21,7 +21,7 @@ from samedeal_server.http.races import chosen_variant
 from samedeal_server.http.replays import FORMS, named
 from samedeal_server.http.requests import address, checked
 from samedeal_server.http.responses import MEDIA, json_response, liked
-from samedeal_server.jobs.par_service import ParProgress, Pars, check_played
+from samedeal_server.jobs.par_service import ParProgress, ParService, check_has_bot
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import checked_game
@@ -90,7 +90,7 @@ STRIP: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 class ParOfDeals:
     """The endpoints about par."""
 
-    def __init__(self, pars: Pars, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
+    def __init__(self, pars: ParService, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
         """`signing_key` is private, 32 bytes: the computer's plays are signed with it."""
         self._pars, self._renderings, self._signing_key, self._settings = pars, renderings, signing_key, settings
 
@@ -146,8 +146,8 @@ class ParOfDeals:
         if not _NUMBER.fullmatch(number):
             raise Refused("not-found", "The plays of the computer are numbered from 0 on.")
         game, seed, variant = _deal(request)
-        check_played(game)
-        await self._pars.check_told(game, seed)
+        check_has_bot(game)
+        await self._pars.check_public(game, seed)
         if int(number) >= (plays := PLAYS[game.slug]):
             raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
@@ -170,7 +170,7 @@ class ParOfDeals:
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
         sender = address(request)
-        return await while_connected(request, self._renderings.made(sender, task, question))
+        return await while_connected(request, self._renderings.render(sender, task, question))
 
 
 def _told(par: Par) -> dict[str, Any]:

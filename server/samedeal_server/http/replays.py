@@ -114,12 +114,12 @@ class Replays:
 
     async def _made(self, request: Request, task: Task, question: bytes) -> bytes:
         sender = address(request)
-        return await while_connected(request, self._renderings.made(sender, task, question))
+        return await while_connected(request, self._renderings.render(sender, task, question))
 
     async def _kept(self, race: str) -> bytes:
         """What is kept of a race; one that is being put away is waited for."""
         for _ in range(KEPT_WITHIN_S * 10):
-            kept = await self._registry.archive.told(race, self._registry.clock.now())
+            kept = await self._registry.archive.render_input(race, self._registry.clock.now())
             if kept is not None:
                 return kept
             if not (await self._registry.room(race)).race.closed:

@@ -19,7 +19,7 @@ from samedeal_server.store.connection import Store
 
 logger = logging.getLogger(__name__)
 
-MAX_WANTED: Final = 16
+MAX_PENDING: Final = 16
 """How many deals may be with the computer of this process, one being played and the others in a queue.
 The share of one address is bounded by the places that it may have in that queue."""
 KEPT_S: Final = 30 * 86_400
@@ -33,7 +33,7 @@ class ParProgress(Struct, frozen=True):
     of: int
 
 
-class Pars:
+class ParService:
     """Finds out pars, one after another in the process that looks for deals, and keeps them in the store.
 
     What is under way is in no store: if it ends early, whoever asks next begins it anew. Two processes that are asked
@@ -58,8 +58,8 @@ class Pars:
         Raises Refused("not-found") for a game that the computer does not play, Refused("deal-sealed") while a race on
         the deal is live, Refused("too-many") if too many others are waiting.
         """
-        check_played(game)
-        await self.check_told(game, seed)
+        check_has_bot(game)
+        await self.check_public(game, seed)
         return await self._found(game, seed, variant, address)
 
     async def of_race(self, id_: str, address: str = "") -> tuple[Par, tuple[Compared, ...]] | ParProgress:
@@ -69,14 +69,14 @@ class Pars:
         where nothing was dealt.
         """
         race = (await self._registry.room(id_)).race
-        check_played(race.game)
+        check_has_bot(race.game)
         if not race.closed:
             raise Refused("deal-sealed", f"The par of {id_} can be had when the race is over.")
         if race.seed is None:
             raise Refused("not-found", f"Nothing was dealt in {id_}: it was called off.")
         if self._registry.clock.now() < race.reveals_at:
             raise Refused("deal-sealed", f"{id_} was on a daily deal, which others may have yet to play.")
-        await self.check_told(race.game, race.seed)
+        await self.check_public(race.game, race.seed)
         found = await self._found(race.game, race.seed, race.header.variant, address)
         if isinstance(found, ParProgress):
             return found
@@ -86,7 +86,7 @@ class Pars:
             for standing in dealt_to
         )
 
-    async def check_told(self, game: type[Game], seed: str) -> None:
+    async def check_public(self, game: type[Game], seed: str) -> None:
         """Raises Refused("deal-sealed") while a race on a deal is live."""
         if await self._registry.raced(game, seed):
             raise Refused("deal-sealed", "A race on this deal is on, or about to be: its par can be had afterwards.")
@@ -103,7 +103,7 @@ class Pars:
     def _begin(self, key: str, game: type[Game], seed: str, variant: Variant, address: str) -> None:
         if key in self._done:  # while the store was asked
             return
-        if len(self._done) >= MAX_WANTED:
+        if len(self._done) >= MAX_PENDING:
             raise Refused("too-many", "The computer has enough deals to play; ask again in a moment.")
         place = self._jobs.turns.place(address)
         self._done[key] = 0
@@ -125,7 +125,7 @@ class Pars:
                     metrics.PARS.labels(game.slug, "failed").inc()
                     raise
             metrics.PARS.labels(game.slug, "found").inc()
-            await self._store.insist("SET", key, found, "EX", KEPT_S)
+            await self._store.retry("SET", key, found, "EX", KEPT_S)
         except Refused as refused:
             logger.warning("the par of %s: %s", key, refused.text)
         except Exception:
@@ -135,7 +135,7 @@ class Pars:
             del self._done[key]
 
 
-def check_played(game: type[Game]) -> None:
+def check_has_bot(game: type[Game]) -> None:
     """Raises Refused("not-found") for a game that the computer does not play."""
     if game.slug not in BOTS or game.slug not in PLAYS:
         raise Refused("not-found", f"The computer does not play {game.title}.")

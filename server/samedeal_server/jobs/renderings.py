@@ -26,7 +26,7 @@ class Renderings:
         """Ends the process."""
         await self.jobs.stop()
 
-    async def made(self, address: str, task: Task, question: bytes) -> bytes:
+    async def render(self, address: str, task: Task, question: bytes) -> bytes:
         """The answer to a question for a client address, empty if it is unknown.
 
         Raises Refused("too-many") if the queue is full and what the task raises, JobFailed. If the caller is cancelled,

@@ -88,7 +88,7 @@ class LiveRaces:
 
     async def due(self, race_id: str, at: int) -> None:
         """Notes when something is due in a race, even if no player is connected."""
-        await self._store.insist("ZADD", DUE, at, race_id)
+        await self._store.retry("ZADD", DUE, at, race_id)
 
     async def count(self) -> int:
         """The number of live races."""
@@ -107,9 +107,9 @@ class LiveRaces:
         """Removes a race that is over, or never began. It stays due until everything else is removed."""
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
-            await self._store.insist("ZREM", INDEX, *sorted(members))
-            await self._store.insist("HDEL", SUMMARIES, race_id)
-        await self._store.insist("ZREM", DUE, race_id)
+            await self._store.retry("ZREM", INDEX, *sorted(members))
+            await self._store.retry("HDEL", SUMMARIES, race_id)
+        await self._store.retry("ZREM", DUE, race_id)
 
     # Open deals.
 
@@ -117,13 +117,13 @@ class LiveRaces:
         """Notes which open deal a race is on, if it is on one. Call it before the race can be found."""
         if header.seed is not None:
             key = _raced(header.game, header.seed)
-            await self._store.insist("SADD", key, header.race)
-            await self._store.insist("EXPIRE", key, LIFETIME_S)
+            await self._store.retry("SADD", key, header.race)
+            await self._store.retry("EXPIRE", key, LIFETIME_S)
 
     async def retract(self, header: Header) -> None:
         """Undoes ``announce``."""
         if header.seed is not None:
-            await self._store.insist("SREM", _raced(header.game, header.seed), header.race)
+            await self._store.retry("SREM", _raced(header.game, header.seed), header.race)
 
     async def races_on(self, game: str, seed: str) -> list[str]:
         """The live races on an open deal."""
@@ -134,14 +134,14 @@ class LiveRaces:
     async def update(self, race: Race) -> None:
         """Updates the summary of a race and, unless it is unlisted, its places in the index."""
         summary = Listed.of(race)
-        await self._store.insist("HSET", SUMMARIES, race.id, json.encode(summary))
+        await self._store.retry("HSET", SUMMARIES, race.id, json.encode(summary))
         if race.options.unlisted:
             return
         members = _members(summary)
-        await self._store.insist("ZADD", INDEX, *(word for member in members for word in (0, member)))
+        await self._store.retry("ZADD", INDEX, *(word for member in members for word in (0, member)))
         others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
         outdated = {member for other in others for member in _members(other)}.difference(members)
-        await self._store.insist("ZREM", INDEX, *sorted(outdated))
+        await self._store.retry("ZREM", INDEX, *sorted(outdated))
 
     async def summary(self, race_id: str) -> Listed | None:
         """The summary of a live race."""
@@ -161,7 +161,7 @@ class LiveRaces:
             summaries = [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)]
             found += (summary for summary in summaries if summary)
             if stale := [member for member, summary in zip(members, summaries, strict=True) if summary is None]:
-                await self._store.insist("ZREM", INDEX, *stale)
+                await self._store.retry("ZREM", INDEX, *stale)
             after = f"({members[-1]}"
         return found, after.rpartition("|")[2]
 
@@ -177,17 +177,17 @@ class LiveRaces:
         """Notes when seats were last seen connected. It expires ``expire_s`` after the last note about the race."""
         if seen:
             words = [word for (number, taken), at in seen.items() for word in (f"{number}:{taken}", at)]
-            await self._store.insist("HSET", _seen(race_id), *words)
-            await self._store.insist("EXPIRE", _seen(race_id), expire_s)
+            await self._store.retry("HSET", _seen(race_id), *words)
+            await self._store.retry("EXPIRE", _seen(race_id), expire_s)
 
     async def _claimed(self, key: str, most: int, score: int, race_id: str, expire_s: int) -> bool:
-        return bool(await self._claim.insist([key], [most, score, race_id, expire_s]))
+        return bool(await self._claim.run([key], [most, score, race_id, expire_s]))
 
     async def _drop_finished(self, key: str) -> None:
         """Removes races that are over from the races of an owner: that they end is not noted there."""
         race_ids = _texts(await self._store.ask("ZRANGE", key, 0, -1))
         if finished := set(race_ids).difference(await self.live(race_ids)):
-            await self._store.insist("ZREM", key, *sorted(finished))
+            await self._store.retry("ZREM", key, *sorted(finished))
 
 
 def _members(summary: Listed) -> tuple[str, ...]:

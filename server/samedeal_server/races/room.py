@@ -372,7 +372,7 @@ class Room:
         if race.closed:
             if not self._kept:
                 await self._live.due(race.id, self._clock.now())  # if this process dies now, another one does the rest
-                await self._archive.keep(race, self._entries)
+                await self._archive.add(race, self._entries)
                 await self.tidy()
                 self._kept = True
             return

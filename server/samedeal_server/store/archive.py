@@ -58,13 +58,13 @@ class Archive:
         self.signing_keys = SigningKeys(store, signing_key)
         self.daily = DailyResults(store, self._expire_s)
 
-    async def keep(self, race: Race, entries: Iterable[Entry]) -> None:
+    async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Stores a closed race as its replay and indexes it. The race must stay due until this returns."""
         # In a thread: a long race takes a second. No entries follow the closing one, so the race does not change.
         data = await asyncio.to_thread(self._encode, race, entries)
         # If another process stored it first, perhaps with another signing key, that replay stays.
         expiry: tuple[Word, ...] = () if self._expire_s is None else ("EX", self._expire_s)
-        if await self._store.insist("SET", _replay(race.id), data, "NX", *expiry):
+        if await self._store.retry("SET", _replay(race.id), data, "NX", *expiry):
             metrics.REPLAYS.inc()
         await self.index(race)
 
@@ -75,9 +75,9 @@ class Archive:
         if not race.options.unlisted:
             players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
             for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
-                await self._store.insist("ZADD", key, race.at, race.id)
+                await self._store.retry("ZADD", key, race.at, race.id)
                 if self._expire_s is not None:
-                    await self._store.insist("EXPIRE", key, self._expire_s)
+                    await self._store.retry("EXPIRE", key, self._expire_s)
         if race.header.daily:
             await self.daily.add(race)
 
@@ -85,7 +85,7 @@ class Archive:
         """Whether a race is stored."""
         return bool(await self._store.ask("EXISTS", _replay(race_id)))
 
-    async def told(self, race_id: str, now: int) -> bytes | None:
+    async def render_input(self, race_id: str, now: int) -> bytes | None:
         """The stored replay of a race for ``stored_replays.render``, if clients may see it now; None if not stored.
 
         Raises Refused("replay-sealed") while the daily deal of the race is not public.
@@ -135,7 +135,7 @@ class Archive:
             replays = [_replay(race_id) for race_id in race_ids]
             starts = dict(zip(race_ids, await self._store.starts(replays, replay_codec.SUMMARY_BYTES), strict=True))
             if expired := [race_id for race_id, start in starts.items() if not start]:
-                await self._store.insist("ZREM", key, *expired)
+                await self._store.retry("ZREM", key, *expired)
                 continue
             found += filter(None, await asyncio.gather(*(self._summary_or_none(*item) for item in starts.items())))
             first += missing

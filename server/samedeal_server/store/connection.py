@@ -78,9 +78,9 @@ class Store:
         if failed or cause:
             raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
 
-    async def insist(self, *command: Word) -> Any:
+    async def retry(self, *command: Word) -> Any:
         """The answer to a command that may safely be repeated, tried for PATIENCE_S. Raises as ``ask``."""
-        return await _insisted(lambda: self._answer(*command))
+        return await _with_retries(lambda: self._answer(*command))
 
     def script(self, name: str) -> "Script":
         """A script of this package, by its file's name."""
@@ -142,9 +142,9 @@ class Script:
         self._answer, self._source = answer, source
         self._digest = sha1(source, usedforsecurity=False).hexdigest()
 
-    async def insist(self, keys: Sequence[str], words: Sequence[Word]) -> Any:
+    async def run(self, keys: Sequence[str], words: Sequence[Word]) -> Any:
         """What the script replies, tried for PATIENCE_S. Raises Refused("store-unavailable")."""
-        return await _insisted(lambda: self._reply(len(keys), *keys, *words))
+        return await _with_retries(lambda: self._reply(len(keys), *keys, *words))
 
     async def _reply(self, *words: Word) -> Any:
         try:
@@ -240,7 +240,7 @@ async def _connected(connection: Any) -> None:
     metrics.STORE_CONNECTIONS.inc()
 
 
-async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
+async def _with_retries(command: Callable[[], Awaitable[Any]]) -> Any:
     loop = asyncio.get_running_loop()
     deadline, pause_s = loop.time() + PATIENCE_S, 0.01
     while True:

@@ -50,9 +50,9 @@ class DailyResults:
     async def add(self, race: Race) -> None:
         """Adds a finished race. Safe to repeat."""
         key = _key(race.header.commitment)
-        await self._store.insist("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
+        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
         if self._expire_s is not None:
-            await self._store.insist("EXPIRE", key, self._expire_s)
+            await self._store.retry("EXPIRE", key, self._expire_s)
 
     async def count(self, commitment: str) -> int:
         """The number of finished races on a daily deal."""

@@ -25,14 +25,14 @@ class Guests:
         """`days` is how long one who does not come is remembered; 0 is for ever."""
         self._store, self._days = store, days
 
-    async def welcome(self, name: str) -> tuple[Guest, str]:
+    async def create(self, name: str) -> tuple[Guest, str]:
         """A new guest and the token. Raises Refused for a bad name, or if the store is away."""
         guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
-        await self._store.insist("HSET", _key(token), "player", guest.player, "name", guest.name)
+        await self._store.retry("HSET", _key(token), "player", guest.player, "name", guest.name)
         await self._remember(token)
         return guest, token
 
-    async def known(self, token: str) -> Guest:
+    async def authenticate(self, token: str) -> Guest:
         """The guest whose token this is. Raises Refused("bad-token") if there is none."""
         player, name = await self._store.ask("HMGET", _key(token), "player", "name")
         if player is None or name is None:
@@ -42,9 +42,9 @@ class Guests:
 
     async def _remember(self, token: str) -> None:
         if not self._days:
-            await self._store.insist("PERSIST", _key(token))
+            await self._store.retry("PERSIST", _key(token))
         else:
-            await self._store.insist("EXPIRE", _key(token), self._days * 86_400)
+            await self._store.retry("EXPIRE", _key(token), self._days * 86_400)
 
 
 def _key(token: str) -> str:

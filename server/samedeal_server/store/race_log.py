@@ -69,7 +69,7 @@ class RaceLog:
 
     async def create(self, header: Header, digest: str) -> bool:
         """Begins the log of a race; False if its id is taken. Safe to repeat."""
-        return bool(await self._create.insist([_head(header.race)], [header_bytes(header), digest]))
+        return bool(await self._create.run([_head(header.race)], [header_bytes(header), digest]))
 
     async def header(self, race: str) -> Header | None:
         """The header of a race, or None where there is no log of it."""
@@ -124,7 +124,7 @@ class RaceLog:
 
     async def delete_empty(self, race: str) -> bool:
         """Deletes a race whose log is empty. Returns whether it is gone; it stays if somebody has joined meanwhile."""
-        return bool(await self._delete_empty.insist([_head(race), _log(race)], []))
+        return bool(await self._delete_empty.run([_head(race), _log(race)], []))
 
     def _commit(self) -> None:
         """Begins a group commit if one is wanted and may begin; if it is too early, later."""
@@ -161,7 +161,7 @@ class RaceLog:
                 words += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
         began = time.perf_counter()
         try:
-            replies = await self._append.insist(keys, words)
+            replies = await self._append.run(keys, words)
             metrics.APPENDS.observe(time.perf_counter() - began)
             for run, (status, n) in zip(runs, replies, strict=True):
                 _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])

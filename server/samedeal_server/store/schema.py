@@ -26,7 +26,7 @@ async def check_schema(store: Store) -> None:
     """
     text = await store.ask("GET", KEY)
     if text is None and not await store.ask("EXISTS", _WRITTEN_BY_ANY):
-        await store.insist("SET", KEY, SCHEMA, "NX")
+        await store.retry("SET", KEY, SCHEMA, "NX")
     elif text is not None and not (text.isdigit() and int(text) <= SCHEMA):
         raise UnfitStoreError(
             f"The store has schema {text.decode(errors='replace')!r}, and this version of Same Deal reads schemas up to"
@@ -46,6 +46,6 @@ async def migrate(store: Store, registry: Registry) -> None:
             if refused.code == "store-unavailable":
                 raise
             logger.error("it cannot be listed: %s", refused.text, extra=about(race=race_id))
-        await store.insist("ZREM", _LISTED_1, race_id)
-    await store.insist("SET", KEY, SCHEMA)
+        await store.retry("ZREM", _LISTED_1, race_id)
+    await store.retry("SET", KEY, SCHEMA)
     logger.info("the store was migrated to schema %d", SCHEMA)

@@ -30,7 +30,7 @@ class SigningKeys:
 
     async def publish(self, now: int) -> None:
         """Publishes this process's public key, before it signs anything. A key that is already there keeps its time."""
-        await self._store.insist("HSETNX", KEYS, self._public_key, now)
+        await self._store.retry("HSETNX", KEYS, self._public_key, now)
 
     async def published(self) -> list[PublicKey]:
         """Every published key, newest first."""

@@ -256,7 +256,7 @@ class Session:
         known_by = hello.token or (self._bearer if hello.name is None else None)
         if known_by is not None:
             try:
-                guest = await self._guests.known(known_by)
+                guest = await self._guests.authenticate(known_by)
             except Refused as refused:
                 if refused.code == "bad-token":
                     self._rate_limits.wrong_tokens.take(self._address)
@@ -264,7 +264,7 @@ class Session:
         elif hello.name is not None:
             normalised(hello.name)
             self._rate_limits.guests.take(self._address)
-            guest, token = await self._guests.welcome(hello.name)
+            guest, token = await self._guests.create(hello.name)
         else:
             raise Refused("bad-message", "Hello says a name or a token.")
         self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
