@@ -230,7 +230,7 @@ async def test_a_computer_that_is_killed_leaves_nothing_and_the_deal_can_be_aske
         assert request(server, "GET", address("gallery:killed")).status == 202
         assert server.process
         os.kill(await halted(server.process.pid), signal.SIGKILL)
-        await until(lambda: "finding out the par" in server.log)
+        await until(lambda: "computing the par" in server.log)
         assert keys(redis_url) == []
         answer, begun = await found(server, address("gallery:killed"))
         assert begun
