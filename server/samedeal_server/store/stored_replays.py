@@ -116,17 +116,21 @@ def decode_record(data: bytes, kind: type[T]) -> T:
     with _refusing_damage(data):
         if is_plain(data):
             return json.decode(data, type=kind)
-        if data[:1] == old_replay_formats.TAG:
+        if _is_packed(data):
             return old_replay_formats.decode_record(data, kind)
         return msgpack.decode(zlib.decompress(data[1:]), type=kind)
 
 
+def _is_packed(data: bytes) -> bool:
+    return data[:1] == old_replay_formats.TAG
+
+
 def _decode(data: bytes) -> StoredRace:
-    return (old_replay_formats if data[:1] == old_replay_formats.TAG else replay_codec).decode(data)
+    return old_replay_formats.decode(data) if _is_packed(data) else replay_codec.decode(data)
 
 
 def _decode_summary(start: bytes) -> Summary | None:
-    return (old_replay_formats if start[:1] == old_replay_formats.TAG else replay_codec).decode_summary(start)
+    return old_replay_formats.decode_summary(start) if _is_packed(start) else replay_codec.decode_summary(start)
 
 
 def _chained(race: StoredRace) -> Iterator[tuple[int, int, AnyEvent, str, bytes]]:
