@@ -39,7 +39,7 @@ from support.timed_server import HOUR_MS, TimedServer
 
 HERE = Path(__file__).parents[1] / "saved"
 DATE = "2026-11-20"
-FORMS = ("json", "ndjson", "msgpack")
+FORMS: tuple[stored_replays.Form, ...] = ("json", "ndjson", "msgpack")
 LISTS = ("races", "replays", "replays?game=corners", "replays?player={ada}", "replays?deal=the-edge:1")
 """Addresses below ``/api/v1/`` of which the answers are saved."""
 
