@@ -114,7 +114,7 @@ async def test_a_store_that_takes_long_to_load_is_waited_for(data_dir: Path, mon
     monkeypatch.setattr(embedded, "_OPTIONS", [*embedded._OPTIONS, "--key-load-delay", "500"])  # microseconds
     said: list[str] = []
     async with EmbeddedStore(data_dir, say=said.append) as store:
-        assert said == ["The store is reading its log; a million moves take about 10 s."]
+        assert said == ["The store is loading its log; a million moves take about 10 s."]
         with Redis.from_url(store.url) as redis:
             assert redis.llen("log") == 3000
 
@@ -162,7 +162,7 @@ async def test_a_store_that_keeps_ending_is_given_up_with_the_end_of_its_log(
         write(store.url, "move", "1")
     manifest = data_dir / "appendonlydir" / "appendonly.aof.manifest"
     manifest.write_text("this is no manifest\n")
-    with pytest.raises(StoreError, match=r"(?s)ended 2 times.*manifest"):
+    with pytest.raises(StoreError, match=r"(?s)exited 2 times.*manifest"):
         await EmbeddedStore(data_dir).start()
     assert stores(data_dir) == []
 

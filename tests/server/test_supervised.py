@@ -16,7 +16,7 @@ from server.test_registry import Later, opened
 from support.stores import process, run, until
 
 ENDLESS_LOOPS = {
-    "embedded.py": {"_keep"},  # the server ends with it
+    "embedded.py": {"_supervise"},  # the server ends with it
     "guard.py": {"watch"},  # supervised
     "registry.py": {"create"},  # until a name is free
     "jobs.py": {"_exchange"},  # until the job has its answer

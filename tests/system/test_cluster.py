@@ -258,7 +258,7 @@ async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyC
 
 async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_url: str, tmp_path: Path) -> None:
     one = Store(f"redis://127.0.0.1:{nodes.nodes[0].port}")
-    with pytest.raises(UnfitStoreError, match=r"node of a cluster: its URL begins with redis\+cluster://"):
+    with pytest.raises(UnfitStoreError, match=r"node of a cluster: use a URL that starts with redis\+cluster://"):
         await one.checked()
     await one.close()
     alone = Valkey(tmp_path / "alone", options=("--port", f"{(port := free_ports(1)[0])}"))
@@ -267,7 +267,9 @@ async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_ur
         told = await asyncio.to_thread(begun, f"redis+cluster://127.0.0.1:{port}")
     finally:
         await alone.kill()
-    says = "The store is no cluster (This instance has cluster support disabled): its URL begins with redis://."
+    says = (
+        "The store is not a cluster (This instance has cluster support disabled): use a URL that starts with redis://."
+    )
     assert told == (1, f"samedeal: {says}")
 
 
