@@ -89,7 +89,7 @@ async def test_a_job_that_nobody_waits_for_ends_and_the_next_one_runs(queue: Job
     assert not runs(process)
 
 
-@pytest.mark.parametrize(("how", "why"), [("spinning", "processor time"), ("greedy", "status 12")])
+@pytest.mark.parametrize(("how", "why"), [("spinning", "CPU time"), ("greedy", "status 12")])
 async def test_a_job_that_takes_too_much_fails_and_the_next_one_runs(
     queue: Jobs, gate: Gate, how: str, why: str
 ) -> None:
@@ -122,7 +122,7 @@ async def test_a_job_that_fails_says_why_and_leaves_the_process_as_it_is(queue: 
 
 async def test_a_process_that_cannot_be_started_fails_the_job(queue: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(JobFailed, match="no process can be started"):
+    with pytest.raises(JobFailed, match="cannot start a process"):
         await run(queue)
 
 

@@ -15,7 +15,7 @@ from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire import codec
-from samedeal_server.jobs.verifier import verified
+from samedeal_server.jobs.verifier import verify_file
 from support.finished_races import SECRET, finished
 from support.stores import until
 
@@ -49,16 +49,16 @@ async def test_a_file_is_checked_in_any_form_wherever_it_was_read_to(file: Binar
     put(file, lines if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack"))
     for place in (0, 7):
         file.seek(place)
-        found = await verified(file)
+        found = await verify_file(file)
         assert (found.key, found.facts) == (replay.signature.key, verify(replay))
     other = public_key(SECRET)
-    assert (await verified(file, [other])).facts == verify(replay, keys=[other]) != found.facts
+    assert (await verify_file(file, [other])).facts == verify(replay, keys=[other]) != found.facts
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", HEAD, HEAD + FOOT[:-1], HEAD + b"[" * 10_000 + b"\n" + FOOT])
 async def test_what_is_no_replay_is_refused_as_ever(file: BinaryIO, content: bytes) -> None:
     with pytest.raises(Refused) as refused:
-        await verified(put(file, content))
+        await verify_file(put(file, content))
     assert refused.value.code == "bad-replay"
     assert "replay" in refused.value.text
 
@@ -66,19 +66,19 @@ async def test_what_is_no_replay_is_refused_as_ever(file: BinaryIO, content: byt
 async def test_what_takes_too_long_is_given_up(file: BinaryIO) -> None:
     put(file, HEAD + ENTRY * 400_000 + FOOT)
     with pytest.raises(Refused, match="more than 1 s") as refused:
-        await verified(file, seconds=1)
+        await verify_file(file, seconds=1)
     assert refused.value.code == "too-large"
 
 
 async def test_what_takes_too_much_memory_is_given_up(file: BinaryIO) -> None:
     most = 200 * 2**20
     with pytest.raises(Refused, match=f"{most} bytes") as refused:
-        await verified(put(file, long_json()), memory=most)
+        await verify_file(put(file, long_json()), memory=most)
     assert refused.value.code == "too-large"
 
 
 async def test_the_longest_file_takes_no_more_than_half_of_what_it_may(file: BinaryIO) -> None:
-    found = await verified(put(file, long_json()), memory=2**29)
+    found = await verify_file(put(file, long_json()), memory=2**29)
     assert {fact.name for fact in found.facts if not fact.holds} >= {"numbers", "order"}
 
 
@@ -98,7 +98,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 async def test_a_failure_of_the_process_is_no_verdict(file: BinaryIO, program: Callable[[str], None]) -> None:
     program("exit 3")
     with pytest.raises(RuntimeError, match="status 3"):
-        await verified(file)
+        await verify_file(file)
 
 
 async def test_a_verification_that_nobody_waits_for_ends(
@@ -106,7 +106,7 @@ async def test_a_verification_that_nobody_waits_for_ends(
 ) -> None:
     noted = tmp_path / "pid"
     program(f"echo $$ > {noted}.draft; mv {noted}.draft {noted}; exec sleep 600")
-    waiting = asyncio.create_task(verified(file))
+    waiting = asyncio.create_task(verify_file(file))
     await until(noted.exists)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)

@@ -17,7 +17,7 @@ from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, Body, at
 from samedeal_server.http.replays import FORMS
 from samedeal_server.http.requests import address, upload
-from samedeal_server.jobs.verifier import Verdict, verified
+from samedeal_server.jobs.verifier import Verdict, verify_file
 from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
@@ -84,4 +84,4 @@ class Verifications:
 
     async def _verdict(self, file: BinaryIO, keys: Collection[str]) -> Verdict:
         async with self._turn:
-            return await verified(file, keys)
+            return await verify_file(file, keys)
