@@ -145,7 +145,7 @@ async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: 
         pid = await halted(os.getpid())
         for number in range(1, MAX_PENDING):
             assert await service.of_deal(corners, f"queued {number}", {}) == ParProgress(0, 60)
-        with pytest.raises(Refused, match="enough") as refused:
+        with pytest.raises(Refused, match="Too many") as refused:
             await service.of_deal(corners, "one more", {})
         assert refused.value.code == "too-many"
         assert await service.of_deal(corners, "queued 1", {}) == ParProgress(0, 60)
