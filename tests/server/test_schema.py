@@ -1,4 +1,4 @@
-"""The version of what the store holds: an older one is migrated, a newer one is refused."""
+"""The schema version: older stores are migrated, newer ones are refused."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from support.servers import Server
 from support.stores import process, run
 
 
-async def test_a_new_store_gets_the_present_version(redis_url: str) -> None:
+async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:
     async with process(redis_url) as parts:
         await check_schema(parts.store)
         with Redis.from_url(redis_url) as redis:
@@ -23,7 +23,7 @@ async def test_a_new_store_gets_the_present_version(redis_url: str) -> None:
 
 
 @pytest.mark.parametrize("found", [f"{SCHEMA + 1}", "two", "\udcff", ""])
-def test_a_server_refuses_a_store_of_a_newer_version_and_changes_nothing(found: str, redis_url: str) -> None:
+def test_a_server_refuses_a_newer_schema_and_changes_nothing(found: str, redis_url: str) -> None:
     with Redis.from_url(redis_url) as redis:
         redis.set(KEY, found.encode(errors="surrogateescape"))
         server = Server(redis_url)
@@ -40,7 +40,7 @@ def test_a_server_refuses_a_store_of_a_newer_version_and_changes_nothing(found: 
         assert redis.keys() == [KEY.encode()]
 
 
-async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> None:
+async def test_lists_of_schema_1_are_migrated(redis_url: str) -> None:
     async with process(redis_url) as before:
         rooms = [await opened(before), await opened(before, "gallery")]
         await run(rooms[1])
@@ -58,7 +58,7 @@ async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> No
             assert not redis.exists("races:listed")
 
 
-async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_migration_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as before:
         rooms = [await opened(before), await opened(before)]
     with Redis.from_url(redis_url) as redis:

@@ -9,7 +9,7 @@ from msgspec import msgpack
 from samedeal.proof.commitments import next_digest
 from samedeal.race.events import AnyEvent, Entry, entry_bytes
 
-PACKED = 32
+BLOCK = 32
 """How many entries are compressed together."""
 
 _encoder = msgpack.Encoder()
@@ -31,13 +31,13 @@ class CompactLog(Sequence[Entry]):
     def extend(self, entries: Iterable[Entry]) -> None:
         """Adds the next entries."""
         self._recent += entries
-        while len(self._recent) >= PACKED:
-            old, self._recent = self._recent[:PACKED], self._recent[PACKED:]
+        while len(self._recent) >= BLOCK:
+            old, self._recent = self._recent[:BLOCK], self._recent[BLOCK:]
             events = _encoder.encode([(entry.at, entry.event) for entry in old])
             self._blocks.append(bytes.fromhex(old[0].h) + zlib.compress(events, 1))
 
     def __len__(self) -> int:
-        return PACKED * len(self._blocks) + len(self._recent)
+        return BLOCK * len(self._blocks) + len(self._recent)
 
     def __iter__(self) -> Iterator[Entry]:
         for number in range(len(self._blocks)):
@@ -51,13 +51,13 @@ class CompactLog(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | Sequence[Entry]:
         if isinstance(at, slice):
             return list(self)[at]
-        number, place = divmod(range(len(self))[at], PACKED)
+        number, place = divmod(range(len(self))[at], BLOCK)
         return self._recent[place] if number == len(self._blocks) else self._decoded(number)[place]
 
     def _decoded(self, number: int) -> list[Entry]:
         block = self._blocks[number]
         entries, digest = list[Entry](), block[:32].hex()
-        for n, (at, event) in enumerate(_decoder.decode(zlib.decompress(block[32:])), PACKED * number + 1):
+        for n, (at, event) in enumerate(_decoder.decode(zlib.decompress(block[32:])), BLOCK * number + 1):
             if entries:
                 digest = next_digest(self._secret, digest, entry_bytes(n, at, event))
             entries.append(Entry(n, at, event, digest))
