@@ -185,12 +185,12 @@ async def test_cluster_nodes_fail_independently(caplog: pytest.LogCaptureFixture
     for _ in range(2):
         for node in ("one:1", "two:2"):
             with pytest.raises(ConnectionError):
-                await health.watched(refusing(), "GET", node)
+                await health.watch(refusing(), "GET", node)
     cause = "the store cannot be reached: Connection refused"
     assert caplog.messages == [f"{cause} at one:1", f"{cause} at two:2"]
-    await health.watched(asyncio.sleep(0), "GET", "two:2")
+    await health.watch(asyncio.sleep(0), "GET", "two:2")
     assert health.cause == cause
-    health.keep({"two:2"})
+    health.retain({"two:2"})
     assert not health.cause
     assert caplog.messages[2:] == [ANSWERS_AGAIN]
 

@@ -245,12 +245,12 @@ async def test_finished_races_on_all_nodes_are_found(store: Store) -> None:
 
 async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyCluster) -> None:
     store = store_at(f"redis+cluster://127.0.0.1:1,127.0.0.1:{nodes.nodes[1].port}/?health_check_interval=0")
-    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.checked())
+    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.describe())
     assert await store.texts(["a", "b", "c"]) == [None, None, None]
     await store.close()
     store = store_at("redis+cluster://127.0.0.1:1")
     with pytest.raises(Refused):
-        await store.checked()
+        await store.describe()
     with pytest.raises(Refused):
         await store.ask("GET", "a")
     await store.close()
@@ -259,7 +259,7 @@ async def test_one_node_that_answers_is_enough_to_find_the_others(nodes: ValkeyC
 async def test_a_store_of_the_other_kind_is_unfit(nodes: ValkeyCluster, redis_url: str, tmp_path: Path) -> None:
     one = Store(f"redis://127.0.0.1:{nodes.nodes[0].port}")
     with pytest.raises(UnfitStoreError, match=r"node of a cluster: use a URL that starts with redis\+cluster://"):
-        await one.checked()
+        await one.describe()
     await one.close()
     alone = Valkey(tmp_path / "alone", options=("--port", f"{(port := free_ports(1)[0])}"))
     await alone.start()
@@ -277,10 +277,10 @@ async def test_a_cluster_with_an_unfit_node_is_unfit(nodes: ValkeyCluster, store
     node = nodes.nodes[1]
     await node.ask("CONFIG", "SET", "maxmemory", 2**30, "maxmemory-policy", "allkeys-lru")
     with pytest.raises(UnfitStoreError, match="may evict races"):
-        await store.checked()
+        await store.describe()
     await node.ask("CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction")
     await node.ask("CONFIG", "SET", "appendonly", "no")
-    assert "WITHOUT an append-only file" in await store.checked()
+    assert "WITHOUT an append-only file" in await store.describe()
     await node.ask("CONFIG", "SET", "appendonly", "yes")
 
 
@@ -288,7 +288,7 @@ async def test_a_cluster_without_a_node_for_every_slot_is_unfit(nodes: ValkeyClu
     await nodes.disown(16_383)
     try:
         with pytest.raises(UnfitStoreError, match="no nodes for 1 of its 16384 slots"):
-            await store.checked()
+            await store.describe()
     finally:
         await nodes.nodes[-1].ask("CLUSTER", "ADDSLOTS", 16_383)
         await nodes.owner(16_383)
@@ -311,13 +311,13 @@ async def test_a_cluster_may_want_tls_and_a_password(tmp_path: Path) -> None:
         while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.02)
         async with is_persisted(secure, port, certificate, key):
-            assert (await store.checked()).startswith("Valkey ")
+            assert (await store.describe()).startswith("Valkey ")
             log, header = RaceLog(store), numbered(1)
             assert await log.create(header, before(header))
             await log.append(header.race, before(header), ENTRIES[:3])
             assert await log.read(header.race) == list(ENTRIES[:3])
             with pytest.raises(Refused):
-                await stranger.checked()
+                await stranger.describe()
             await store.close()
             await stranger.close()
     finally:

@@ -54,7 +54,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
 
 async def _check(store: Store, settings: Settings, keys: Keys) -> str:
     """Runs all checks; they can be repeated. Raises UnfitStoreError, or Refused if the store does not answer."""
-    about = await store.checked()
+    about = await store.describe()
     await check_schema(store)
     await check_durability(store, settings.store_durability)
     await check_master_key(store, keys.master, settings.accept_master_key)
@@ -65,7 +65,7 @@ async def check_durability(store: Store, weakest: str) -> None:
     """Checks that every node of the store is at least as durable as `weakest`, one of DURABILITIES."""
     if weakest == "none":
         return
-    for options in await store.configured(*OPTIONS):
+    for options in await store.configuration(*OPTIONS):
         if options is None:
             raise UnfitStoreError(
                 "The store does not allow CONFIG GET, so its durability is unknown: set"

@@ -15,7 +15,15 @@ from redis import exceptions
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseError
 
-from samedeal_server.store.connection import Store, UnfitStoreError, Word, client, configuration, described, unavailable
+from samedeal_server.store.connection import (
+    Store,
+    UnfitStoreError,
+    Word,
+    client,
+    description,
+    node_configuration,
+    unavailable,
+)
 from samedeal_server.store.health import AWAY, Health
 
 POLL_S = 0.1
@@ -85,7 +93,7 @@ class Cluster(Store):
             raise unavailable()
         return [news for answer in answers for news in answer or ()]
 
-    async def checked(self) -> str:
+    async def describe(self) -> str:
         """A line for the operator about the store. Raises UnfitStoreError if a node is unfit, Refused."""
         try:
             await self._refresh_slots()
@@ -99,12 +107,12 @@ class Cluster(Store):
             raise unavailable() from error
         if missing := self._owners.count(None):
             raise UnfitStoreError(f"The cluster has no nodes for {missing} of its {REDIS_CLUSTER_HASH_SLOTS} slots.")
-        lines = sorted({described(info, f" Cluster of {len(nodes)}") for info in about})
+        lines = sorted({description(info, f" Cluster of {len(nodes)}") for info in about})
         return "; ".join(lines)
 
-    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+    async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         nodes = {owner for owner in self._owners if owner}
-        return await asyncio.gather(*(configuration(self._client(node), names) for node in nodes))
+        return await asyncio.gather(*(node_configuration(self._client(node), names) for node in nodes))
 
     async def close(self) -> None:
         if self._refresh_task:
@@ -155,7 +163,7 @@ class Cluster(Store):
             async with self._client(node).pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)
-                answers = await self.health.watched(pipeline.execute(raise_on_error=False), "XREAD", str(node))
+                answers = await self.health.watch(pipeline.execute(raise_on_error=False), "XREAD", str(node))
             for command, answer in zip(commands, answers, strict=True):
                 found += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
         except AWAY:
@@ -165,7 +173,7 @@ class Cluster(Store):
 
     def _ask_node(self, node: Node, *command: Word) -> Awaitable[Any]:
         """The reply of a node to a command, sent once. Raises one of AWAY."""
-        return self.health.watched(self._client(node).execute_command(*command), str(command[0]), str(node))
+        return self.health.watch(self._client(node).execute_command(*command), str(command[0]), str(node))
 
     def _client(self, node: Node) -> Any:
         if node not in self._clients:
@@ -182,7 +190,7 @@ class Cluster(Store):
         if (owner := self._owners[slot]) is None:
             self._schedule_refresh()
             error = ClusterDownError(f"no node has slot {slot}")
-            self.health.failed(error, "", NO_OWNER)
+            self.health.record_failure(error, "", NO_OWNER)
             raise error
         return owner
 
@@ -214,7 +222,7 @@ class Cluster(Store):
                     nodes |= dict.fromkeys(places)
                 self._owners = owners
                 self._known = [*dict.fromkeys((*(node for node in self._known if node in nodes), *nodes, *self._seeds))]
-                self.health.keep({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
+                self.health.retain({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
                 for gone in self._clients.keys() - set(self._known):
                     with suppress(*AWAY):
                         await self._clients.pop(gone).aclose(close_connection_pool=True)

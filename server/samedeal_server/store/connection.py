@@ -71,7 +71,7 @@ class Store:
             await self.ask("PING")
             if self.whole and self.health.cause:
                 await self.ask("SET", PROBE, "", "EX", PROBE_S)
-                self.health.written()
+                self.health.record_write()
         except Refused as refused:
             failed = refused
         cause = self.health.cause if failed or self.whole else None
@@ -97,7 +97,7 @@ class Store:
             async with self._redis.pipeline(transaction=False) as pipeline:
                 for key in keys:
                     pipeline.execute_command("GETRANGE", key, 0, count - 1)
-                found: list[bytes] = await self.health.watched(pipeline.execute(), "GETRANGE")
+                found: list[bytes] = await self.health.watch(pipeline.execute(), "GETRANGE")
         except AWAY as error:
             raise unavailable() from error
         return found
@@ -110,19 +110,19 @@ class Store:
         after = (f"{n}-0" for n in ends.values())
         return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
 
-    async def checked(self) -> str:
+    async def describe(self) -> str:
         """A line for the operator about the store. Raises UnfitStoreError if it is too old or evicts keys, Refused."""
         about: dict[str, Any] = await self.ask("INFO")
         if about.get("cluster_enabled"):
             raise UnfitStoreError("The store is a node of a cluster: use a URL that starts with redis+cluster://.")
-        return described(about)
+        return description(about)
 
-    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+    async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         """The values of configuration parameters on each node; None for a node that does not allow reading them.
 
         Raises as ``ask``.
         """
-        return [await configuration(self._redis, names)]
+        return [await node_configuration(self._redis, names)]
 
     async def close(self) -> None:
         await self._scripts.close()
@@ -130,11 +130,11 @@ class Store:
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
         """As ``_answer``, but replies are not converted."""
-        return self.health.watched(self._scripts.ask(*command), str(command[0]))
+        return self.health.watch(self._scripts.ask(*command), str(command[0]))
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """The reply to a command, sent once. Raises one of AWAY."""
-        return self.health.watched(self._redis.execute_command(*command), str(command[0]))
+        return self.health.watch(self._redis.execute_command(*command), str(command[0]))
 
 
 class Script:
@@ -209,7 +209,7 @@ def client(url: str) -> Any:
     return Redis(connection_pool=pool)
 
 
-async def configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
+async def node_configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
     """The values of configuration parameters of a node; None if it does not allow reading them. Raises Refused."""
     try:
         found: Mapping[str, str] = await redis.config_get(*names)
@@ -220,7 +220,7 @@ async def configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] |
     return found
 
 
-def described(about: Mapping[str, Any], kind: str = "") -> str:
+def description(about: Mapping[str, Any], kind: str = "") -> str:
     """A line for the operator about a node, from its INFO. Raises UnfitStoreError if it is too old or evicts keys."""
     version = str(about.get("valkey_version") or about["redis_version"])
     name = f"{'Valkey' if 'valkey_version' in about else 'Redis'} {version}{kind}"

@@ -58,7 +58,7 @@ class Health:
         self._logged: set[tuple[str, str]] = set()
         self._failed_at = 0.0
 
-    async def watched(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
+    async def watch(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
         """Awaits the reply to a command and records the outcome. Raises one of AWAY."""
         command = "EVALSHA" if command == "EVAL" else command
         try:
@@ -66,13 +66,13 @@ class Health:
         except (NoScriptError, AskError):  # includes MovedError; handled by the caller
             raise
         except AWAY as error:
-            self.failed(error, command, node)
+            self.record_failure(error, command, node)
             raise
         if self._failing:
-            self.succeeded(command, node)
+            self.record_success(command, node)
         return found
 
-    def failed(self, error: Exception, command: str, node: str = "") -> None:
+    def record_failure(self, error: Exception, command: str, node: str = "") -> None:
         """Records that a command failed, and logs the cause once."""
         cause, refused = cause_of(error), isinstance(error, ResponseError)
         self._failed_at = asyncio.get_running_loop().time()
@@ -86,18 +86,18 @@ class Health:
             logger.warning("%s%s%s", shown, f" at {node}" if node else "", text)
         self._logged |= {(node, cause), (node, shown)}
 
-    def succeeded(self, command: str, node: str = "") -> None:
+    def record_success(self, command: str, node: str = "") -> None:
         """Records that a command succeeded."""
         self._failing.pop((node, ""), None)
         self._failing.pop((node, command), None)
         self._log_recovery()
 
-    def written(self) -> None:
+    def record_write(self) -> None:
         """Records that the store accepts writes."""
         self._failing = {source: cause for source, cause in self._failing.items() if cause in OF_COMMANDS}
         self._log_recovery()
 
-    def keep(self, nodes: Collection[str]) -> None:
+    def retain(self, nodes: Collection[str]) -> None:
         """Removes all other nodes."""
         self._failing = {source: cause for source, cause in self._failing.items() if source[0] in nodes}
         self._log_recovery()
