@@ -121,7 +121,7 @@ class Archive:
         """
         filters = [f"{ENDED}:{by}:{value}" for by in Search.at_most_one if (value := getattr(search, by))]
         if len(filters) > 1:
-            raise Refused("bad-request", "A search is by game, by player or by deal.")
+            raise Refused("bad-request", "Search by only one of game, player and deal.")
         (key,) = filters or [ENDED]
         first = 0
         if search.before is not None:
