@@ -8,7 +8,7 @@ from contextlib import suppress
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import msgpack
 from redis import Redis
@@ -126,6 +126,7 @@ some = st.none() | st.binary() | st.text() | st.integers(-9, 2**63) | st.lists(s
 
 
 @given(data=st.binary(max_size=200) | st.lists(some | st.dictionaries(st.text(), some)).map(msgpack.encode))
+@settings(deadline=None)
 def test_anything_tagged_as_packed_with_the_right_checksum_is_refused(data: bytes) -> None:
     for checked in (data, deflated(data), deflated(data, old_replay_formats._DICTIONARY)):
         refusal(with_checksum(checked))
@@ -135,6 +136,7 @@ def test_anything_tagged_as_packed_with_the_right_checksum_is_refused(data: byte
 
 
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400), in_head=st.booleans())
+@settings(deadline=None)
 def test_tampering_with_a_packed_replay_only_ever_causes_a_refusal(change: bytes, at: int, in_head: bool) -> None:
     """The replay and its summary cannot be trusted then, but reading them raises nothing else."""
     head = old_replay_formats._inflated(PACKED[5:], old_replay_formats._DICTIONARY)

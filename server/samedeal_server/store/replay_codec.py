@@ -6,14 +6,16 @@ it readable from the first bytes alone. A race of five takes at most 4 bytes per
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct as Layout
 from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct, msgpack
+from msgspec.structs import replace
 
+from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.signature import Signature
-from samedeal.race.events import AnyEvent, Closed, Entry, Header, Moved
+from samedeal.race.events import AnyEvent, Closed, Entry, Header, Joined, Moved, Nonce
 from samedeal.race.race import Race, Standing
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES
 
@@ -22,6 +24,21 @@ SUMMARY_BYTES: Final = 4096
 """The first bytes of a stored replay that hold the summary of nearly every race."""
 _PREFIX: Final = Layout(">cII")
 _CHECKED_FROM: Final = 5  # the first byte that the checksum covers
+_ZEROS: Final = "0" * 64
+_DICTIONARY: Final = (
+    b"\x82\xa1t\xa4left\xa4seat\x01\x82\xa1t\xa9unreadied\xa4seat\x01\x83\xa1t\xa5taken\xa4seat\x01\xa2by\xb0\xa7t"
+    b"imeout\xa9scratched\xa4lost\xa5stuck\xa4over\xa3won\xaafriendly/1\xa5daily\xc3\xa7variant\xa4seed\xa6filter"
+    b"\xa8unlisted\xc3\xa8attempts\xaaspectators\xa4undo\xc2\xaestart_delay_ms\xaamax_racers\x95\x87\xa4race\xa4ga"
+    b"me\xa5rules\xaacommitment\xd9@\xa4salt\xd9 \xa9opened_at\xcf\x00\x00\x01\xa0\xa7options\x82\xa8limit_ms\xce"
+    b"\x00\x05~@\xaamax_racers\x01\x92\xb0\x8b\xa5place\x01\xa4seat\x01\xa4name\xa3bot\xc2\xa7outcome\xa8resigned"
+    b"\xa4done\xc3\xa4home\x00\xa4goal0\xa8progress\xcb\x00\x00\x00\x00\x00\x00\x00\x00\xa8attempts\x01\xa2ms\x00"
+    b"\x82\xa3key\xd9@\xa5value\xd9\x80\x86\xa1t\xa6joined\xa4seat\x01\xa6player\xb0\xa4name\xaacommitment\xd9@000"
+    b"0000000000000000000000000000000000000000000000000000000000000\xa2by\xb0\x82\xa1t\xa7readied\xa4seat\x01\x82"
+    b"\xa1t\xa7readied\xa4seat\x02\x81\xa1t\xa8counting\x83\xa1t\xa5nonce\xa4seat\x01\xa5nonce\xd9@\x83\xa1t\xa5no"
+    b"nce\xa4seat\x02\xa5nonce\xd9@\x81\xa1t\xa5dealt\x82\xa1t\xa8resigned\xa4seat\x01\x82\xa1t\xa8resigned\xa4sea"
+    b"t\x02\x82\xa1t\xa6closed\xa6secret\xd9@"
+)
+"""Frequent bytes for deflate. A change requires a new tag."""
 
 Column = Annotated[tuple[int, ...], Meta(max_length=MAX_ENTRIES)]
 
@@ -57,7 +74,7 @@ class _Log(Struct, frozen=True, array_like=True):
     moves: str
     """Separated by spaces."""
     events: tuple[AnyEvent, ...]
-    """All events except moves."""
+    """All events except moves; see ``_swapped``."""
 
 
 def encode(race: Race, entries: Iterable[Entry], signature: Signature) -> bytes:
@@ -76,8 +93,8 @@ def encode(race: Race, entries: Iterable[Entry], signature: Signature) -> bytes:
             events.append(entry.event)
     racers = tuple([(race.seat(standing.seat).player, standing) for standing in race.standings()])
     summary = msgpack.encode(Summary(race.header, race.deal, race.started_at, at, racers))
-    log = _Log(signature, tuple(high), tuple(seats), " ".join(moves), tuple(events))
-    deflater = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=-zlib.MAX_WBITS)
+    log = _Log(signature, tuple(high), tuple(seats), " ".join(moves), _swapped(race.id, events))
+    deflater = zlib.compressobj(zlib.Z_BEST_COMPRESSION, wbits=-zlib.MAX_WBITS, zdict=_DICTIONARY)
     stream = deflater.compress(summary) + deflater.flush(zlib.Z_SYNC_FLUSH)
     stream += deflater.compress(msgpack.encode(log)) + deflater.flush()
     checked = len(summary).to_bytes(4) + stream + low
@@ -89,7 +106,7 @@ def decode(data: bytes) -> StoredRace:
     _, checksum, length = _prefix(data)
     if zlib.crc32(data[_CHECKED_FROM:]) != checksum:
         raise ValueError("the checksum does not match")
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS, zdict=_DICTIONARY)
     content = inflater.decompress(data[_PREFIX.size :], MAX_BYTES)
     if not inflater.eof:
         raise ValueError("it is truncated or too long")
@@ -116,7 +133,7 @@ def decode_summary(start: bytes) -> Summary | None:
     _, _, length = _prefix(start)
     if not 0 < length <= MAX_BYTES:
         raise ValueError("the length of the summary is out of range")
-    found = zlib.decompressobj(-zlib.MAX_WBITS).decompress(start[_PREFIX.size :], length)
+    found = zlib.decompressobj(-zlib.MAX_WBITS, zdict=_DICTIONARY).decompress(start[_PREFIX.size :], length)
     return msgpack.decode(found, type=Summary) if len(found) == length else None
 
 
@@ -128,7 +145,21 @@ def _prefix(data: bytes) -> tuple[bytes, int, int]:
 
 
 def _events(header: Header, log: _Log, moves: Iterable[str], waits_low: bytes) -> Iterator[tuple[int, AnyEvent]]:
-    at, move, other = header.opened_at, iter(moves), iter(log.events)
+    at, move, other = header.opened_at, iter(moves), iter(_swapped(header.race, log.events))
     for low, high, seat in zip(waits_low, log.waits, log.seats, strict=True):
         at += high << 8 | low
         yield at, Moved(seat=seat, move=next(move)) if seat else next(other)
+
+
+def _swapped(race_id: str, events: Sequence[AnyEvent]) -> tuple[AnyEvent, ...]:
+    """Swaps commitments that follow from a revealed nonce with zeros, which compress well. Twice changes nothing."""
+    nonces = {event.seat: bytes.fromhex(event.nonce) for event in events if isinstance(event, Nonce)}
+    derived = {seat: nonce_commitment(race_id, nonce) for seat, nonce in nonces.items()}
+    swapped = list[AnyEvent]()
+    for event in events:
+        if isinstance(event, Joined) and event.commitment in (_ZEROS, derived.get(event.seat, _ZEROS)):
+            other = derived.get(event.seat, _ZEROS) if event.commitment == _ZEROS else _ZEROS
+            swapped.append(replace(event, commitment=other))
+        else:
+            swapped.append(event)
+    return tuple(swapped)
