@@ -95,8 +95,8 @@ class Archive:
             time = datetime.fromtimestamp(reveals_at / 1000, UTC)
             raise Refused(
                 "replay-sealed",
-                f"The replay of {race_id} can be had from {time:%Y-%m-%d %H:%M} UTC on:"
-                " until then others can play the same daily deal.",
+                f"The replay of {race_id} is available from {time:%Y-%m-%d %H:%M} UTC."
+                " Until then, others can play the same daily deal.",
             )
         return data
 
