@@ -27,7 +27,7 @@ from samedeal_server.http.replays import Replays
 from samedeal_server.http.responses import problem_response
 from samedeal_server.http.service import Service
 from samedeal_server.http.verification import Verifications
-from samedeal_server.jobs.par_service import Pars
+from samedeal_server.jobs.par_service import ParService
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import supervised
@@ -79,7 +79,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         open_races=settings.open_races,
     )
     dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
-    guests, pars, renderings = Guests(store, settings.guest_days), Pars(store, registry), Renderings()
+    guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), Renderings()
     rate_limits = RateLimits(settings)
     ws_endpoint = WebSocketEndpoint(registry, guests, rate_limits, settings)
 

@@ -92,8 +92,8 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
             code, out, err = said(capsys, *command)
             assert (code, out) == (4, [])
             assert err == (
-                f"samedeal: The replay of {race} can be had from 2027-04-02 02:00 UTC on:"
-                " until then others may play the same daily deal (replay-sealed)\n"
+                f"samedeal: The replay of {race} is available from 2027-04-02 02:00 UTC."
+                " Until then, others can play the same daily deal (replay-sealed)\n"
             )
 
     server.set_clock(day.ends_at + 3 * 3_600_000)

@@ -1,4 +1,4 @@
-"""What computes for long, and where it may be called: in the bounded processes, and nowhere else in the server."""
+"""Slow functions are called only in the bounded worker processes, nowhere else in the server."""
 
 import ast
 from collections.abc import Iterator
@@ -16,23 +16,23 @@ COMPUTING = {
     "samedeal.computer.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
     "samedeal.proof.verification": {"verify"},
-    "samedeal_server.store.replay_codec": {"text"},
+    "samedeal_server.store.stored_replays": {"render", "text"},
 }
-"""The searches, plays and renderings, by the modules that have them."""
+"""Searches, plays and renderings, by module."""
 PROCESSES = {"samedeal_server.jobs.worker", "samedeal_server.jobs.verifier"}
-"""The modules that run as bounded processes."""
+"""Modules that run as bounded processes."""
 STARTING = {
     "samedeal_server.store.embedded",
     "samedeal_server.jobs.pool",
     "samedeal_server.jobs.verifier",
     "samedeal_server.workers",
 }
-"""The modules that start processes: the store, the two above, and the workers of the server itself."""
+"""Modules that start processes: the store, worker processes, the verifier, and server workers."""
 
 
 def used(module: str) -> Iterator[str]:
-    """What a module uses of the modules in COMPUTING."""
-    names = dict[str, str]()  # of modules, as they are called there
+    """The functions in COMPUTING that a module uses."""
+    names = dict[str, str]()  # modules by their local names
     for node in ast.walk(TREES[module]):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -49,20 +49,20 @@ def used(module: str) -> Iterator[str]:
                 yield f"{owner}.{node.attr}"
 
 
-def test_all_that_computes_is_there() -> None:
+def test_computing_functions_exist() -> None:
     for module, functions in COMPUTING.items():
         defined = {node.name for node in TREES[module].body if isinstance(node, ast.FunctionDef)}
         assert functions <= defined
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
-def test_only_the_bounded_processes_compute(module: str) -> None:
+def test_only_bounded_processes_use_computing_functions(module: str) -> None:
     found = set(used(module))
     assert bool(found) == (module in PROCESSES), found
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
-def test_only_these_modules_start_processes(module: str) -> None:
+def test_only_known_modules_start_processes(module: str) -> None:
     starting = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "ProcessPoolExecutor", "fork"}
     calls = {ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)}
     found = {call for call in calls if call.rpartition(".")[2] in starting}
@@ -70,10 +70,10 @@ def test_only_these_modules_start_processes(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", sorted(PROCESSES))
-def test_a_bounded_process_limits_itself(module: str) -> None:
+def test_bounded_processes_set_their_limits(module: str) -> None:
     calls = {ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)}
     assert {"limit_process", "limit_cpu"} <= calls
 
 
-def test_the_tasks_are_all_that_is_computed_but_the_verification() -> None:
+def test_the_worker_has_no_other_tasks() -> None:
     assert set(worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps"}

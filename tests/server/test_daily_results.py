@@ -80,11 +80,11 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
         await until(lambda: room.is_idle)
         with Redis.from_url(redis_url) as redis:
             before = contents(redis)
-            await parts.archive.keep(room.race, await parts.log.read(room.race.id))
+            await parts.archive.add(room.race, await parts.log.read(room.race.id))
             assert contents(redis) == before
             (daily_key,) = redis.keys("daily:*")
             assert 0 < redis.ttl(daily_key) <= 3 * 86_400
-        ((_, found),) = [each async for each in parts.archive.daily_races(room.race.header.commitment)]
+        ((_, found),) = [each async for each in parts.archive.daily.races(room.race.header.commitment)]
         assert found
         assert (found.race, found.deal, found.started_at) == (room.race.id, room.race.deal, room.race.started_at)
         assert [player for player, _ in found.racers] == ["player-1"]

@@ -1,4 +1,4 @@
-"""The embedded store, with real processes that are really killed."""
+"""The embedded store, with real processes that are killed."""
 
 import asyncio
 import os
@@ -21,8 +21,8 @@ from redis.exceptions import RedisError
 from samedeal_server.store import embedded
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
 
-KEEP = ["-m", "samedeal_server.store.embedded"]
-KEEP_ELSEWHERE = [
+RUN = ["-m", "samedeal_server.store.embedded"]
+RUN_ELSEWHERE = [
     "-c",
     "import asyncio, sys; from pathlib import Path; from samedeal_server.store import embedded;"
     "sys.platform = 'elsewhere';"
@@ -31,15 +31,15 @@ KEEP_ELSEWHERE = [
 
 
 class Server(Protocol):
-    """Start a process that looks after the store of the data directory, or joins; returns when the store answers."""
+    """Starts a process that runs or joins the store of the data directory; returns when the store answers."""
 
     def __call__(self, *, elsewhere: bool = False) -> "subprocess.Popen[str]":
-        """On a platform that does not end the store with its server, if it is elsewhere."""
+        """With `elsewhere`, as on a platform where the store outlives a killed server."""
 
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """A directory to be made, with a space in its path, as there is one in the usual place on macOS."""
+    """A new directory with a space in its path, as on macOS."""
     return tmp_path / "same deal"
 
 
@@ -55,7 +55,7 @@ def server(data_dir: Path) -> Iterator[Server]:
 
         def start(*, elsewhere: bool = False) -> "subprocess.Popen[str]":
             process = subprocess.Popen(
-                [sys.executable, *(KEEP_ELSEWHERE if elsewhere else KEEP), str(data_dir)],
+                [sys.executable, *(RUN_ELSEWHERE if elsewhere else RUN), str(data_dir)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -71,7 +71,7 @@ def server(data_dir: Path) -> Iterator[Server]:
     until(lambda: not stores(data_dir))
 
 
-async def test_a_store_starts_answers_and_ends(data_dir: Path) -> None:
+async def test_the_store_starts_answers_and_stops(data_dir: Path) -> None:
     async with EmbeddedStore(data_dir) as store:
         with Redis.from_url(store.url) as redis:
             assert redis.ping()
@@ -84,14 +84,16 @@ async def test_a_store_starts_answers_and_ends(data_dir: Path) -> None:
     assert stores(data_dir) == []
 
 
-async def test_what_was_stored_is_there_after_a_stop(data_dir: Path) -> None:
+async def test_data_survives_a_stop(data_dir: Path) -> None:
     async with EmbeddedStore(data_dir) as store:
         write(store.url, "move", "1")
     async with EmbeddedStore(data_dir) as store:
         assert read(store.url, "move") == "1"
 
 
-async def test_a_copy_of_the_data_is_a_backup_even_with_its_last_entry_cut_off(data_dir: Path, tmp_path: Path) -> None:
+async def test_a_copy_of_the_data_is_a_backup_even_if_its_last_entry_is_truncated(
+    data_dir: Path, tmp_path: Path
+) -> None:
     async with EmbeddedStore(data_dir) as store:
         write(store.url, "move", "1")
         write(store.url, "next", "2")
@@ -105,7 +107,7 @@ async def test_a_copy_of_the_data_is_a_backup_even_with_its_last_entry_cut_off(d
         assert "truncat" in (tmp_path / "restored" / "store.log").read_text()
 
 
-async def test_a_store_that_takes_long_to_load_is_waited_for(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_start_waits_for_a_store_that_loads_slowly(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with EmbeddedStore(data_dir) as store:
         with Redis.from_url(store.url) as redis, redis.pipeline() as moves:
             for number in range(3000):
@@ -114,12 +116,12 @@ async def test_a_store_that_takes_long_to_load_is_waited_for(data_dir: Path, mon
     monkeypatch.setattr(embedded, "_OPTIONS", [*embedded._OPTIONS, "--key-load-delay", "500"])  # microseconds
     said: list[str] = []
     async with EmbeddedStore(data_dir, say=said.append) as store:
-        assert said == ["The store is reading its log; a million moves take about 10 s."]
+        assert said == ["The store is loading its log; a million moves take about 10 s."]
         with Redis.from_url(store.url) as redis:
             assert redis.llen("log") == 3000
 
 
-async def test_only_its_owner_can_reach_it_and_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
+async def test_only_the_owner_has_access_and_nothing_listens_on_tcp(store: EmbeddedStore) -> None:
     path = Path(Redis.from_url(store.url).get_connection_kwargs()["path"])
     assert path.parent == store.data_dir
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -129,7 +131,7 @@ async def test_only_its_owner_can_reach_it_and_nothing_listens_on_tcp(store: Emb
         assert [listener["name"] for listener in listeners] == ["unix"]
 
 
-async def test_a_killed_store_comes_back_with_what_was_written(store: EmbeddedStore) -> None:
+async def test_a_killed_store_restarts_with_its_data(store: EmbeddedStore) -> None:
     write(store.url, "move", "1")
     first = store.pid
     assert first
@@ -154,20 +156,20 @@ async def test_no_acknowledged_write_is_lost_when_the_store_is_killed(store: Emb
             acknowledged = int(redis.llen("log"))
 
 
-async def test_a_store_that_keeps_ending_is_given_up_with_the_end_of_its_log(
+async def test_a_store_that_keeps_crashing_fails_with_the_end_of_its_log(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "_CRASHES", 2)
     async with EmbeddedStore(data_dir) as store:
         write(store.url, "move", "1")
     manifest = data_dir / "appendonlydir" / "appendonly.aof.manifest"
-    manifest.write_text("this is no manifest\n")
-    with pytest.raises(StoreError, match=r"(?s)ended 2 times.*manifest"):
+    manifest.write_text("not a manifest\n")
+    with pytest.raises(StoreError, match=r"(?s)exited 2 times.*manifest"):
         await EmbeddedStore(data_dir).start()
     assert stores(data_dir) == []
 
 
-async def test_waiting_ends_when_the_store_is_stopped(data_dir: Path) -> None:
+async def test_wait_returns_when_the_store_is_stopped(data_dir: Path) -> None:
     async with EmbeddedStore(data_dir) as store:
         waiting = asyncio.create_task(store.wait())
         await asyncio.sleep(0)
@@ -175,14 +177,14 @@ async def test_waiting_ends_when_the_store_is_stopped(data_dir: Path) -> None:
     await waiting
 
 
-def test_a_killed_server_leaves_no_store_behind(server: Server, data_dir: Path) -> None:
+def test_a_killed_server_leaves_no_store_running(server: Server, data_dir: Path) -> None:
     first = server()
     assert len(stores(data_dir)) == 1
     first.kill()
     until(lambda: not stores(data_dir))
 
 
-def test_the_store_does_not_hear_ctrl_c(server: Server, data_dir: Path) -> None:
+def test_the_store_does_not_receive_ctrl_c(server: Server, data_dir: Path) -> None:
     server()
     [pid] = stores(data_dir)
     assert os.getsid(pid) == pid
@@ -200,7 +202,7 @@ def test_a_second_server_joins_and_takes_over_when_the_first_is_killed(server: S
     assert second.poll() is None
 
 
-def test_a_second_server_that_leaves_does_not_end_the_store(server: Server, data_dir: Path) -> None:
+def test_stopping_a_second_server_does_not_stop_the_store(server: Server, data_dir: Path) -> None:
     server()
     [pid] = stores(data_dir)
     second = server()
@@ -218,8 +220,8 @@ def test_a_second_server_takes_over_when_the_first_stops(server: Server, data_di
     until(lambda: stores(data_dir) not in ([], [pid]) and answers(EmbeddedStore(data_dir).url))
 
 
-def test_servers_that_start_at_once_share_one_store(data_dir: Path) -> None:
-    command = [sys.executable, *KEEP, str(data_dir)]
+def test_servers_that_start_at_the_same_time_share_one_store(data_dir: Path) -> None:
+    command = [sys.executable, *RUN, str(data_dir)]
     with ExitStack() as stack:
         at_once = [
             stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
@@ -236,7 +238,7 @@ def test_servers_that_start_at_once_share_one_store(data_dir: Path) -> None:
     until(lambda: not stores(data_dir))
 
 
-async def test_a_store_that_outlived_its_server_is_taken_over_as_it_is(server: Server, data_dir: Path) -> None:
+async def test_a_store_that_outlived_its_server_is_taken_over(server: Server, data_dir: Path) -> None:
     orphan = leave_orphan(server, data_dir)
     async with EmbeddedStore(data_dir) as store:
         assert store.pid == orphan
@@ -248,14 +250,14 @@ async def test_a_store_that_outlived_its_server_is_taken_over_as_it_is(server: S
     assert stores(data_dir) == []
 
 
-async def test_a_store_taken_over_is_ended_by_the_one_who_took_it(server: Server, data_dir: Path) -> None:
+async def test_a_store_taken_over_is_stopped_by_its_new_server(server: Server, data_dir: Path) -> None:
     orphan = leave_orphan(server, data_dir)
     async with EmbeddedStore(data_dir) as store:
         assert stores(data_dir) == [store.pid] == [orphan]
     assert stores(data_dir) == []
 
 
-async def test_a_store_that_does_not_end_is_killed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_that_does_not_exit_is_killed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "_PATIENCE", 0.3)
     async with EmbeddedStore(data_dir) as store:
         assert store.pid
@@ -275,21 +277,21 @@ async def test_a_data_directory_with_a_long_path_has_its_socket_elsewhere(tmp_pa
     assert not folder.exists()
 
 
-async def test_a_data_directory_may_be_named_in_several_ways(store: EmbeddedStore, tmp_path: Path) -> None:
+async def test_several_paths_to_a_data_directory_share_one_store(store: EmbeddedStore, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(store.data_dir)
     async with EmbeddedStore(tmp_path / "link") as same:
         assert same.url == store.url
         assert same.pid == store.pid
 
 
-async def test_a_directory_that_cannot_be_made_or_used_is_refused(tmp_path: Path) -> None:
+async def test_an_unusable_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for bad in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(StoreError, match=f"The data directory {bad} cannot be used"):
             await EmbeddedStore(bad).start()
 
 
-async def test_a_directory_that_others_use_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_directory_open_to_others_is_refused_and_unchanged(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "letters").touch()
     with pytest.raises(StoreError, match="open to other users"):
@@ -307,14 +309,14 @@ async def test_a_new_directory_is_closed_to_others(files: list[str], tmp_path: P
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
-async def test_a_disk_that_is_nearly_full_is_refused(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_nearly_full_disk_is_refused(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=199_000_000))
     with pytest.raises(StoreError, match="nearly full: 199 MB are free, 200 MB are needed"):
         await EmbeddedStore(data_dir).start()
 
 
 @pytest.mark.parametrize("lacking", ["the wheel", "the platform"])
-async def test_without_the_program_it_says_what_to_do(
+async def test_an_error_without_the_valkey_program_says_what_to_do(
     lacking: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if lacking == "the wheel":
@@ -325,7 +327,7 @@ async def test_without_the_program_it_says_what_to_do(
         await EmbeddedStore(data_dir).start()
 
 
-async def test_a_long_log_is_put_aside(data_dir: Path) -> None:
+async def test_a_long_log_is_rotated(data_dir: Path) -> None:
     data_dir.mkdir(mode=0o700)
     (data_dir / "store.log").write_text("x" * 1_000_001)
     async with EmbeddedStore(data_dir):
@@ -334,7 +336,7 @@ async def test_a_long_log_is_put_aside(data_dir: Path) -> None:
 
 
 def stores(data_dir: Path) -> list[int]:
-    """The processes that serve the socket of a data directory, whoever started them."""
+    """The store processes of a data directory, whichever process started them."""
     if sys.platform == "linux":
         listing = ""
         for process in Path("/proc").glob("[0-9]*"):
@@ -347,7 +349,7 @@ def stores(data_dir: Path) -> list[int]:
 
 
 def leave_orphan(server: Server, data_dir: Path) -> int:
-    """A store with a move in it, whose server was killed where the kernel does not end the store too."""
+    """Leaves a store with a move in it running, after its server was killed."""
     first = server(elsewhere=True)
     write(EmbeddedStore(data_dir).url, "move", "1")
     first.kill()
@@ -381,12 +383,12 @@ def answers(url: str) -> bool:
         return False
 
 
-def until(true: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true within 60 s"
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not hold within 60 s"
         time.sleep(0.01)
 
 
-async def until_async(true: Callable[[], bool]) -> None:
-    await asyncio.to_thread(until, true)
+async def until_async(condition: Callable[[], bool]) -> None:
+    await asyncio.to_thread(until, condition)

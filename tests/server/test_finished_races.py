@@ -78,7 +78,7 @@ async def test_archiving_a_race_again_changes_nothing(redis_url: str, redis: Red
     async with process(redis_url) as parts:
         room = await finished(parts)
         before = contents(redis)
-        await parts.archive.keep(room.race, await parts.log.read(room.race.id))
+        await parts.archive.add(room.race, await parts.log.read(room.race.id))
         assert contents(redis) == before
 
 

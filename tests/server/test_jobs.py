@@ -1,4 +1,4 @@
-"""Jobs: computed in one bounded process, which is replaced after whatever goes wrong."""
+"""Jobs: computed in one bounded worker process, which is replaced after any failure."""
 
 import asyncio
 import os
@@ -42,13 +42,13 @@ def run(queue: Jobs, task: Task = "deal", question: bytes = QUESTION) -> "asynci
 
 
 async def abandon(*waiting: "asyncio.Task[bytes]") -> None:
-    """Returns when nothing is left of these jobs."""
+    """Cancels jobs and returns when they have ended."""
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_every_job_runs_in_the_same_process(queue: Jobs) -> None:
+async def test_jobs_share_one_process(queue: Jobs) -> None:
     expected = b"%d" % first(GAMES["corners"], "root", {}, "friendly/1")
     assert await asyncio.gather(*(run(queue) for _ in range(5))) == [expected] * 5
     (process,) = computing(os.getpid())
@@ -56,7 +56,7 @@ async def test_every_job_runs_in_the_same_process(queue: Jobs) -> None:
     assert computing(os.getpid()) == [process]
 
 
-async def test_the_process_is_replaced_after_so_many_jobs_and_ends_when_there_are_none(
+async def test_the_process_is_replaced_after_max_jobs_and_ends_when_idle(
     queue: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "MAX_JOBS", 2)
@@ -67,7 +67,7 @@ async def test_the_process_is_replaced_after_so_many_jobs_and_ends_when_there_ar
     await until(lambda: not computing(os.getpid()))
 
 
-async def test_a_process_gives_way_and_has_limits(queue: Jobs, gate: Gate) -> None:
+async def test_a_process_has_low_priority_and_limits(queue: Jobs, gate: Gate) -> None:
     waiting = run(queue)
     await until(lambda: gate.noted)
     ((process, _),) = gate.noted
@@ -79,7 +79,7 @@ async def test_a_process_gives_way_and_has_limits(queue: Jobs, gate: Gate) -> No
     await abandon(waiting)
 
 
-async def test_a_job_that_nobody_waits_for_ends_and_the_next_one_runs(queue: Jobs, gate: Gate) -> None:
+async def test_cancelling_a_job_ends_its_process_and_the_next_job_runs(queue: Jobs, gate: Gate) -> None:
     waiting, following = run(queue), run(queue)
     await until(lambda: gate.noted)
     ((process, _),) = gate.noted
@@ -89,8 +89,8 @@ async def test_a_job_that_nobody_waits_for_ends_and_the_next_one_runs(queue: Job
     assert not runs(process)
 
 
-@pytest.mark.parametrize(("how", "why"), [("spinning", "processor time"), ("greedy", "status 12")])
-async def test_a_job_that_takes_too_much_fails_and_the_next_one_runs(
+@pytest.mark.parametrize(("how", "why"), [("spinning", "CPU time"), ("greedy", "status 12")])
+async def test_a_job_that_exceeds_its_limits_fails_and_the_next_job_runs(
     queue: Jobs, gate: Gate, how: str, why: str
 ) -> None:
     gate.allow(2)
@@ -101,7 +101,7 @@ async def test_a_job_that_takes_too_much_fails_and_the_next_one_runs(
     assert await run(queue) == b"0"
 
 
-async def test_a_job_whose_process_is_killed_fails_and_the_next_one_runs(queue: Jobs, gate: Gate) -> None:
+async def test_a_job_fails_if_its_process_is_killed_and_the_next_job_runs(queue: Jobs, gate: Gate) -> None:
     waiting = run(queue)
     await until(lambda: gate.noted)
     os.kill(gate.noted[0][0], signal.SIGKILL)
@@ -111,7 +111,7 @@ async def test_a_job_whose_process_is_killed_fails_and_the_next_one_runs(queue: 
     assert await run(queue) == b"0"
 
 
-async def test_a_job_that_fails_says_why_and_leaves_the_process_as_it_is(queue: Jobs) -> None:
+async def test_a_failing_job_states_the_error_and_keeps_the_process(queue: Jobs) -> None:
     with pytest.raises(JobFailed, match="'deal' failed: KeyError"):
         await run(queue, question=msgpack.encode(("chess", "root", {}, "friendly/1")))
     with pytest.raises(Refused) as refused:
@@ -120,44 +120,42 @@ async def test_a_job_that_fails_says_why_and_leaves_the_process_as_it_is(queue: 
     assert len(computing(os.getpid())) == 1
 
 
-async def test_a_process_that_cannot_be_started_fails_the_job(queue: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_job_fails_if_no_process_can_be_started(queue: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(JobFailed, match="no process can be started"):
+    with pytest.raises(JobFailed, match="cannot start a process"):
         await run(queue)
 
 
-async def test_a_rendering_is_made_once_and_kept_while_there_is_room(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, questions = Renderings(), [msgpack.encode(("gallery", f"{seed}", {}, 0, bytes(32), "json")) for seed in "ab"]
+async def test_renderings_are_cached_while_there_is_room(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, questions = Renderings(), [msgpack.encode(("gallery", f"{seed}", {}, 0, bytes(32), "json")) for seed in "ab"]
     gate.allow(100)
     try:
-        first, *others = await asyncio.gather(*(made.made("a", "play", questions[0]) for _ in range(3)))
+        first, *others = await asyncio.gather(*(cache.render("a", "play", questions[0]) for _ in range(3)))
         assert others == [first, first]
         assert len(gate.noted) == 1
         monkeypatch.setattr(renderings, "CACHE_BYTES", len(first) + 100)
-        await made.made("a", "play", questions[1])
+        await cache.render("a", "play", questions[1])
         assert len(gate.noted) == 2
-        assert await made.made("a", "play", questions[0]) == first
+        assert await cache.render("a", "play", questions[0]) == first
         assert len(gate.noted) == 3
-        assert made.jobs.turns.places == 0
+        assert cache.jobs.turns.places == 0
     finally:
-        await made.stop()
+        await cache.stop()
 
 
-async def test_the_queue_of_renderings_is_bounded_for_each_address(gate: Gate) -> None:
-    made = Renderings()
+async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
+    cache = Renderings()
     waiting = [
-        asyncio.create_task(made.made("a", "steps", bytes([number])))
+        asyncio.create_task(cache.render("a", "steps", bytes([number])))
         for number in range(renderings.MAX_RENDERINGS_PER_ADDRESS)
     ]
     await until(lambda: gate.noted)
     with pytest.raises(Refused, match="Too many"):
-        await made.made("a", "steps", b"one more")
+        await cache.render("a", "steps", b"one more")
     await abandon(*waiting)
-    assert made.jobs.turns.places == 0
-    await made.stop()
+    assert cache.jobs.turns.places == 0
+    await cache.stop()
 
 
-def test_the_server_and_the_process_know_the_same_tasks() -> None:
+def test_server_and_worker_have_the_same_tasks() -> None:
     assert set(get_args(Task)) == set(worker.TASKS)

@@ -1,4 +1,4 @@
-"""The log in a real store: what is in is in once and at its number, whatever gets lost on the way."""
+"""The race log in a real store: every entry is written once and in its place, even if replies are lost."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ async def store(redis_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def log(store: Store) -> RaceLog:
-    """The logs, with the race of REPLAY begun and nothing in it."""
+    """The race log, with an empty log for the race of REPLAY."""
     log = RaceLog(store)
     assert await log.create(REPLAY.header, before(1))
     return log
@@ -58,46 +58,46 @@ async def append(log: RaceLog, begin: int, end: int) -> None:
 
 
 def otherwise(n: int) -> list[Entry]:
-    """Another entry n than the one of REPLAY, as valid to the store as that."""
+    """A different entry n, which is just as valid for the store."""
     return [structs.replace(ENTRIES[n - 1], event=Taken(seat=1), h="e" * 64)]
 
 
-async def holds(log: RaceLog, entries: Sequence[Entry]) -> None:
-    """Checks that the log has these entries and no others, and that its head says so."""
+async def assert_holds(log: RaceLog, entries: Sequence[Entry]) -> None:
+    """Asserts that the log has exactly these entries and that its head agrees."""
     assert await log.read(RACE) == list(entries)
     assert await log.head(RACE) == ((entries[-1].n, entries[-1].h) if entries else (0, before(1)))
 
 
-# Beginning.
+# Creating.
 
 
-async def test_a_log_begins_with_its_header(log: RaceLog) -> None:
+async def test_a_new_log_has_its_header_and_no_entries(log: RaceLog) -> None:
     assert await log.header(RACE) == REPLAY.header
-    await holds(log, [])
+    await assert_holds(log, [])
 
 
-async def test_where_there_is_no_race_there_is_no_log(log: RaceLog) -> None:
+async def test_a_missing_race_has_no_log(log: RaceLog) -> None:
     assert await log.header("no-such-race-1") is None
     assert await log.head("no-such-race-1") == (-1, "")
     assert await log.read("no-such-race-1") == []
 
 
-async def test_creating_again_is_the_same_and_an_id_is_taken_once(log: RaceLog) -> None:
+async def test_create_is_idempotent_and_refuses_a_taken_id(log: RaceLog) -> None:
     await append(log, 1, 2)
     assert await log.create(REPLAY.header, before(1))
     other = structs.replace(REPLAY.header, salt="11" * 16)
     assert not await log.create(other, "f" * 64)
     assert await log.header(RACE) == REPLAY.header
-    await holds(log, ENTRIES[:2])
+    await assert_holds(log, ENTRIES[:2])
 
 
 # Appending and reading.
 
 
-async def test_what_is_appended_is_read_back_from_any_number_on(log: RaceLog) -> None:
+async def test_appended_entries_are_read_from_any_number_on(log: RaceLog) -> None:
     await append(log, 1, 3)
     await append(log, 4, len(ENTRIES))
-    await holds(log, ENTRIES)
+    await assert_holds(log, ENTRIES)
     for n in range(len(ENTRIES) + 2):
         assert await log.read(RACE, after=n) == list(ENTRIES[n:])
 
@@ -118,20 +118,20 @@ async def test_a_wrong_predecessor_is_behind(log: RaceLog) -> None:
         await log.append(RACE, before(2), otherwise(2))
     with pytest.raises(Behind):
         await log.append(RACE, before(3), [*otherwise(3), ENTRIES[3]])
-    await holds(log, ENTRIES[:3])
+    await assert_holds(log, ENTRIES[:3])
 
 
-async def test_a_missing_tail_is_lost_and_says_where_the_log_ends(log: RaceLog) -> None:
+async def test_a_gap_raises_lost_with_the_last_number(log: RaceLog) -> None:
     for n in (0, 2):
         if n:
             await append(log, 1, n)
         with pytest.raises(Lost) as lost:
             await append(log, n + 2, n + 3)
         assert lost.value.n == n
-        await holds(log, ENTRIES[:n])
+        await assert_holds(log, ENTRIES[:n])
 
 
-async def test_a_race_that_is_not_there_is_lost_altogether(log: RaceLog) -> None:
+async def test_appending_to_a_missing_race_raises_lost(log: RaceLog) -> None:
     with pytest.raises(Lost) as lost:
         await log.append("no-such-race-1", before(1), ENTRIES[:1])
     assert lost.value.n == -1
@@ -141,18 +141,18 @@ async def test_appending_again_changes_nothing(log: RaceLog) -> None:
     await append(log, 1, 4)
     await append(log, 1, 4)
     await append(log, 4, 4)
-    await holds(log, ENTRIES[:4])
+    await assert_holds(log, ENTRIES[:4])
     await append(log, 5, 9)
     await append(log, 1, 4)
     await append(log, 2, 6)
-    await holds(log, ENTRIES[:9])
+    await assert_holds(log, ENTRIES[:9])
 
 
-async def test_a_run_that_is_there_in_part_is_completed(log: RaceLog) -> None:
+async def test_partly_written_entries_are_completed(log: RaceLog) -> None:
     await append(log, 1, 4)
     await append(log, 3, 8)
     await append(log, 1, 9)
-    await holds(log, ENTRIES[:9])
+    await assert_holds(log, ENTRIES[:9])
 
 
 async def test_two_writers_cannot_both_write_the_next_entry(redis_url: str, log: RaceLog) -> None:
@@ -169,7 +169,7 @@ async def test_two_writers_cannot_both_write_the_next_entry(redis_url: str, log:
     assert entry in (ENTRIES[0], *otherwise(1))
 
 
-async def test_one_race_that_is_refused_does_not_hold_up_another(log: RaceLog) -> None:
+async def test_a_refused_append_does_not_affect_other_races(log: RaceLog) -> None:
     second = finished("corners", moves=3)
     other = structs.replace(second.header, race="other-race-1")
     assert await log.create(other, "a" * 64)
@@ -180,15 +180,17 @@ async def test_one_race_that_is_refused_does_not_hold_up_another(log: RaceLog) -
         return_exceptions=True,
     )
     assert [type(outcome) for outcome in outcomes] == [Behind, type(None), Lost]
-    await holds(log, [])
+    await assert_holds(log, [])
     assert await log.read("other-race-1") == list(second.entries[:2])
 
 
-async def test_what_many_races_append_in_one_turn_travels_together(store: Store, log: RaceLog, redis: Redis) -> None:
+async def test_entries_of_many_races_in_one_loop_iteration_share_a_commit(
+    store: Store, log: RaceLog, redis: Redis
+) -> None:
     races = [_first_entry(number) for number in range(60)]
     for race in races:
         assert await log.create(race.race.header, first(race.race.header))
-    await append(log, 1, 1)  # the script is known now
+    await append(log, 1, 1)  # loads the script
     redis.config_resetstat()
     await asyncio.gather(*(log.append(race.race.id, first(race.race.header), race.entries) for race in races))
     assert calls(redis, "evalsha") == 1
@@ -197,7 +199,7 @@ async def test_what_many_races_append_in_one_turn_travels_together(store: Store,
         assert await log.read(race.race.id) == race.entries
 
 
-async def test_what_comes_while_commits_are_under_way_waits_together(log: RaceLog, redis: Redis) -> None:
+async def test_entries_that_arrive_during_commits_share_the_next_commit(log: RaceLog, redis: Redis) -> None:
     races = [_first_entry(number) for number in range(120)]
     for race in races:
         assert await log.create(race.race.header, first(race.race.header))
@@ -219,7 +221,7 @@ async def test_what_comes_while_commits_are_under_way_waits_together(log: RaceLo
     assert 2 <= calls(redis, "evalsha") <= IN_FLIGHT + 1
 
 
-async def test_a_commit_that_takes_long_does_not_hold_up_what_comes_later(log: RaceLog, redis: Redis) -> None:
+async def test_a_slow_commit_does_not_delay_later_ones(log: RaceLog, redis: Redis) -> None:
     races = [_first_entry(number) for number in range(3)]
     for race in races:
         assert await log.create(race.race.header, first(race.race.header))
@@ -235,14 +237,14 @@ async def test_a_commit_that_takes_long_does_not_hold_up_what_comes_later(log: R
     assert calls(redis, "evalsha") == 3
 
 
-async def test_an_answer_that_is_none_is_told_to_those_who_wait(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_reply_is_raised_to_waiting_writers(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
     race = _first_entry(1)
     assert await log.create(race.race.header, first(race.race.header))
 
-    async def nothing(keys: Sequence[str], words: Sequence[Word]) -> list[object]:
+    async def nothing(keys: Sequence[str], arguments: Sequence[Word]) -> list[object]:
         return []
 
-    monkeypatch.setattr(log._append, "insist", nothing)
+    monkeypatch.setattr(log._append, "run", nothing)
     with pytest.raises(ValueError, match="zip"):
         await log.append(race.race.id, first(race.race.header), race.entries)
 
@@ -250,7 +252,7 @@ async def test_an_answer_that_is_none_is_told_to_those_who_wait(log: RaceLog, mo
 # Following.
 
 
-async def test_one_process_follows_what_another_writes(redis_url: str, log: RaceLog) -> None:
+async def test_follow_returns_entries_of_another_process(redis_url: str, log: RaceLog) -> None:
     theirs = Store(redis_url)
     follower, heard = RaceLog(theirs), list[Entry]()
 
@@ -270,17 +272,17 @@ async def test_one_process_follows_what_another_writes(redis_url: str, log: Race
         await theirs.close()
 
 
-async def test_following_nothing_takes_a_moment_and_finds_nothing(log: RaceLog) -> None:
-    began = time.monotonic()
+async def test_following_no_races_waits_and_returns_nothing(log: RaceLog) -> None:
+    started = time.monotonic()
     assert await log.follow(dict) == {}
-    assert time.monotonic() - began > 0.1
+    assert time.monotonic() - started > 0.1
 
 
-async def test_the_log_of_a_race_that_is_kept_elsewhere_goes_after_a_while(log: RaceLog, redis: Redis) -> None:
+async def test_a_discarded_log_expires(log: RaceLog, redis: Redis) -> None:
     await append(log, 1, 2)
     await log.discard(RACE)
     assert all(0 < redis.ttl(f"race:{{{RACE}}}:{part}") <= LINGER_S for part in ("log", "head"))
-    await holds(log, ENTRIES[:2])
+    await assert_holds(log, ENTRIES[:2])
 
 
 # Losses.
@@ -301,12 +303,12 @@ async def test_nothing_is_written_twice_when_a_reply_is_lost(redis_url: str, red
         assert wire.lost == (1 if race_exists else 2)
         assert calls(redis, "evalsha") == 2
         assert calls(redis, "xadd") == 4
-        await holds(log, ENTRIES[:6])
+        await assert_holds(log, ENTRIES[:6])
         await store.close()
 
 
 @pytest.mark.parametrize("how", ["refusing", "silent"])
-async def test_a_store_that_is_away_is_said_to_be_and_works_again_when_it_is_back(redis_url: str, how: str) -> None:
+async def test_an_unavailable_store_is_reported_and_works_again_later(redis_url: str, how: str) -> None:
     async with Wire(redis_url) as wire:
         store = Store(wire.url)
         log = RaceLog(store)
@@ -324,26 +326,26 @@ async def test_a_store_that_is_away_is_said_to_be_and_works_again_when_it_is_bac
         else:
             await wire.up()
         await append(log, 3, 5)
-        await holds(log, ENTRIES[:5])
+        await assert_holds(log, ENTRIES[:5])
         await store.close()
 
 
-async def test_a_short_absence_is_waited_for(redis_url: str) -> None:
+async def test_a_short_outage_is_retried(redis_url: str) -> None:
     async with Wire(redis_url) as wire:
         store = Store(wire.url)
         log = RaceLog(store)
         assert await log.create(REPLAY.header, before(1))
         await wire.down()
         writing = asyncio.create_task(append(log, 1, 3))
-        await asyncio.sleep(0.3)  # less than the store's patience
+        await asyncio.sleep(0.3)  # less than PATIENCE_S
         assert not writing.done()
         await wire.up()
         await writing
-        await holds(log, ENTRIES[:3])
+        await assert_holds(log, ENTRIES[:3])
         await store.close()
 
 
-async def test_who_stops_waiting_stops_neither_the_writing_nor_others(log: RaceLog) -> None:
+async def test_cancelling_a_writer_cancels_neither_its_write_nor_others(log: RaceLog) -> None:
     other = _first_entry(1)
     assert await log.create(other.race.header, first(other.race.header))
     writing = asyncio.create_task(append(log, 1, 3))
@@ -354,11 +356,11 @@ async def test_who_stops_waiting_stops_neither_the_writing_nor_others(log: RaceL
         await writing
     await asyncio.wait_for(others, 60)
     await append(log, 4, 4)
-    await holds(log, ENTRIES[:4])
+    await assert_holds(log, ENTRIES[:4])
 
 
 def _first_entry(number: int) -> Logged:
-    """A race of its own in which one thing has happened."""
+    """Another race, with one entry."""
     log = opened(race_id=f"race-{number}", seed="42")
     log.say(structs.replace(ENTRIES[0].event, commitment=None))
     return log

@@ -1,6 +1,6 @@
-"""A store that an earlier commit wrote: today's server reads all of it, and the races in it go on.
+"""Stores written by earlier commits: the current server reads them, and their races continue.
 
-The server's clock is set to the moment when the store was saved, or to a later one.
+The server's clock is set to the time when the store was saved, or later.
 """
 
 import json
@@ -41,7 +41,7 @@ def store(number: int) -> Saved:
 
 @pytest.fixture
 def server(store: Saved, redis_url: str, tmp_path: Path) -> Iterator[TimedServer]:
-    """Today's server over the saved store, at the time when it was saved."""
+    """The current server on the saved store, at the time when it was saved."""
     store.load(redis_url)
     server = TimedServer(redis_url, tmp_path, emptied=False, connections_per_address="0", away_seconds="3600")
     server.set_clock(store.at)
@@ -57,7 +57,7 @@ def get(server: TimedServer, path: str) -> bytes:
 
 
 def assert_contains(found: Any, expected: Any) -> None:
-    """Every field of what is expected is there with its value; there may be others."""
+    """Asserts that `found` has every expected field with its value. It can have others."""
     if isinstance(expected, dict):
         for name, value in expected.items():
             assert name in found
@@ -79,29 +79,29 @@ async def returned(server: TimedServer, store: Saved, guest: str) -> Racer:
     return racer
 
 
-def assert_continues(replay: Replay, store: Saved, race: str) -> None:
-    """The replay holds, and what was in the saved log comes first in it, byte for byte."""
+def assert_continues(replay: Replay, store: Saved, race_id: str) -> None:
+    """Asserts that the replay is valid and starts with the saved log, byte for byte."""
     assert all(fact.holds for fact in verify(replay, [KEY]))
-    saved_log = [words for name, key, words in store.commands if (name, key) == ("XADD", f"race:{{{race}}}:log")]
+    saved_log = [words for name, key, words in store.commands if (name, key) == ("XADD", f"race:{{{race_id}}}:log")]
     entries = [codec.encode([entry.n, entry.at, entry.event], "json") for entry in replay.entries]
     assert saved_log
     assert entries[: len(saved_log)] == [words[2] for words in saved_log]
 
 
-def test_lists_and_results_are_as_before(server: TimedServer, store: Saved) -> None:
+def test_lists_and_results_are_unchanged(server: TimedServer, store: Saved) -> None:
     for path, expected in store.answers.items():
         if not path.startswith("races/"):
             assert_contains(json.loads(get(server, path)), expected)
 
 
-def test_the_key_of_signatures_is_known_since_its_first_use(server: TimedServer, store: Saved) -> None:
+def test_the_signing_key_has_the_time_of_its_first_use(server: TimedServer, store: Saved) -> None:
     ((_, _, (key, since)),) = (command for command in store.commands if command[1] == "replays:keys")
     assert key.decode() == KEY
     (known,) = request(server, "GET", "/.well-known/samedeal").json["keys"]
     assert_contains(known, {"key": KEY, "since": int(since)})
 
 
-def test_replays_are_as_before_byte_for_byte(server: TimedServer, store: Saved, number: int) -> None:
+def test_replays_are_unchanged_byte_for_byte(server: TimedServer, store: Saved, number: int) -> None:
     for name in FINISHED:
         for form in FORMS:
             assert get(server, f"replays/{store.races[name]}.{form}") == replay_file(number, name, form).read_bytes()
@@ -118,30 +118,30 @@ def test_replays_of_daily_races_stay_sealed_until_their_time(server: TimedServer
     assert json.loads(get(server, f"daily/{DATE}/corner-stones"))["stage"] == "revealed"
 
 
-async def test_a_running_race_goes_on_where_it_was(server: TimedServer, store: Saved) -> None:
-    race = store.races["running"]
-    found = json.loads(get(server, f"races/{race}"))
-    before = store.answers[f"races/{race}"]
+async def test_a_running_race_continues(server: TimedServer, store: Saved) -> None:
+    race_id = store.races["running"]
+    found = json.loads(get(server, f"races/{race_id}"))
+    before = store.answers[f"races/{race_id}"]
     for fields in (found, before):
         del fields["clock_ms"]
     assert_contains(found, before)
     assert found["h"] == store.digests["running"]
     for guest in ("ada", "bo"):
         racer = await returned(server, store, guest)
-        await racer.join(race)
+        await racer.join(race_id)
         assert racer.board.ply == 3
         assert isinstance(await racer.move((racer.board.moves or [])[0]), m.View)
         assert racer.board.ply == 4
         assert isinstance(await racer.ask(m.Resign), m.View)
         await racer.close()
-    assert_continues(await server.replay(race, timeout_s=60), store, race)
+    assert_continues(await server.replay(race_id, timeout_s=60), store, race_id)
 
 
 async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> None:
-    race = store.races["open"]
+    race_id = store.races["open"]
     bo, cy = await returned(server, store, "bo"), await Racer("cy").connect(server)
     for racer, seat in ((bo, 1), (cy, 2)):
-        await racer.join(race)
+        await racer.join(race_id)
         assert racer.view
         assert racer.view.seat == seat
         await racer.ask(m.Ready)
@@ -150,10 +150,10 @@ async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> 
         await racer.until(lambda view: view.stage == "running")
         assert isinstance(await racer.ask(m.Resign), m.View)
         await racer.close()
-    assert_continues(await server.replay(race, timeout_s=60), store, race)
+    assert_continues(await server.replay(race_id, timeout_s=60), store, race_id)
 
 
-async def test_races_that_nobody_returns_to_are_closed_in_time(server: TimedServer, store: Saved) -> None:
+async def test_abandoned_races_are_closed_on_time(server: TimedServer, store: Saved) -> None:
     server.set_clock(store.at + LONGEST_MS)
     running = await server.replay(store.races["running"], timeout_s=60)
     assert_continues(running, store, store.races["running"])
@@ -162,13 +162,13 @@ async def test_races_that_nobody_returns_to_are_closed_in_time(server: TimedServ
         seat["ms"] for seat in store.answers[f"races/{store.races['running']}"]["standings"]
     ]
     server.set_clock(store.at + 24 * HOUR_MS)
-    called_off = await server.replay(store.races["open"], timeout_s=60)
-    assert_continues(called_off, store, store.races["open"])
-    assert not any(isinstance(entry.event, Dealt) for entry in called_off.entries)
+    cancelled = await server.replay(store.races["open"], timeout_s=60)
+    assert_continues(cancelled, store, store.races["open"])
+    assert not any(isinstance(entry.event, Dealt) for entry in cancelled.entries)
     await until(lambda: json.loads(get(server, "races"))["races"] == [], 60)
 
 
-def test_saved_replays_are_read_verified_and_written_again_to_the_byte(number: int) -> None:
+def test_saved_replays_round_trip_byte_for_byte_and_verify(number: int) -> None:
     for name in (*FINISHED, *DAILY):
         replay = read(replay_file(number, name, "json").read_bytes())
         assert all(fact.holds for fact in verify(replay, [KEY]))

@@ -1,4 +1,4 @@
-"""The version of what the store holds: an older one is migrated, a newer one is refused."""
+"""The schema version: older stores are migrated, newer ones are refused."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from support.servers import Server
 from support.stores import process, run
 
 
-async def test_a_new_store_gets_the_present_version(redis_url: str) -> None:
+async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:
     async with process(redis_url) as parts:
         await check_schema(parts.store)
         with Redis.from_url(redis_url) as redis:
@@ -23,7 +23,7 @@ async def test_a_new_store_gets_the_present_version(redis_url: str) -> None:
 
 
 @pytest.mark.parametrize("found", [f"{SCHEMA + 1}", "two", "\udcff", ""])
-def test_a_server_refuses_a_store_of_a_newer_version_and_changes_nothing(found: str, redis_url: str) -> None:
+def test_a_server_refuses_a_newer_schema_and_changes_nothing(found: str, redis_url: str) -> None:
     with Redis.from_url(redis_url) as redis:
         redis.set(KEY, found.encode(errors="surrogateescape"))
         server = Server(redis_url)
@@ -40,7 +40,7 @@ def test_a_server_refuses_a_store_of_a_newer_version_and_changes_nothing(found: 
         assert redis.keys() == [KEY.encode()]
 
 
-async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> None:
+async def test_lists_of_schema_1_are_migrated(redis_url: str) -> None:
     async with process(redis_url) as before:
         rooms = [await opened(before), await opened(before, "gallery")]
         await run(rooms[1])
@@ -58,7 +58,7 @@ async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> No
             assert not redis.exists("races:listed")
 
 
-async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_migration_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as before:
         rooms = [await opened(before), await opened(before)]
     with Redis.from_url(redis_url) as redis:
@@ -66,16 +66,16 @@ async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monk
         redis.hset("replays:keys", "00", 1)
         redis.zadd("races:listed", {room.race.id: room.race.header.opened_at for room in rooms})
         async with process(redis_url) as after:
-            insist, failed = after.store.insist, False
+            retry, failed = after.store.retry, False
 
             async def fails_once(*command: str) -> object:
                 nonlocal failed
                 if command[:2] == ("ZREM", "races:listed") and not failed:
                     failed = True
                     raise Refused("store-unavailable")
-                return await insist(*command)
+                return await retry(*command)
 
-            monkeypatch.setattr(after.store, "insist", fails_once)
+            monkeypatch.setattr(after.store, "retry", fails_once)
             with pytest.raises(Refused):
                 await migrate(after.store, after.registry)
             assert redis.get(KEY) is None

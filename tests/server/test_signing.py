@@ -1,4 +1,4 @@
-"""Servers sign every replay, and publish every key that one of them ever signed with."""
+"""Servers sign every replay and publish every key that they have ever signed with."""
 
 import json
 import time
@@ -15,9 +15,10 @@ from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.http.well_known import PROGRAM
-from samedeal_server.store import replay_codec
-from samedeal_server.store.archive import KEYS, Archive
+from samedeal_server.store import stored_replays
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store
+from samedeal_server.store.signing_keys import KEYS
 from support.races_by_hand import closed, running
 from support.servers import SIGNING_KEY, Server, racers
 
@@ -36,21 +37,21 @@ def well_known(server: Server) -> dict[str, Any]:
 
 
 def published(server: Server) -> list[tuple[str, bool]]:
-    """Every key that a server tells of, and whether it is the one it signs with."""
+    """Every key that a server publishes, and whether it is the current one."""
     return [(key["key"], key["current"]) for key in well_known(server)["keys"]]
 
 
-async def raced(server: Server, game: str = "corners") -> Replay:
-    """The replay of a race for one that is over at once."""
-    race = server.create(game, max_racers=1, start_delay_ms=0)
+async def finished_replay(server: Server, game: str = "corners") -> Replay:
+    """The replay of a race that its only player resigns at once."""
+    race_id = server.create(game, max_racers=1, start_delay_ms=0)
     async with racers(server, "ada") as (ada,):
-        await ada.begin(race)
+        await ada.begin(race_id)
         assert isinstance(await ada.ask(m.Resign), m.View)
-    return await server.replay(race)
+    return await server.replay(race_id)
 
 
-def checked(server: Server, replay: Replay, *keys: str) -> dict[str, Any]:
-    """What a server finds out about a replay that is to be signed with one of the keys."""
+def verification(server: Server, replay: Replay, *keys: str) -> dict[str, Any]:
+    """A server's verification of a replay that one of the keys should have signed."""
     query = "&".join(f"key={key}" for key in keys)
     status, body = server.get(f"/api/v1/verify?{query}", codec.encode(replay, "json"))
     assert status == 200, body
@@ -58,7 +59,7 @@ def checked(server: Server, replay: Replay, *keys: str) -> dict[str, Any]:
     return found
 
 
-def test_what_is_well_known(redis_url: str) -> None:
+def test_the_well_known_document(redis_url: str) -> None:
     limits = {"message_bytes": 5000, "rate": 2.5, "burst": 7, "connections_per_address": 9, "hello_timeout_ms": 4000}
     limits["away_seconds"] = 12.5
     before = time.time_ns() // 1_000_000
@@ -73,55 +74,53 @@ def test_what_is_well_known(redis_url: str) -> None:
         "keys": [{"key": public(SIGNING_KEY), "since": key["since"], "current": True}],
         "time": document["time"],
     }
-    slack = 1_000  # the clock is the store's, measured over a wire
+    slack = 1_000  # the clock is the store's, measured over the network
     assert before - slack <= key["since"] <= document["time"] <= after + slack
 
 
-async def test_every_stored_replay_is_signed_with_the_key_that_is_published(redis_url: str) -> None:
+async def test_every_stored_replay_is_signed_with_the_published_key(redis_url: str) -> None:
     with Server(redis_url) as server:
-        replays = [await raced(server, game) for game in GAMES]
+        replays = [await finished_replay(server, game) for game in GAMES]
         assert published(server) == [(public(SIGNING_KEY), True)]
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
     with Redis.from_url(redis_url) as redis:
-        stored = [read(replay_codec.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
+        stored = [read(stored_replays.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
     assert len(stored) == len(replays)
     assert {replay.signature.key for replay in stored} == {public(SIGNING_KEY)}
 
 
-async def test_a_server_with_another_key_still_vouches_for_what_the_former_has_signed(
-    redis_url: str, tmp_path: Path
-) -> None:
-    """The key is in a file, and rotated as the page about operations says."""
+async def test_replays_signed_with_a_rotated_key_still_verify(redis_url: str, tmp_path: Path) -> None:
+    """The key is in a file and is rotated as documented for operators."""
     file = tmp_path / "signing.key"
     file.touch(mode=0o600)
     known, replays = dict[str, int](), dict[str, Replay]()
     for key in (SIGNING_KEY, OTHER_KEY, SIGNING_KEY):
         file.write_text(key + "\n")
         with Server(redis_url, tmp_path, signing_key="") as server:
-            replays[key] = replay = await raced(server)
+            replays[key] = replay = await finished_replay(server)
             assert replay.signature.key == public(key)
             since = {entry["key"]: entry["since"] for entry in well_known(server)["keys"]}
-            assert since.items() >= known.items(), "a key that comes back is as old as before"
+            assert since.items() >= known.items(), "a key that is used again keeps its time"
             known = since
             order = [OTHER_KEY, SIGNING_KEY] if OTHER_KEY in replays else [SIGNING_KEY]
             assert published(server) == [(public(one), one == key) for one in order]
             for former, signed in replays.items():
-                found = checked(server, signed, public(former))
+                found = verification(server, signed, public(former))
                 assert (found["ok"], found["known_key"], found["key"]) == (True, True, public(former))
                 status, body = server.get(f"/api/v1/replays/{signed.header.race}.json")
-                assert (status, body) == (200, codec.encode(signed, "json")), "what was signed stays as it was"
+                assert (status, body) == (200, codec.encode(signed, "json")), "signed replays do not change"
 
 
-async def test_two_servers_with_two_keys_publish_both(redis_url: str) -> None:
+async def test_two_servers_publish_both_their_keys(redis_url: str) -> None:
     with Server(redis_url) as one, Server(redis_url, signing_key=OTHER_KEY) as other:
         assert published(one) == [(public(OTHER_KEY), False), (public(SIGNING_KEY), True)]
         assert published(other) == [(public(OTHER_KEY), True), (public(SIGNING_KEY), False)]
         for server, key in ((one, SIGNING_KEY), (other, OTHER_KEY)):
-            replay = await raced(server)
+            replay = await finished_replay(server)
             assert replay.signature.key == public(key)
-            for asked in (one, other):
-                assert checked(asked, replay, public(SIGNING_KEY), public(OTHER_KEY))["known_key"] is True
+            for verifying in (one, other):
+                assert verification(verifying, replay, public(SIGNING_KEY), public(OTHER_KEY))["known_key"] is True
 
 
 async def test_a_replay_that_two_servers_keep_stays_as_the_first_has_signed_it(redis_url: str) -> None:
@@ -129,25 +128,25 @@ async def test_a_replay_that_two_servers_keep_stays_as_the_first_has_signed_it(r
     store = Store(redis_url)
     archives = [Archive(store, bytes.fromhex(key)) for key in (SIGNING_KEY, OTHER_KEY)]
     for archive in archives:
-        await archive.keep(log.race, log.entries)
+        await archive.add(log.race, log.entries)
     kept = [await archive.replay(log.race.id) for archive in archives]
     await store.close()
     replay = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SIGNING_KEY))
     assert kept == [replay, replay]
 
 
-async def test_a_key_that_was_taken_out_is_known_no_more(redis_url: str) -> None:
+async def test_a_removed_key_is_unknown(redis_url: str) -> None:
     with Server(redis_url) as server:
-        replay = await raced(server)
+        replay = await finished_replay(server)
     with Server(redis_url, signing_key=OTHER_KEY) as server, Redis.from_url(redis_url) as redis:
         redis.hdel(KEYS, public(SIGNING_KEY))
         assert published(server) == [(public(OTHER_KEY), True)]
-        found = checked(server, replay)
+        found = verification(server, replay)
         assert (found["ok"], found["known_key"]) == (True, False)
-        assert checked(server, replay, public(OTHER_KEY))["ok"] is False
+        assert verification(server, replay, public(OTHER_KEY))["ok"] is False
 
 
-def test_a_store_that_has_lost_the_keys_has_the_current_one_after_a_restart(redis_url: str) -> None:
+def test_a_restart_publishes_the_current_key_again(redis_url: str) -> None:
     with Server(redis_url) as server, Redis.from_url(redis_url) as redis:
         redis.delete(KEYS)
         assert published(server) == []
@@ -158,10 +157,10 @@ def test_a_store_that_has_lost_the_keys_has_the_current_one_after_a_restart(redi
 @pytest.mark.parametrize("forged", [bytes(32), bytes.fromhex(OTHER_KEY)])
 async def test_who_signs_anew_has_a_key_that_is_not_known(redis_url: str, forged: bytes) -> None:
     with Server(redis_url) as server:
-        replay = await raced(server)
+        replay = await finished_replay(server)
         *_, race = replay.races()
         anew = Replay.of(race, replay.entries, forged)
-        found = checked(server, anew)
+        found = verification(server, anew)
         assert (found["ok"], found["known_key"], found["key"]) == (True, False, public_key(forged))
-        asked = checked(server, anew, public(SIGNING_KEY))
+        asked = verification(server, anew, public(SIGNING_KEY))
     assert [fact["name"] for fact in asked["facts"] if not fact["holds"]] == ["signature"]

@@ -1,4 +1,4 @@
-"""What a server checks before it serves: durability of the store, the master key, and that the store answers at all."""
+"""Startup checks: durability of the store, the master key, and waiting for the store."""
 
 import asyncio
 import subprocess
@@ -29,7 +29,7 @@ def own_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def store(own_url: str) -> Iterator[Any]:
-    """A connection to it; it is empty, and at the end as the embedded store is."""
+    """A connection to the empty store. Its options are reset afterwards."""
     with Redis.from_url(own_url, decode_responses=True) as redis:
         redis.flushall()
         yield redis
@@ -38,7 +38,7 @@ def store(own_url: str) -> Iterator[Any]:
 
 
 def refused(store_url: str, **settings: str) -> str:
-    """What a server that does not start writes to stderr: one line."""
+    """The line that a server writes to stderr when it refuses to start."""
     with subprocess.Popen(
         [sys.executable, "-m", "samedeal_server", "--port", "0"],
         env=Server(store_url, None, log_level="error", **settings)._env,
@@ -56,7 +56,7 @@ def refused(store_url: str, **settings: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("changed", "made"),
+    ("changed", "expected"),
     [
         ({}, "always"),
         ({"appendfsync": "everysec"}, "everysec"),
@@ -66,8 +66,8 @@ def refused(store_url: str, **settings: str) -> str:
         ({"appendfsync": "of a later version"}, "none"),
     ],
 )
-def test_the_durability_follows_from_all_options(changed: dict[str, str], made: str) -> None:
-    assert durability(ALWAYS | changed) == made
+def test_durability_depends_on_all_options(changed: dict[str, str], expected: str) -> None:
+    assert durability(ALWAYS | changed) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_durability_follows_from_all_options(changed: dict[str, str], made: 
         ("no-appendfsync-on-rewrite", "yes", "none"),
     ],
 )
-def test_a_store_that_may_lose_moves_is_refused_unless_that_is_accepted(
+def test_a_store_that_can_lose_moves_is_refused_unless_accepted(
     name: str, value: str, accepted: str, own_url: str, store: Any
 ) -> None:
     store.config_set(name, value)
@@ -91,9 +91,7 @@ def test_a_store_that_may_lose_moves_is_refused_unless_that_is_accepted(
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_store_that_hides_its_options_is_refused_unless_that_is_accepted(
-    workers: str, own_url: str, store: Any
-) -> None:
+def test_a_store_without_config_get_is_refused_unless_accepted(workers: str, own_url: str, store: Any) -> None:
     store.acl_setuser("managed", enabled=True, passwords=["+hush"], commands=["+@all", "-config"], keys=["*"])
     store.acl_setuser("managed", enabled=True, channels=["*"])
     url = f"{own_url}?username=managed&password=hush"
@@ -104,12 +102,12 @@ def test_a_store_that_hides_its_options_is_refused_unless_that_is_accepted(
     store.acl_deluser("managed")
 
 
-def test_a_store_keeps_the_fingerprint_of_the_master_key_and_not_the_key(own_url: str, store: Any) -> None:
+def test_the_store_has_the_fingerprint_of_the_master_key_and_not_the_key(own_url: str, store: Any) -> None:
     with Server(own_url):
-        kept = store.get("samedeal:master-key")
-    assert kept == fingerprint(bytes.fromhex(MASTER_KEY))
-    assert len(kept) == 16
-    assert kept not in MASTER_KEY
+        stored = store.get("samedeal:master-key")
+    assert stored == fingerprint(bytes.fromhex(MASTER_KEY))
+    assert len(stored) == 16
+    assert stored not in MASTER_KEY
     assert store.ttl("samedeal:master-key") == -1
 
 
@@ -131,7 +129,7 @@ def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(
         assert store.get("samedeal:master-key") == ours
     assert "another master key" in refused(own_url, accept_master_key="")
     with Server(own_url, workers=workers, master_key=OTHER_KEY):
-        pass  # the setting is needed only once
+        pass  # the setting is not needed again
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -156,7 +154,7 @@ async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_pa
     assert "Traceback" not in server.log
 
 
-def test_a_server_gives_up_a_store_that_stays_away_in_one_line() -> None:
+def test_a_server_exits_with_one_line_if_the_store_stays_unavailable() -> None:
     [port] = free_ports(1)
     line = refused(f"redis://ada:hush@127.0.0.1:{port}", store_wait_seconds="0.1")
     assert line == (

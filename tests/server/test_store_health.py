@@ -1,4 +1,4 @@
-"""The store's health: the log and `/readyz` name why the store does not do its work, and say nothing secret."""
+"""The store's health: the log and `/readyz` state why commands fail, without secrets."""
 
 import asyncio
 import datetime
@@ -36,7 +36,7 @@ def own_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def store(own_url: str) -> Iterator[Any]:
-    """A connection to it that survives whatever is configured. The store is empty, and as it was at the end."""
+    """A connection to the empty store that survives all changes. They are undone afterwards."""
     with Redis.from_url(own_url, single_connection_client=True) as redis:
         redis.flushall()
         redis.script_flush()
@@ -53,24 +53,24 @@ def server(own_url: str, store: Any, tmp_path: Path) -> Iterator[LoggedServer]:
 
 
 def ready(server: LoggedServer) -> tuple[int, str]:
-    """Status and text of `/readyz`."""
+    """The status and text of `/readyz`."""
     status, body = server.get("/readyz")
     return status, body.decode() if status == 200 else str(json.loads(body)["detail"])
 
 
 def open_race(server: LoggedServer) -> int:
-    """The status of a request that has to write."""
+    """The status of a request that writes to the store."""
     return server.get("/api/v1/races", {"game": "corners", "seed": "1"})[0]
 
 
-def until(true: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def fail(redis: Any, how: str) -> None:
+def break_store(redis: Any, how: str) -> None:
     if how == "maxmemory":
         redis.config_set("maxmemory", 1)
     elif how == "password":
@@ -82,7 +82,7 @@ def fail(redis: Any, how: str) -> None:
         redis.execute_command("REPLICAOF", "127.0.0.1", "1")
 
 
-def mend(redis: Any) -> None:
+def repair_store(redis: Any) -> None:
     redis.config_set("maxmemory", 0)
     redis.execute_command("REPLICAOF", "NO", "ONE")
     redis.acl_setuser("default", enabled=True, nopass=True, commands=["+@all"])
@@ -97,58 +97,56 @@ def mend(redis: Any) -> None:
         ("read-only", "the store is a read-only replica"),
     ],
 )
-def test_the_cause_is_logged_once_and_reported_until_it_is_over(
+def test_a_cause_is_logged_once_and_reported_while_it_lasts(
     how: str, cause: str, server: LoggedServer, store: Any
 ) -> None:
     assert ready(server)[0] == 200
     assert open_race(server) == 201
-    fail(store, how)
+    break_store(store, how)
     for _ in range(3):
         assert open_race(server) == 503
     assert ready(server) == (503, f"T{cause[1:]}.")
     assert server.log.count(cause) == 1
     assert ANSWERS_AGAIN not in server.log
-    mend(store)
+    repair_store(store)
     until(lambda: open_race(server) == 201)
     until(lambda: ready(server)[0] == 200)
     until(lambda: ANSWERS_AGAIN in server.log)
     assert server.log.count(cause) == 1
-    fail(store, how)
+    break_store(store, how)
     assert open_race(server) == 503
     assert server.log.count(cause) == 2
 
 
 @pytest.mark.parametrize("how", ["maxmemory", "read-only"])
-def test_a_server_that_nobody_uses_finds_out_that_the_store_accepts_writes_again(
-    how: str, server: LoggedServer, store: Any
-) -> None:
-    fail(store, how)
+def test_an_idle_server_notices_that_the_store_accepts_writes_again(how: str, server: LoggedServer, store: Any) -> None:
+    break_store(store, how)
     assert open_race(server) == 503
     assert ready(server)[0] == 503
-    mend(store)
+    repair_store(store)
     until(lambda: ready(server)[0] == 200)
     assert 0 < store.ttl("samedeal:probe") <= 60
 
 
-async def test_a_script_that_fails_is_named(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_script_is_reported(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
     one = Store(own_url)
     try:
         await one.ask("SET", "head", "not a hash")
         with pytest.raises(Refused):
-            await one.script("create.lua").insist(["head"], ["{}", "digest"])
+            await one.script("create.lua").run(["head"], ["{}", "digest"])
         [message] = caplog.messages
         assert message.startswith("a script fails in the store (WRONGTYPE")
         with pytest.raises(Refused, match=r"^A script fails in the store\.$"):
-            await one.check()  # though it accepts writes
+            await one.check()  # although it accepts writes
         await one.ask("DEL", "head")
-        await one.script("create.lua").insist(["head"], ["{}", "digest"])
+        await one.script("create.lua").run(["head"], ["{}", "digest"])
         await one.check()
         assert caplog.messages[1:] == [ANSWERS_AGAIN]
     finally:
         await one.close()
 
 
-async def test_an_untrusted_certificate_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_untrusted_certificate_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(self_signed(tmp_path))
     async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=context) as server:
@@ -162,7 +160,7 @@ async def test_an_untrusted_certificate_is_named(tmp_path: Path, caplog: pytest.
     assert PASSWORD not in caplog.text
 
 
-async def test_a_store_that_cannot_be_reached_is_named_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_store_is_reported_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
     [port] = free_ports(1)
     one = Store(f"redis://ada:{PASSWORD}@127.0.0.1:{port}")
     with pytest.raises(Refused) as refused:
@@ -173,7 +171,7 @@ async def test_a_store_that_cannot_be_reached_is_named_without_its_address(caplo
     assert f"{port}" not in caplog.text
 
 
-async def test_what_a_command_was_given_is_not_logged(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_command_arguments_are_not_logged(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
     one = Store(own_url)
     with pytest.raises(Refused):
         await one.ask("NO-SUCH-COMMAND", "a-token")
@@ -182,17 +180,17 @@ async def test_what_a_command_was_given_is_not_logged(own_url: str, caplog: pyte
     assert "a-token" not in caplog.text
 
 
-async def test_each_node_of_a_cluster_fails_by_itself(caplog: pytest.LogCaptureFixture) -> None:
+async def test_cluster_nodes_fail_independently(caplog: pytest.LogCaptureFixture) -> None:
     health = Health()
     for _ in range(2):
         for node in ("one:1", "two:2"):
             with pytest.raises(ConnectionError):
-                await health.watched(refusing(), "GET", node)
+                await health.watch(refusing(), "GET", node)
     cause = "the store cannot be reached: Connection refused"
     assert caplog.messages == [f"{cause} at one:1", f"{cause} at two:2"]
-    await health.watched(asyncio.sleep(0), "GET", "two:2")
+    await health.watch(asyncio.sleep(0), "GET", "two:2")
     assert health.cause == cause
-    health.keep({"two:2"})
+    health.retain({"two:2"})
     assert not health.cause
     assert caplog.messages[2:] == [ANSWERS_AGAIN]
 
@@ -202,7 +200,7 @@ async def refusing() -> None:
 
 
 def self_signed(folder: Path) -> Path:
-    """A file with a new key and a certificate for it that nobody else has signed."""
+    """A file with a new key and a self-signed certificate."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])

@@ -22,8 +22,8 @@ ENDLESS_LOOPS = {
     "races/opening.py": {"open"},  # until an id is free
     "races/room.py": {"_commit"},  # until no other process has written first
     "store/checks.py": {"check_store"},  # until a deadline
-    "store/connection.py": {"_insisted"},  # until a deadline
-    "store/embedded.py": {"_keep"},  # the server ends with it
+    "store/connection.py": {"_with_retries"},  # until a deadline
+    "store/embedded.py": {"_supervise"},  # the server ends with it
     "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
     "ws/session.py": {"_receive_all"},  # until the connection ends
 }

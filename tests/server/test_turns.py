@@ -1,4 +1,4 @@
-"""Turns: one at a time, addresses in rotation, and no more places than there are."""
+"""Turns: one at a time, addresses in rotation, and a bounded number of places."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ async def take(place: Place, name: str, order: list[str]) -> None:
         await asyncio.sleep(0)
 
 
-async def test_addresses_are_served_in_rotation_and_each_in_order() -> None:
+async def test_addresses_are_served_in_rotation_and_in_order() -> None:
     queue, order = turns(), list[str]()
     async with queue.place("first").turn():
         names = [f"{address}{number}" for address, count in (("a", 4), ("b", 2), ("c", 1)) for number in range(count)]
@@ -28,7 +28,7 @@ async def test_addresses_are_served_in_rotation_and_each_in_order() -> None:
     assert order == ["a0", "b0", "c0", "a1", "b1", "a2", "a3"]
 
 
-async def test_only_one_has_the_turn() -> None:
+async def test_only_one_place_has_the_turn() -> None:
     queue, at_once, most = turns(), 0, 0
 
     async def work(place: Place) -> None:
@@ -44,7 +44,7 @@ async def test_only_one_has_the_turn() -> None:
 
 
 @pytest.mark.parametrize("at", ["waiting", "granted"])
-async def test_a_turn_that_nobody_waits_for_any_more_goes_to_the_next(at: str) -> None:
+async def test_a_cancelled_turn_goes_to_the_next_place(at: str) -> None:
     queue, order = turns(), list[str]()
     async with queue.place("a").turn():
         tasks = [asyncio.create_task(take(queue.place(name), name, order)) for name in ("b", "c")]
@@ -52,14 +52,14 @@ async def test_a_turn_that_nobody_waits_for_any_more_goes_to_the_next(at: str) -
         if at == "waiting":
             tasks[0].cancel()
             await asyncio.sleep(0)
-    tasks[0].cancel()  # in the same moment in which it has the turn
+    tasks[0].cancel()  # at the moment when it gets the turn
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == ["c"]
     await take(queue.place("d"), "d", order)
     assert order == ["c", "d"]
 
 
-async def test_an_address_has_only_so_many_places_and_so_have_all_together() -> None:
+async def test_places_are_limited_per_address_and_overall() -> None:
     queue = turns(limit=5, limit_per_address=2)
     places = [queue.place("a"), queue.place("a"), queue.place("b"), queue.place("b")]
     for address in ("a", "b"):
@@ -77,7 +77,7 @@ async def test_an_address_has_only_so_many_places_and_so_have_all_together() -> 
     queue.check("a")
 
 
-async def test_addresses_that_have_no_place_get_one_though_others_have_filled_the_queue() -> None:
+async def test_addresses_without_a_place_get_one_in_a_full_queue() -> None:
     queue = turns(limit=4, limit_per_address=2)
     for address in ("a", "a", "b", "b", "c", "d", "e", "f"):
         queue.place(address)
@@ -86,7 +86,7 @@ async def test_addresses_that_have_no_place_get_one_though_others_have_filled_th
             queue.check(address)
 
 
-async def test_clients_with_unknown_addresses_share_all_the_places() -> None:
+async def test_unknown_addresses_have_only_the_overall_limit() -> None:
     queue = turns(limit=5, limit_per_address=2)
     for _ in range(5):
         queue.place("")

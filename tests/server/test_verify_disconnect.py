@@ -1,4 +1,4 @@
-"""Verification for a client that leaves: its process ends, and its place is free at once."""
+"""Verification when the client disconnects: its process ends and its place is released."""
 
 import asyncio
 import os
@@ -21,12 +21,12 @@ from support.stores import process, until
 BODY = b"".join(finished("corners").lines())
 HEAD, ENTRY, *_, FOOT = finished("corners").lines()
 LONG = HEAD + ENTRY * 100_000 + FOOT
-"""A replay that takes seconds to check."""
+"""A replay that takes seconds to verify."""
 UPLOAD = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(LONG) + LONG
 
 
 def verifying(server: LoggedServer) -> list[int]:
-    """The processes in which the server verifies replays."""
+    """The verifier processes of the server."""
     assert server.process
     table = subprocess.check_output(["ps", "-A", "-o", "pid=,ppid=,args="], text=True)
     rows = [line.split(maxsplit=2) for line in table.splitlines()]
@@ -46,7 +46,7 @@ async def test_a_verification_ends_when_its_client_leaves(server: LoggedServer) 
         client.send(UPLOAD)
         await until(lambda: verifying(server), 60)
         (verifier,) = verifying(server)
-        os.kill(verifier, SIGSTOP)  # it can no longer end by itself
+        os.kill(verifier, SIGSTOP)  # so that it cannot finish
     try:
         await until(lambda: verifier not in verifying(server), 60)
     finally:
@@ -56,7 +56,7 @@ async def test_a_verification_ends_when_its_client_leaves(server: LoggedServer) 
 
 
 class Client:
-    """The other end of a request that uploads a replay, and then stays until it is told to leave."""
+    """A client that uploads a replay and stays connected until `leaves` is set."""
 
     def __init__(self) -> None:
         self.leaves, self._sent = asyncio.Event(), False

@@ -1,4 +1,4 @@
-"""The verifier: what is sent to be checked is checked elsewhere, and costs no more than it may."""
+"""The verifier: uploads are verified in a separate process within its limits."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire import codec
-from samedeal_server.jobs.verifier import verified
+from samedeal_server.jobs.verifier import verify_file
 from support.finished_races import SECRET, finished
 from support.stores import until
 
@@ -36,55 +36,55 @@ def put(file: BinaryIO, content: bytes) -> BinaryIO:
 
 @cache
 def long_json() -> bytes:
-    """A replay of as many entries as fit into 64 MiB, told in JSON that is not canonical."""
+    """A replay with as many entries as fit into 64 MiB, in JSON that is not canonical."""
     data, entry = codec.encode(finished("corners"), "json"), ENTRY.strip() + b", "
     at = data.index(ENTRY.strip())
     return data[:at] + entry * ((MAX_BYTES - len(data)) // len(entry)) + data[at:]
 
 
 @pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
-async def test_a_file_is_checked_in_any_form_wherever_it_was_read_to(file: BinaryIO, form: str) -> None:
+async def test_a_file_is_verified_in_any_form_and_from_any_position(file: BinaryIO, form: str) -> None:
     replay = finished("corners")
     lines = b"".join(replay.lines())
     put(file, lines if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack"))
     for place in (0, 7):
         file.seek(place)
-        found = await verified(file)
+        found = await verify_file(file)
         assert (found.key, found.facts) == (replay.signature.key, verify(replay))
     other = public_key(SECRET)
-    assert (await verified(file, [other])).facts == verify(replay, keys=[other]) != found.facts
+    assert (await verify_file(file, [other])).facts == verify(replay, keys=[other]) != found.facts
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", HEAD, HEAD + FOOT[:-1], HEAD + b"[" * 10_000 + b"\n" + FOOT])
-async def test_what_is_no_replay_is_refused_as_ever(file: BinaryIO, content: bytes) -> None:
+async def test_a_file_that_is_not_a_replay_is_refused(file: BinaryIO, content: bytes) -> None:
     with pytest.raises(Refused) as refused:
-        await verified(put(file, content))
+        await verify_file(put(file, content))
     assert refused.value.code == "bad-replay"
     assert "replay" in refused.value.text
 
 
-async def test_what_takes_too_long_is_given_up(file: BinaryIO) -> None:
+async def test_a_verification_that_takes_too_long_is_refused(file: BinaryIO) -> None:
     put(file, HEAD + ENTRY * 400_000 + FOOT)
     with pytest.raises(Refused, match="more than 1 s") as refused:
-        await verified(file, seconds=1)
+        await verify_file(file, seconds=1)
     assert refused.value.code == "too-large"
 
 
-async def test_what_takes_too_much_memory_is_given_up(file: BinaryIO) -> None:
+async def test_a_verification_that_needs_too_much_memory_is_refused(file: BinaryIO) -> None:
     most = 200 * 2**20
     with pytest.raises(Refused, match=f"{most} bytes") as refused:
-        await verified(put(file, long_json()), memory=most)
+        await verify_file(put(file, long_json()), memory=most)
     assert refused.value.code == "too-large"
 
 
-async def test_the_longest_file_takes_no_more_than_half_of_what_it_may(file: BinaryIO) -> None:
-    found = await verified(put(file, long_json()), memory=2**29)
+async def test_the_longest_file_takes_at_most_half_of_the_limits(file: BinaryIO) -> None:
+    found = await verify_file(put(file, long_json()), memory=2**29)
     assert {fact.name for fact in found.facts if not fact.holds} >= {"numbers", "order"}
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Puts a shell script in the place of the verification."""
+    """Replaces the verification with a shell script."""
 
     def put_in_place(script: str) -> None:
         file = tmp_path / "program"
@@ -95,18 +95,18 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return put_in_place
 
 
-async def test_a_failure_of_the_process_is_no_verdict(file: BinaryIO, program: Callable[[str], None]) -> None:
+async def test_a_failing_process_gives_no_verdict(file: BinaryIO, program: Callable[[str], None]) -> None:
     program("exit 3")
     with pytest.raises(RuntimeError, match="status 3"):
-        await verified(file)
+        await verify_file(file)
 
 
-async def test_a_verification_that_nobody_waits_for_ends(
+async def test_cancelling_a_verification_ends_its_process(
     file: BinaryIO, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     noted = tmp_path / "pid"
     program(f"echo $$ > {noted}.draft; mv {noted}.draft {noted}; exec sleep 600")
-    waiting = asyncio.create_task(verified(file))
+    waiting = asyncio.create_task(verify_file(file))
     await until(noted.exists)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)

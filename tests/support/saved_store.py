@@ -29,8 +29,9 @@ from samedeal.race.events import LONGEST_MS
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.store import replay_codec
-from samedeal_server.store.archive import DailyRace, RaceSummary
+from samedeal_server.store import stored_replays
+from samedeal_server.store.archive import RaceSummary
+from samedeal_server.store.daily_results import DailyRace
 from support.logged_server import request
 from support.servers import Racer, Server
 from support.stores import until
@@ -38,7 +39,7 @@ from support.timed_server import HOUR_MS, TimedServer
 
 HERE = Path(__file__).parents[1] / "saved"
 DATE = "2026-11-20"
-FORMS = ("json", "ndjson", "msgpack")
+FORMS: tuple[stored_replays.Form, ...] = ("json", "ndjson", "msgpack")
 LISTS = ("races", "replays", "replays?game=corners", "replays?player={ada}", "replays?deal=the-edge:1")
 """Addresses below ``/api/v1/`` of which the answers are saved."""
 
@@ -205,17 +206,17 @@ def _unpack(redis: "Redis", race: str, *, daily: bool = False) -> None:
     """Keep a finished race as servers did before there was packing: in plain JSON."""
     store: Any = redis
     data = store.get(f"replay:{{{race}}}")
-    replay, summary = replay_codec.replay(data), replay_codec.summary(data)
+    replay, summary = stored_replays.replay(data), stored_replays.summary(data)
     assert summary
-    assert read(replay_codec.text(data)) == replay
-    store.set(f"replay:{{{race}}}", replay_codec.text(data))
+    assert read(stored_replays.text(data)) == replay
+    store.set(f"replay:{{{race}}}", stored_replays.text(data))
     ended = RaceSummary(
         race, summary.header.game, summary.deal, summary.ended_at, replay.standings, summary.header.reveals_at
     )
     store.set(f"ended:{{{race}}}", codec.encode(ended, "json"))
     if daily:
         day = f"daily:{{{replay.header.commitment}}}"
-        store.hset(day, race, codec.encode(replay_codec.unpress(store.hget(day, race), DailyRace), "json"))
+        store.hset(day, race, codec.encode(stored_replays.decode_record(store.hget(day, race), DailyRace), "json"))
 
 
 def _answer(server: Server, path: str) -> Any:

@@ -237,7 +237,7 @@ async def test_finished_races_on_all_nodes_are_listed(store: Store) -> None:
     archive = Archive(store, KEY)
     for number in range(30):
         log = closed(dealt(race_id=f"calm-otter-{number}"))
-        await archive.keep(log.race, log.entries)
+        await archive.add(log.race, log.entries)
     found = await archive.search(Search(limit=30), now=2**42)
     assert {ended.race for ended in found} == {f"calm-otter-{number}" for number in range(30)}
     assert await archive.search(Search(player="nobody"), now=2**42) == []
@@ -245,12 +245,12 @@ async def test_finished_races_on_all_nodes_are_listed(store: Store) -> None:
 
 async def test_one_reachable_node_is_enough_to_connect(nodes: ValkeyCluster) -> None:
     store = store_at(f"redis+cluster://127.0.0.1:1,127.0.0.1:{nodes.nodes[1].port}/?health_check_interval=0")
-    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.checked())
+    assert re.fullmatch(r"Valkey [\d.]+ Cluster of 3, append-only file on", await store.describe())
     assert await store.texts(["a", "b", "c"]) == [None, None, None]
     await store.close()
     store = store_at("redis+cluster://127.0.0.1:1")
     with pytest.raises(Refused):
-        await store.checked()
+        await store.describe()
     with pytest.raises(Refused):
         await store.ask("GET", "a")
     await store.close()
@@ -260,8 +260,8 @@ async def test_cluster_url_of_a_single_store_is_refused_and_vice_versa(
     nodes: ValkeyCluster, redis_url: str, tmp_path: Path
 ) -> None:
     one = Store(f"redis://127.0.0.1:{nodes.nodes[0].port}")
-    with pytest.raises(UnfitStoreError, match=r"node of a cluster: its URL begins with redis\+cluster://"):
-        await one.checked()
+    with pytest.raises(UnfitStoreError, match=r"node of a cluster: use a URL that starts with redis\+cluster://"):
+        await one.describe()
     await one.close()
     alone = Valkey(tmp_path / "alone", options=("--port", f"{(port := free_ports(1)[0])}"))
     await alone.start()
@@ -269,7 +269,9 @@ async def test_cluster_url_of_a_single_store_is_refused_and_vice_versa(
         told = await asyncio.to_thread(begun, f"redis+cluster://127.0.0.1:{port}")
     finally:
         await alone.kill()
-    says = "The store is no cluster (This instance has cluster support disabled): its URL begins with redis://."
+    says = (
+        "The store is not a cluster (This instance has cluster support disabled): use a URL that starts with redis://."
+    )
     assert told == (1, f"samedeal: {says}")
 
 
@@ -277,10 +279,10 @@ async def test_cluster_with_an_unfit_node_is_refused(nodes: ValkeyCluster, store
     node = nodes.nodes[1]
     await node.ask("CONFIG", "SET", "maxmemory", 2**30, "maxmemory-policy", "allkeys-lru")
     with pytest.raises(UnfitStoreError, match="may evict races"):
-        await store.checked()
+        await store.describe()
     await node.ask("CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction")
     await node.ask("CONFIG", "SET", "appendonly", "no")
-    assert "WITHOUT an append-only file" in await store.checked()
+    assert "WITHOUT an append-only file" in await store.describe()
     await node.ask("CONFIG", "SET", "appendonly", "yes")
 
 
@@ -288,7 +290,7 @@ async def test_cluster_with_missing_slots_is_refused(nodes: ValkeyCluster, store
     await nodes.disown(16_383)
     try:
         with pytest.raises(UnfitStoreError, match="no nodes for 1 of its 16384 slots"):
-            await store.checked()
+            await store.describe()
     finally:
         await nodes.nodes[-1].ask("CLUSTER", "ADDSLOTS", 16_383)
         await nodes.owner(16_383)
@@ -311,13 +313,13 @@ async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
         while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - no event for it
             await asyncio.sleep(0.02)
         async with is_persisted(secure, port, certificate, key):
-            assert (await store.checked()).startswith("Valkey ")
+            assert (await store.describe()).startswith("Valkey ")
             log, header = RaceLog(store), numbered(1)
             assert await log.create(header, before(header))
             await log.append(header.race, before(header), ENTRIES[:3])
             assert await log.read(header.race) == list(ENTRIES[:3])
             with pytest.raises(Refused):
-                await stranger.checked()
+                await stranger.describe()
             await store.close()
             await stranger.close()
     finally:

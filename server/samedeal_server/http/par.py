@@ -20,7 +20,7 @@ from samedeal_server.http.race_bodies import variant_fields
 from samedeal_server.http.replays import FORMS, parse_suffix
 from samedeal_server.http.requests import client_network, validate
 from samedeal_server.http.responses import MEDIA, json_response, negotiate
-from samedeal_server.jobs.par_service import ParProgress, Pars, check_played
+from samedeal_server.jobs.par_service import ParProgress, ParService, check_has_bot
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.opening import chosen_variant
@@ -93,7 +93,7 @@ PAR_FORMS: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 class ParOfDeals:
     """The endpoints of par."""
 
-    def __init__(self, pars: Pars, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
+    def __init__(self, pars: ParService, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
         """`signing_key` (private, 32 bytes) signs the computer's plays."""
         self._pars, self._renderings, self._signing_key, self._settings = pars, renderings, signing_key, settings
 
@@ -153,8 +153,8 @@ class ParOfDeals:
         if not _NUMBER.fullmatch(number):
             raise Refused("not-found", "The number of a play must be an integer from 0.")
         game, seed, variant = _deal(request)
-        check_played(game)
-        await self._pars.check_told(game, seed)
+        check_has_bot(game)
+        await self._pars.check_public(game, seed)
         if int(number) >= (plays := PLAYS[game.slug]):
             raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
@@ -177,7 +177,7 @@ class ParOfDeals:
 
     async def _render(self, request: Request, task: Task, question: bytes) -> bytes:
         client = client_network(request)
-        return await while_connected(request, self._renderings.made(client, task, question))
+        return await while_connected(request, self._renderings.render(client, task, question))
 
 
 def _par_fields(par: Par) -> dict[str, Any]:

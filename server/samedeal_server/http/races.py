@@ -106,7 +106,7 @@ class Races:
         self._rate_limits.races.take(client)
         owners = {self._registry.opener.address_owner(client): self._settings.open_races_per_address}
         if token := bearer_token(request):
-            owners[f"guest:{(await self._guests.known(token)).player}"] = self._settings.open_races_per_guest
+            owners[f"guest:{(await self._guests.authenticate(token)).player}"] = self._settings.open_races_per_guest
         room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
         header = room.race.header
         link = f"{base_url(request, self._settings)}/r/{header.race}"

@@ -114,12 +114,12 @@ class Replays:
 
     async def _render(self, request: Request, task: Task, question: bytes) -> bytes:
         client = client_network(request)
-        return await while_connected(request, self._renderings.made(client, task, question))
+        return await while_connected(request, self._renderings.render(client, task, question))
 
     async def _archived(self, race_id: str) -> bytes:
         """Return the archived bytes of a race. Waits while the race is being archived."""
         for _ in range(ARCHIVE_TIMEOUT_S * 10):
-            archived = await self._registry.archive.told(race_id, self._registry.clock.now())
+            archived = await self._registry.archive.render_input(race_id, self._registry.clock.now())
             if archived is not None:
                 return archived
             if not (await self._registry.room(race_id)).race.closed:

@@ -24,7 +24,9 @@ class Service:
     @route("GET", PATH, refuses=("store-unavailable",))
     async def info(self, request: Request) -> WellKnown:
         """Return public information: the server's version, its limits and the keys that sign replays."""
-        return well_known(self._settings, await self._registry.archive.keys(), self._registry.clock.now())
+        return well_known(
+            self._settings, await self._registry.archive.signing_keys.published(), self._registry.clock.now()
+        )
 
     @route("GET", "/healthz", ResponseSpec(media=(TEXT,)))
     async def healthz(self, request: Request) -> Response:

@@ -17,7 +17,7 @@ from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
 from samedeal_server.http.requests import client_network, save_body
-from samedeal_server.jobs.verifier import Verdict, verified
+from samedeal_server.jobs.verifier import Verdict, verify_file
 from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
@@ -62,7 +62,7 @@ class Verifications:
     )
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:
         """Verify a replay in any of its forms, which is detected from its content."""
-        known_keys = {key.key for key in await self._archive.keys()}
+        known_keys = {key.key for key in await self._archive.signing_keys.published()}
         client = client_network(request)
         if self._pending.total() >= MAX_VERIFICATIONS or self._pending[client] >= MAX_VERIFICATIONS_OF_ONE:
             raise Refused("too-many", "Too many replays are waiting for verification.")
@@ -83,4 +83,4 @@ class Verifications:
 
     async def _verdict(self, file: BinaryIO, keys: Collection[str]) -> Verdict:
         async with self._lock:
-            return await verified(file, keys)
+            return await verify_file(file, keys)

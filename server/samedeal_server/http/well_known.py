@@ -8,7 +8,7 @@ from msgspec import Struct
 from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.settings import Settings
-from samedeal_server.store.archive import PublicKey
+from samedeal_server.store.signing_keys import PublicKey
 
 PATH = "/.well-known/samedeal"
 PROGRAM = f"samedeal/{version('samedeal')}"

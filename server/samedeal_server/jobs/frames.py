@@ -1,4 +1,4 @@
-"""Frames between the server and a process that computes for it: a kind, a length and so many bytes."""
+"""Frames between the server and its worker process: a kind, a length and that many bytes."""
 
 from struct import Struct
 from typing import Final
@@ -6,16 +6,16 @@ from typing import Final
 HEADER: Final = Struct(">cI")
 """The kind of a frame and the number of bytes that follow."""
 JOB: Final = b"J"
-"""To the process: MessagePack of the task's name, the seconds of processor time it may use, and its question."""
+"""To the worker: MessagePack of the task's name, the CPU seconds that it may use, and its question."""
 PROGRESS: Final = b"P"
-"""From the process: how far it has come, in decimal digits."""
+"""From the worker: the progress, in decimal digits."""
 ANSWER: Final = b"A"
 REFUSED: Final = b"R"
-"""From the process: MessagePack of the code and the text of a refusal."""
+"""From the worker: MessagePack of the code and text of a refusal."""
 FAILED: Final = b"F"
-"""From the process: why the job failed, in UTF-8. The process can take the next job."""
+"""From the worker: why the job failed, in UTF-8. The worker can take the next job."""
 
 
 def frame(kind: bytes, data: bytes) -> bytes:
-    """A frame as it is sent."""
+    """The bytes of a frame."""
     return HEADER.pack(kind, len(data)) + data

@@ -1,4 +1,4 @@
-"""Limits of a process that computes: low priority, bounded time and memory, and an end no later than its parent's."""
+"""Limits of worker processes: low priority, bounded CPU time and memory, and no longer life than the parent's."""
 
 import os
 import signal
@@ -6,18 +6,18 @@ import sys
 from typing import Final
 
 NICENESS: Final = 19
-"""How far a computing process gives way to the server."""
+"""The niceness of a worker process."""
 MAX_MEMORY: Final = 2**30
-"""The address space of a computing process, in bytes."""
+"""The address space of a worker process, in bytes."""
 PR_SET_PDEATHSIG: Final = 1
 
 
 def limit_process(memory: int = MAX_MEMORY) -> None:
-    """Lowers the priority of this process, bounds its memory in bytes, and ends it when its parent has died."""
+    """Lowers the priority of this process, limits its memory in bytes, and ends it when its parent dies."""
     import resource  # unavailable on Windows
 
     os.nice(NICENESS)
-    if hasattr(os, "SCHED_IDLE"):  # Linux: the server does not even wait for the end of a time slice
+    if hasattr(os, "SCHED_IDLE"):  # Linux: never delays the server, not even by a time slice
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -25,7 +25,7 @@ def limit_process(memory: int = MAX_MEMORY) -> None:
 
 
 def limit_cpu(seconds: int, grace_s: int | None = None) -> None:
-    """Lets this process use so many more seconds of processor time; then it receives SIGXCPU.
+    """Lets this process use that many more CPU seconds; then it receives SIGXCPU.
 
     If it handles that signal, it is killed `grace_s` later; that limit cannot be raised again.
     """
@@ -38,11 +38,11 @@ def limit_cpu(seconds: int, grace_s: int | None = None) -> None:
 
 
 def _end_with_parent() -> None:
-    """Has the system kill this process when its parent dies. Elsewhere than on Linux its limit of time ends it."""
+    """Lets the kernel kill this process when its parent dies. On other systems than Linux, the CPU limit ends it."""
     if sys.platform == "linux":
         import ctypes
 
         parent = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before the system was asked
+        if os.getppid() != parent:  # the parent died before the call
             os._exit(1)

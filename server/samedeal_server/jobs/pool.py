@@ -1,7 +1,7 @@
 """Jobs: computations in a bounded process beside the server, one at a time, for client addresses in rotation.
 
-The process starts with the first job, is reused for the next ones and ends when there is nothing to do. A job that is
-cancelled, uses too much time or memory, or crashes ends it; the next job gets a new one.
+The process starts with the first job, is reused for later ones, and ends when it is idle. A job that is cancelled,
+exceeds its time or memory, or crashes ends the process; the next job gets a new one.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ from samedeal_server.jobs.turns import Place, Turns
 logger = logging.getLogger(__name__)
 
 Task = Literal["deal", "par", "play", "strip", "replay", "steps"]
-"""What the process can compute; ``job_worker`` says what each takes and returns."""
+"""What the process can compute. ``worker`` documents the input and output of each task."""
 CPU_S: Final = 60
-"""How many seconds of processor time a job may use: far more than any needs on a slow machine."""
+"""The CPU seconds that a job may use: far more than any needs, even on a slow machine."""
 IDLE_S: Final = 60
-"""How long the process is kept without a job."""
+"""How long an idle process is kept."""
 MAX_JOBS: Final = 1_000
-"""After how many jobs the process is replaced, so that no leak lasts."""
+"""The number of jobs after which the process is replaced, to limit leaks."""
 WORKER = "samedeal_server.jobs.worker"
 """The module that runs as the process."""
 
 
 class JobFailed(Exception):
-    """A job did not come to its end; the text says why."""
+    """A job failed or was ended; the text says why."""
 
 
 def ignore_progress(done: int) -> None:
@@ -44,20 +44,20 @@ class Jobs:
     """A bounded queue of jobs, and the process that runs them."""
 
     def __init__(self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S) -> None:
-        """`limit` and `limit_per_address` bound how many jobs are in the queue, the running one included; `full` is the
-        text of the refusal beyond that. Each job may use `cpu_s` seconds of processor time.
+        """`limit` and `limit_per_address` bound the jobs in the queue, including the running one; `full` is the text of
+        the refusal beyond that. Each job may use `cpu_s` CPU seconds.
         """
         self.turns = Turns(limit, limit_per_address, full)
         self._cpu_s = cpu_s
-        self._process: asyncio.subprocess.Process | None = None  # the one that waits for a job
-        self._processes = set[asyncio.subprocess.Process]()  # that may not have ended
+        self._process: asyncio.subprocess.Process | None = None  # idle
+        self._processes = set[asyncio.subprocess.Process]()  # some may still run
         self._jobs_left = 0
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(
         self, place: Place, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress
     ) -> bytes:
-        """The answer to a job, when the place's turn has come. Cancelling it ends the process.
+        """Runs a job in the place's next turn and returns its answer. Cancelling it ends the process.
 
         Raises Refused as the task does, and JobFailed.
         """
@@ -65,10 +65,10 @@ class Jobs:
             return await self.run_now(task, question, progress)
 
     async def run_now(self, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress) -> bytes:
-        """The same for a caller that holds the turn."""
-        if self._idle:
-            self._idle.cancel()
-        process, self._process = self._process, None  # it is kept again only if it is fit for the next job
+        """Runs a job for a caller that holds the turn."""
+        if self._idle_timer:
+            self._idle_timer.cancel()
+        process, self._process = self._process, None  # put back only if it can take another job
         if process is None or process.returncode is not None:
             process = await self._start()
         try:
@@ -76,7 +76,7 @@ class Jobs:
             self._jobs_left -= 1
             if self._jobs_left > 0:
                 self._process = process
-                self._idle = asyncio.get_running_loop().call_later(IDLE_S, self._end)
+                self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._end)
         finally:
             if self._process is not process:
                 _kill(process)
@@ -88,9 +88,9 @@ class Jobs:
         return answer
 
     async def stop(self) -> None:
-        """Ends the process. To be called when nobody waits for a job any more."""
-        if self._idle:
-            self._idle.cancel()
+        """Ends the process. Call it when no job is pending."""
+        if self._idle_timer:
+            self._idle_timer.cancel()
         for process in self._processes:
             _kill(process)
         await asyncio.gather(*(process.wait() for process in self._processes))
@@ -101,15 +101,15 @@ class Jobs:
         try:
             process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
         except OSError as error:
-            raise JobFailed(f"no process can be started: {error}") from error
+            raise JobFailed(f"cannot start a process: {error}") from error
         self._processes = {known for known in self._processes if known.returncode is None} | {process}
-        logger.debug("process %d computes", process.pid)
+        logger.debug("started worker process %d", process.pid)
         return process
 
     async def _exchange(
         self, process: asyncio.subprocess.Process, task: Task, question: bytes, progress: Callable[[int], object]
     ) -> tuple[bytes, bytes]:
-        """Hands over a job and reads until it is over: the kind of the last frame, and its content."""
+        """Sends a job and reads frames until it ends; returns the kind and content of the last frame."""
         writer, reader = cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout)
         try:
             writer.write(frame(JOB, msgpack.encode((task, self._cpu_s, question))))
@@ -121,7 +121,7 @@ class Jobs:
                     return kind, data
                 progress(int(data))
         except (asyncio.IncompleteReadError, OSError) as error:
-            raise JobFailed(f"the job {task!r} was ended: its process {_how(await process.wait())}") from error
+            raise JobFailed(f"the job {task!r} was ended: its process {_description(await process.wait())}") from error
 
     def _end(self) -> None:
         if process := self._process:
@@ -134,7 +134,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
         process.kill()
 
 
-def _how(status: int) -> str:
+def _description(status: int) -> str:
     if status == -signal.SIGXCPU:
-        return "used more processor time than it may"
+        return "exceeded its CPU time"
     return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

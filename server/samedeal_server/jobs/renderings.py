@@ -1,4 +1,4 @@
-"""Renderings: replays in their forms, plays of the computer and pictures, made in a bounded process and cached."""
+"""Renderings: replays in all forms, plays of the computer and pictures, computed in a bounded process and cached."""
 
 from collections import OrderedDict
 from hashlib import sha256
@@ -7,49 +7,49 @@ from typing import Final
 from samedeal_server.jobs.pool import Jobs, Task
 
 MAX_RENDERINGS: Final = 256
-"""How many renderings may be in the queue of this process. Most take a few milliseconds."""
+"""The most renderings in the queue of this process. Most take a few milliseconds."""
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
-"""How many of them from one address: the racers behind one router all look at their replay when the race is over."""
+"""The most from one address. Racers behind one router all request their replay when the race is over."""
 CACHE_BYTES: Final = 32 * 2**20
-FULL: Final = "Too many replays and pictures are waiting to be made; try again in a moment."
+FULL: Final = "Too many replays and pictures are in the queue. Try again in a moment."
 
 
 class Renderings:
-    """What follows from a question alone, made once and kept while there is room for it."""
+    """Computes renderings and keeps the most recently used ones in memory. They depend on their input alone."""
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_RENDERINGS, MAX_RENDERINGS_PER_ADDRESS, FULL)
-        self._kept = OrderedDict[tuple[Task, bytes], bytes]()  # the one that was used last stands last
-        self._kept_bytes = 0
+        self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
+        self._cache_bytes = 0
 
     async def stop(self) -> None:
         """Ends the process."""
         await self.jobs.stop()
 
-    async def made(self, address: str, task: Task, question: bytes) -> bytes:
-        """The answer to a question for a client address, empty if it is unknown.
+    async def render(self, address: str, task: Task, question: bytes) -> bytes:
+        """The answer of a task for a client address, which is empty if unknown.
 
-        Raises Refused("too-many") if the queue is full and what the task raises, JobFailed. If the caller is cancelled,
-        the process ends.
+        Raises Refused("too-many") if the queue is full, Refused as the task does, and JobFailed. Cancelling it ends the
+        process.
         """
         key = task, sha256(question).digest()
-        if (kept := self._looked_up(key)) is not None:
-            return kept
+        if (answer := self._cached(key)) is not None:
+            return answer
         with self.jobs.turns.place(address) as place:
             async with place.turn():
-                if (kept := self._looked_up(key)) is None:  # the one before may have asked for the same
-                    kept = await self.jobs.run_now(task, question)
-                    self._keep(key, kept)
-        return kept
+                if (answer := self._cached(key)) is None:  # the previous job may have been the same
+                    answer = await self.jobs.run_now(task, question)
+                    self._add(key, answer)
+        return answer
 
-    def _looked_up(self, key: tuple[Task, bytes]) -> bytes | None:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
+    def _cached(self, key: tuple[Task, bytes]) -> bytes | None:
+        if key in self._cache:
+            self._cache.move_to_end(key)
+        return self._cache.get(key)
 
-    def _keep(self, key: tuple[Task, bytes], answer: bytes) -> None:
-        self._kept[key] = answer
-        self._kept_bytes += len(answer)
-        while self._kept_bytes > CACHE_BYTES:
-            _, dropped = self._kept.popitem(last=False)
-            self._kept_bytes -= len(dropped)
+    def _add(self, key: tuple[Task, bytes], answer: bytes) -> None:
+        self._cache[key] = answer
+        self._cache_bytes += len(answer)
+        while self._cache_bytes > CACHE_BYTES:
+            _, dropped = self._cache.popitem(last=False)
+            self._cache_bytes -= len(dropped)

@@ -15,22 +15,22 @@ class Turns:
     """A lock with a bounded waiting list: round robin between addresses, first come first served within one."""
 
     def __init__(self, limit: float = inf, limit_per_address: float = inf, full: str = "") -> None:
-        """`full` is the text of the refusal when there is no place left."""
+        """`full` is the text of the refusal if no place is left."""
         self._limit, self._limit_per_address, self._full = limit, limit_per_address, full
         self._places = Counter[str]()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the address to be served next comes first
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the next address to serve comes first
         self._busy = False
 
     @property
     def places(self) -> int:
-        """How many places are in use."""
+        """The number of places in use."""
         return self._places.total()
 
     def check(self, address: str) -> None:
-        """Raises Refused("too-many") if an address cannot have a place.
+        """Raises Refused("too-many") if an address cannot get a place.
 
-        As many places again are left to addresses that have none, so that a few cannot shut out all others. An empty
-        address is an unknown one: only the limit of all places applies to it.
+        Addresses without a place can use as many places again, so that a few clients cannot lock out all others. An
+        empty address is unknown: only the overall limit applies to it.
         """
         own = self._places[address] if address else 0
         limit = self._limit if own or not address else 2 * self._limit
@@ -38,7 +38,7 @@ class Turns:
             raise Refused("too-many", self._full)
 
     def place(self, address: str, *, always: bool = False) -> "Place":
-        """A place in the queue, held until it is released. Raises as ``check``, unless it is granted `always`."""
+        """A place in the queue, held until it is released. Raises as ``check`` unless `always` is true."""
         if not always:
             self.check(address)
         return Place(self, address)
@@ -49,7 +49,7 @@ class Turns:
         try:
             yield
         finally:
-            self._pass_on()
+            self._start_next()
 
     async def _wait(self, address: str) -> None:
         if not self._busy:
@@ -60,17 +60,17 @@ class Turns:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # the turn came in the same moment
-                self._pass_on()
+            if not turn.cancelled():  # the turn came at the same moment
+                self._start_next()
             raise
 
-    def _pass_on(self) -> None:
+    def _start_next(self) -> None:
         while self._waiting:
             address = next(iter(self._waiting))
             queue = self._waiting.pop(address)
             turn = queue.popleft()
             if queue:
-                self._waiting[address] = queue  # behind all other addresses
+                self._waiting[address] = queue  # after all other addresses
             if not turn.done():  # unless the caller has been cancelled
                 turn.set_result(None)
                 return
@@ -78,7 +78,7 @@ class Turns:
 
 
 class Place:
-    """A place in the queue of one address; as a context manager it releases itself."""
+    """A place in the queue of one address. As a context manager, it is released at the end."""
 
     def __init__(self, turns: Turns, address: str) -> None:
         self._turns, self._address = turns, address
@@ -86,11 +86,11 @@ class Place:
         turns._places[address] += 1
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """Waits for this address's next turn and holds it: ``async with place.turn(): …``. Can be used repeatedly."""
+        """Waits for this address's next turn and holds it: ``async with place.turn(): …``. Reusable."""
         return self._turns._turn(self._address)
 
     def release(self) -> None:
-        """Gives the place up. Calling it again has no effect."""
+        """Gives up the place. Further calls have no effect."""
         if self._held:
             self._held = False
             self._turns._places[self._address] -= 1

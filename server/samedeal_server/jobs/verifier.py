@@ -1,4 +1,4 @@
-"""The verifier: checks a replay that somebody has sent, in a process of its own, which gives way to those who play."""
+"""The verifier: verifies an uploaded replay in a separate process with low priority and limits."""
 
 import asyncio
 import signal
@@ -14,31 +14,31 @@ from samedeal.replays.replay import MAX_LINE_BYTES, Log, ReplayLines, in_lines, 
 from samedeal_server.jobs.limits import MAX_MEMORY, limit_cpu, limit_process
 
 MAX_SECONDS = 60
-"""How long it may compute. The longest races take half of that."""
+"""The CPU limit. The longest races take half of it."""
 
 
 class Verdict(Struct, frozen=True, tag=True):
-    """What was found out."""
+    """The result of a verification."""
 
     key: str
-    """The public key that the replay names as that of its signature."""
+    """The public key that the replay states for its signature."""
     facts: tuple[Fact, ...]
 
 
 class Refusal(Struct, frozen=True, tag=True):
-    """Why nothing was."""
+    """Why a file was not verified."""
 
     code: str
     text: str
 
 
-async def verified(
+async def verify_file(
     file: BinaryIO, keys: Collection[str] = (), *, seconds: int = MAX_SECONDS, memory: int = MAX_MEMORY
 ) -> Verdict:
-    """The verdict on a replay in a real file, in any form; if there are `keys`, the signature has to be by one of them.
+    """Verifies a replay in a file on disk, in any form. If `keys` are given, one of them must have signed it.
 
-    Raises Refused("bad-replay") if it is none, Refused("too-large") if it takes too much, RuntimeError if the process
-    fails otherwise.
+    Raises Refused("bad-replay") if the file is not a replay, Refused("too-large") if the limits are exceeded,
+    RuntimeError if the process fails otherwise.
     """
     command = (sys.executable, "-m", __name__, f"{seconds}", f"{memory}", *keys)
     check = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=asyncio.subprocess.PIPE)
@@ -48,30 +48,30 @@ async def verified(
         if check.returncode is None:
             check.kill()
     if check.returncode:
-        raise RuntimeError(f"the verification ended with status {check.returncode}")
-    found = json.decode(answer, type=Verdict | Refusal)
-    if isinstance(found, Refusal):
-        raise Refused(found.code, found.text)
-    return found
+        raise RuntimeError(f"the verification exited with status {check.returncode}")
+    result = json.decode(answer, type=Verdict | Refusal)
+    if isinstance(result, Refusal):
+        raise Refused(result.code, result.text)
+    return result
 
 
 def main() -> None:
-    """Answers for the file that is its input; its arguments are the seconds, the bytes of memory, and keys."""
+    """Verifies the file on standard input. Arguments: the CPU seconds, the bytes of memory, and any number of keys."""
     seconds, memory = map(int, sys.argv[1:3])
     signal.signal(signal.SIGXCPU, _too_long)
     limit_process(memory)
     limit_cpu(seconds, grace_s=5)
     try:
-        found = _found(sys.stdin.buffer, sys.argv[3:])
+        result = _verify(sys.stdin.buffer, sys.argv[3:])
     except (MemoryError, TimeoutError):
-        found = None
-    if found is None:  # only now is the memory free that the error has kept
-        text = f"It takes more than {seconds} s or {memory} bytes to verify this here: try samedeal verify FILE."
-        found = Refusal("too-large", text)
-    sys.stdout.buffer.write(json.encode(found))
+        result = None
+    if result is None:  # only now has the error released its memory
+        text = f"Verifying this replay takes more than {seconds} s or {memory} bytes. Run samedeal verify FILE instead."
+        result = Refusal("too-large", text)
+    sys.stdout.buffer.write(json.encode(result))
 
 
-def _found(file: BinaryIO, keys: Collection[str]) -> Verdict | Refusal:
+def _verify(file: BinaryIO, keys: Collection[str]) -> Verdict | Refusal:
     try:
         log = _log(file)
         return Verdict(log.signature.key, verify(log, keys))
@@ -87,7 +87,7 @@ def _log(file: BinaryIO) -> Log:
 
 
 def _too_long(*_: object) -> None:
-    signal.signal(signal.SIGXCPU, signal.SIG_IGN)  # it comes every second from now on
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)  # the kernel repeats it every second
     raise TimeoutError
 
 

@@ -1,6 +1,6 @@
-"""The process that computes: it runs one job after another from its standard input, within limits of time and memory.
+"""The worker process: runs jobs from standard input one at a time, within limits of CPU time and memory.
 
-Only this module and ``verifier`` call what takes long: searches, plays of bots, and conversions of replays.
+Only this module and ``verifier`` call slow functions: searches, bot plays, and conversions of replays.
 """
 
 import os
@@ -18,16 +18,16 @@ from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.bot_replay import replay_of
-from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import limit_cpu, limit_process
-from samedeal_server.store import replay_codec
+from samedeal_server.store import stored_replays
+from samedeal_server.store.stored_replays import Form
 
 Variant = dict[str, str | bool]
 OUT_OF_MEMORY: Final = 12
-"""The exit status of a process that has used all the memory it may."""
+"""The exit status of a process that exceeded its memory limit."""
 
 
 def _deal(question: bytes) -> bytes:
@@ -37,32 +37,31 @@ def _deal(question: bytes) -> bytes:
 
 
 def _par(question: bytes) -> bytes:
-    """The par of a deal as JSON. After each play it sends how many are over."""
+    """The par of a deal as JSON. After each play, it sends the number of finished plays."""
     game, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
-    found = par_of.par(GAMES[game], seed, variant, after_each=lambda run: _send(PROGRESS, b"%d" % (run.k + 1)))
-    return codec.encode(found, "json")
+    result = par_of.par(GAMES[game], seed, variant, after_each=lambda run: _send(PROGRESS, b"%d" % (run.k + 1)))
+    return codec.encode(result, "json")
 
 
 def _play(question: bytes) -> bytes:
-    """A play of the bot as a replay in a form, signed with a private key."""
-    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, str])
-    return _written(replay_of(GAMES[game], seed, k, key, variant), form)
+    """A play of the bot as a replay in the given form, signed with a private key."""
+    game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, Form])
+    return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
 
 
 def _strip(question: bytes) -> bytes:
-    """A par with racers as a picture in SVG."""
+    """The par chart of racers, as SVG."""
     return par_chart.svg(*msgpack.decode(question, type=tuple[Par, tuple[Compared, ...]])).encode()
 
 
 def _replay(question: bytes) -> bytes:
-    """A packed race as a replay in a form."""
-    data, form = msgpack.decode(question, type=tuple[bytes, str])
-    return replay_codec.text(data) if form == "json" else _written(replay_codec.replay(data), form)
+    """A stored race as a replay in the given form."""
+    return stored_replays.render(*msgpack.decode(question, type=tuple[bytes, Form]))
 
 
 def _steps(question: bytes) -> bytes:
-    """A packed race as its tables one after another, in JSON."""
-    return codec.encode(steps(replay_codec.replay(question)), "json")
+    """The tables of a stored race, one after another, in JSON."""
+    return codec.encode(steps(stored_replays.replay(question)), "json")
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -75,15 +74,9 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def _written(replay: Replay, form: str) -> bytes:
-    return (
-        b"".join(replay.lines()) if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack")
-    )
-
-
 def main() -> None:
     """Runs jobs until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C at the terminal is for the server, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     limit_process()
     while header := sys.stdin.buffer.read(HEADER.size):

@@ -18,6 +18,7 @@ from samedeal.race.race import Standing
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.store.archive import Archive, DailyRace
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.daily_results import DailyRace
 
 logger = logging.getLogger(__name__)
 
@@ -171,8 +172,8 @@ class Dailies:
         now_s = asyncio.get_running_loop().time
         async with results.updating:
             if now_s() >= results.checked_at_s + FRESH_S:
-                if await self._archive.daily_count(commitment) != len(results.races):
-                    async for race_id, race in self._archive.daily_races(commitment, results.races):
+                if await self._archive.daily.count(commitment) != len(results.races):
+                    async for race_id, race in self._archive.daily.races(commitment, results.races):
                         results.races.add(race_id)
                         if race:
                             results.add(race)

@@ -90,7 +90,7 @@ class LiveRaces:
 
     async def set_due(self, race_id: str, at: int) -> None:
         """Set when something is due next in a race, whether players are connected or not."""
-        await self._store.insist("ZADD", DUE, at, race_id)
+        await self._store.retry("ZADD", DUE, at, race_id)
 
     async def count(self) -> int:
         """Return the number of live races."""
@@ -109,9 +109,9 @@ class LiveRaces:
         """Remove a race that is over or never started. It stays due until everything else is removed."""
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
-            await self._store.insist("ZREM", INDEX, *sorted(members))
-            await self._store.insist("HDEL", SUMMARIES, race_id)
-        await self._store.insist("ZREM", DUE, race_id)
+            await self._store.retry("ZREM", INDEX, *sorted(members))
+            await self._store.retry("HDEL", SUMMARIES, race_id)
+        await self._store.retry("ZREM", DUE, race_id)
 
     # Open deals.
 
@@ -119,13 +119,13 @@ class LiveRaces:
         """Register a race with its open deal, if it is on one. Call this before the race can be found."""
         if header.seed is not None:
             key = _deal_key(header.game, header.seed)
-            await self._store.insist("SADD", key, header.race)
-            await self._store.insist("EXPIRE", key, LIFETIME_S)
+            await self._store.retry("SADD", key, header.race)
+            await self._store.retry("EXPIRE", key, LIFETIME_S)
 
     async def remove_from_deal(self, header: Header) -> None:
         """Undo ``add_to_deal``."""
         if header.seed is not None:
-            await self._store.insist("SREM", _deal_key(header.game, header.seed), header.race)
+            await self._store.retry("SREM", _deal_key(header.game, header.seed), header.race)
 
     async def races_on(self, game: str, seed: str) -> list[str]:
         """Return the live races on an open deal."""
@@ -136,14 +136,14 @@ class LiveRaces:
     async def update(self, race: Race) -> None:
         """Update the summary of a race and, unless it is unlisted, its entries in the index."""
         summary = Listed.of(race)
-        await self._store.insist("HSET", SUMMARIES, race.id, json.encode(summary))
+        await self._store.retry("HSET", SUMMARIES, race.id, json.encode(summary))
         if race.options.unlisted:
             return
         members = _members(summary)
-        await self._store.insist("ZADD", INDEX, *(word for member in members for word in (0, member)))
+        await self._store.retry("ZADD", INDEX, *(word for member in members for word in (0, member)))
         others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
         outdated = {member for other in others for member in _members(other)}.difference(members)
-        await self._store.insist("ZREM", INDEX, *sorted(outdated))
+        await self._store.retry("ZREM", INDEX, *sorted(outdated))
 
     async def summary(self, race_id: str) -> Listed | None:
         """Return the summary of a live race."""
@@ -163,7 +163,7 @@ class LiveRaces:
             summaries = [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)]
             found += (summary for summary in summaries if summary)
             if stale := [member for member, summary in zip(members, summaries, strict=True) if summary is None]:
-                await self._store.insist("ZREM", INDEX, *stale)
+                await self._store.retry("ZREM", INDEX, *stale)
             after = f"({members[-1]}"
         return found, after.rpartition("|")[2]
 
@@ -179,18 +179,18 @@ class LiveRaces:
         """Record when seats were last seen connected. The record expires ``expire_s`` after its last update."""
         if seen:
             words = [word for (number, taken), at in seen.items() for word in (f"{number}:{taken}", at)]
-            await self._store.insist("HSET", _seen_key(race_id), *words)
-            await self._store.insist("EXPIRE", _seen_key(race_id), expire_s)
+            await self._store.retry("HSET", _seen_key(race_id), *words)
+            await self._store.retry("EXPIRE", _seen_key(race_id), expire_s)
 
     async def _add(self, key: str, limit: int, due_at: int, race_id: str, expire_s: int) -> bool:
         """Add a race to a sorted set, unless that has reached its limit. Return whether it was added."""
-        return bool(await self._claim.insist([key], [limit, due_at, race_id, expire_s]))
+        return bool(await self._claim.run([key], [limit, due_at, race_id, expire_s]))
 
     async def _drop_finished(self, key: str) -> None:
         """Remove finished races from the races of an owner. They are not removed when they end."""
         race_ids = _texts(await self._store.ask("ZRANGE", key, 0, -1))
         if finished := set(race_ids).difference(await self.live(race_ids)):
-            await self._store.insist("ZREM", key, *sorted(finished))
+            await self._store.retry("ZREM", key, *sorted(finished))
 
 
 def _members(summary: Listed) -> tuple[str, ...]:

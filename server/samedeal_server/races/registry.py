@@ -77,7 +77,7 @@ class Registry:
         for tries_left in reversed(range(START_TRIES)):
             try:
                 await self.clock.measure()
-                await self.archive.publish_key(self.clock.now())
+                await self.archive.signing_keys.publish(self.clock.now())
                 break
             except Refused:
                 if not tries_left:

@@ -296,7 +296,7 @@ class Room:
 
     async def _archive_race(self) -> None:
         await self._live.set_due(self.race.id, self._clock.now())  # if this process dies now, another one finishes
-        await self._archive.keep(self.race, self._entries)
+        await self._archive.add(self.race, self._entries)
         await self._remove_live()
         self._archived = True
 

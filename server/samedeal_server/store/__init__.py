@@ -1,1 +1,1 @@
-"""Everything that is kept in Redis: connections, the race log, the archive and guests."""
+"""The store: connections to Redis, the race log, the archive, guests and par results."""

@@ -1,11 +1,11 @@
--- Appends runs of entries to the logs of races, each all or not at all, only where the log ends where the writer thinks.
--- KEYS: for each race its log (a stream) and its head (a hash with n and h, the number and digest of the last entry).
--- ARGV: for each race the digest before the run and the count of its entries; for each entry its number, text and digest.
+-- Appends entries to the logs of races, for each race all or none, and only if the log ends where the writer expects.
+-- KEYS: for each race, its log (a stream) and its head (a hash with n and h, the number and digest of the last entry).
+-- ARGV: for each race, the digest before the entries and their count; for each entry, its number, text and digest.
 -- Replies for each race with {status, last number}:
---   ok      the run is in the log, written now or by an earlier try of the same call
---   behind  the log goes on in another way: read it and think again
---   lost    the log ends before the run begins: the store has lost a tail
---   gone    there is no such race here
+--   ok      the entries are in the log, written now or by an earlier attempt of the same call
+--   behind  the log has other entries there: the writer has to read it again
+--   lost    the log ends before the entry that the writer knows last: the store has lost entries
+--   gone    the race does not exist
 local replies, a = {}, 1
 for k = 1, #KEYS, 2 do
   local before, count, first = ARGV[a], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])

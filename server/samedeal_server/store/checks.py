@@ -1,4 +1,4 @@
-"""What is checked before a server serves: that the store answers, is fit for races, and belongs to this server."""
+"""Startup checks: that the store answers, is safe for races, and belongs to this server."""
 
 import asyncio
 import hmac
@@ -16,18 +16,18 @@ from samedeal_server.store.schema import check_schema
 logger = logging.getLogger("samedeal_server.store.connection")
 
 MASTER_KEY: Final = "samedeal:master-key"
-"""Where the store keeps the fingerprint of the master key."""
+"""The key of the master key's fingerprint."""
 RETRY_S: Final = 0.5
 DURABILITIES: Final = ("none", "everysec", "always")
-"""From the weakest to the strongest."""
+"""From weakest to strongest."""
 OPTIONS: Final = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite")
 
 
 async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
-    """What the store at a URL is, in a line for the log, as soon as the store can be used.
+    """Checks the store at a URL and returns a line about it for the log.
 
-    One that does not answer is waited for, `store_wait_seconds` at most. Raises UnfitStoreError, whose text says what
-    to do, for a store that does not answer in time or cannot be used.
+    Waits up to `store_wait_seconds` for a store that does not answer. Raises UnfitStoreError, whose text says what to
+    do, if the store does not answer in time or cannot be used.
     """
     try:
         store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
@@ -44,7 +44,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
                     shown = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
                     why = store.health.cause or refused.text.rstrip(".")
                     raise UnfitStoreError(f"Gave up waiting for the store {shown}: {why}.") from refused
-            if not waiting:  # the cause has been logged
+            if not waiting:  # the cause is already logged
                 waiting = True
                 logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)
             await asyncio.sleep(min(RETRY_S, max(0.0, deadline - loop.time())))
@@ -53,8 +53,8 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
 
 
 async def _check(store: Store, settings: Settings, keys: Keys) -> str:
-    """Every check, in order. Each may run again. Raises UnfitStoreError, or Refused if the store does not answer."""
-    about = await store.checked()
+    """Runs all checks; they can be repeated. Raises UnfitStoreError, or Refused if the store does not answer."""
+    about = await store.describe()
     await check_schema(store)
     await check_durability(store, settings.store_durability)
     await check_master_key(store, keys.master, settings.accept_master_key)
@@ -62,14 +62,14 @@ async def _check(store: Store, settings: Settings, keys: Keys) -> str:
 
 
 async def check_durability(store: Store, weakest: str) -> None:
-    """Checks that every node of the store is at least as durable as the weakest of DURABILITIES that is accepted."""
+    """Checks that every node of the store is at least as durable as `weakest`, one of DURABILITIES."""
     if weakest == "none":
         return
-    for options in await store.configured(*OPTIONS):
+    for options in await store.configuration(*OPTIONS):
         if options is None:
             raise UnfitStoreError(
-                "The store does not allow CONFIG GET, so its durability is not known: set"
-                " SAMEDEAL_STORE_DURABILITY=none if it keeps what it acknowledges in some other way."
+                "The store does not allow CONFIG GET, so its durability is unknown: set"
+                " SAMEDEAL_STORE_DURABILITY=none if acknowledged writes are safe in some other way."
             )
         found = durability(options)
         if DURABILITIES.index(found) < DURABILITIES.index(weakest):
@@ -81,7 +81,7 @@ async def check_durability(store: Store, weakest: str) -> None:
 
 
 def durability(options: Mapping[str, str]) -> str:
-    """The durability that a node's OPTIONS make, one of DURABILITIES."""
+    """The durability that results from a node's OPTIONS, one of DURABILITIES."""
     if options.get("appendonly") != "yes" or options.get("no-appendfsync-on-rewrite") == "yes":
         return "none"
     flushed = options.get("appendfsync", "")
@@ -89,7 +89,7 @@ def durability(options: Mapping[str, str]) -> str:
 
 
 async def check_master_key(store: Store, master_key: bytes, accepted: str | None = None) -> None:
-    """Checks that the store has known no other master key; `accepted` is the fingerprint of one that may replace it."""
+    """Checks that the store was not used with another master key, unless `accepted` is the fingerprint of this one."""
     ours = fingerprint(master_key)
     await store.ask("SET", MASTER_KEY, ours, "NX")
     found: bytes | None = await store.ask("GET", MASTER_KEY)
@@ -98,12 +98,12 @@ async def check_master_key(store: Store, master_key: bytes, accepted: str | None
     if accepted != ours:
         raise UnfitStoreError(
             f"The store was used with another master key (fingerprint {found.decode(errors='replace')}): use that key,"
-            f" or set SAMEDEAL_ACCEPT_MASTER_KEY={ours} to go on with the new one, without the races that are running."
+            f" or set SAMEDEAL_ACCEPT_MASTER_KEY={ours} to switch to the new key. Running races are lost."
         )
     await store.ask("SET", MASTER_KEY, ours)
     logger.warning("the store now belongs to the master key with fingerprint %s", ours)
 
 
 def fingerprint(master_key: bytes) -> str:
-    """16 hexadecimal digits by which a key can be recognized, and from which it cannot be computed."""
+    """16 hexadecimal digits that identify a key but do not reveal it."""
     return hmac.digest(master_key, b"samedeal/1/fingerprint", "sha256").hex()[:16]

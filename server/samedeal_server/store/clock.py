@@ -1,15 +1,15 @@
-"""The clock of all races: Redis's, so that every process and every race tells the same time."""
+"""The clock of all races: that of Redis, so that all processes agree on the time."""
 
 import time
 
 from samedeal_server.store.connection import Store
 
 MEASURED_EVERY_S = 5
-_TRIES = 3
+_SAMPLES = 3
 
 
 class Clock:
-    """Milliseconds since 1970-01-01 UTC by Redis's clock, from this machine's steady one and a measured offset."""
+    """The time of Redis in milliseconds since 1970-01-01 UTC: the local monotonic clock plus a measured offset."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -19,9 +19,9 @@ class Clock:
         return _steady_ms() + self._offset_ms
 
     async def measure(self) -> None:
-        """Takes the offset from the quickest of a few answers. Raises Refused("store-unavailable")."""
+        """Measures the offset with the fastest of several requests. Raises Refused("store-unavailable")."""
         best_ms: int | None = None
-        for _ in range(_TRIES):
+        for _ in range(_SAMPLES):
             before = _steady_ms()
             seconds, micros = await self._store.ask("TIME")
             after = _steady_ms()

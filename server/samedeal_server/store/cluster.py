@@ -1,8 +1,7 @@
-"""A store of many nodes, a Redis Cluster: each key is on one of them, by its slot, and is asked for where it is.
+"""A Redis Cluster as the store: each command goes to the node that has the slot of its key.
 
-The client library's own class for clusters is not used. It sends ASKING and the command that it is for over different
-connections, so that what is asked for while a slot moves is not found; and it fails where it should wait for a
-connection.
+redis-py's own cluster client is not used. It sends ASKING and the next command over different connections, so keys in a
+moving slot are not found, and it fails instead of waiting for a free connection.
 """
 
 import asyncio
@@ -16,21 +15,29 @@ from redis import exceptions
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseError
 
-from samedeal_server.store.connection import Store, UnfitStoreError, Word, client, configuration, described, unavailable
+from samedeal_server.store.connection import (
+    Store,
+    UnfitStoreError,
+    Word,
+    client,
+    description,
+    node_configuration,
+    unavailable,
+)
 from samedeal_server.store.health import AWAY, Health
 
-LOOKED_EVERY_S = 0.1
-"""How long after one look for news the next one comes. Nobody can wait for the news of many slots at once."""
+POLL_S = 0.1
+"""How often streams are polled for news. A blocking read cannot span slots."""
 REDIRECTIONS = 5
-"""How often a command is sent on to another node before it counts as not answered."""
+"""How many redirections to other nodes a command follows."""
 
 NO_OWNER = "some slots"
-"""What fails, as if it were a node, while some slots have none."""
+"""Stands for a failing node while some slots have none."""
 _NODE_AWAY = (exceptions.ConnectionError, exceptions.TimeoutError, ClusterDownError, OSError, RuntimeError)
 
 
 class Node(NamedTuple):
-    """Where a node listens."""
+    """The address of a node."""
 
     host: str
     port: int
@@ -40,29 +47,29 @@ class Node(NamedTuple):
 
 
 def store_at(url: str, diagnose: Callable[[], str | None] | None = None) -> Store:
-    """The store at a URL: one Redis, or a cluster of them. `diagnose` may know why the one cannot be reached."""
+    """The store at a URL: one Redis or a cluster. `diagnose` returns why one Redis cannot be reached, if it knows."""
     return Cluster(url) if url.partition("://")[0].endswith("+cluster") else Store(url, diagnose)
 
 
 class Cluster(Store):
-    """A Redis Cluster. A command that names no key goes to the node of slot 0, so all processes have one clock."""
+    """A Redis Cluster. Commands without a key go to the node of slot 0, so that all processes use the same clock."""
 
     whole = False
 
     def __init__(self, url: str) -> None:
-        """The URL names one node or more, with commas between them; they are asked for the others."""
+        """The URL names one or more nodes, separated by commas. The others are discovered."""
         self.health = Health()
-        its = urlsplit(url)
-        who, at, hosts = its.netloc.rpartition("@")
-        self._before = f"{its.scheme.removesuffix('+cluster')}://{who}{at}"
-        self._behind = f"?{its.query}" if its.query else ""
+        parts = urlsplit(url)
+        userinfo, at, hosts = parts.netloc.rpartition("@")
+        self._url_prefix = f"{parts.scheme.removesuffix('+cluster')}://{userinfo}{at}"
+        self._url_suffix = f"?{parts.query}" if parts.query else ""
         self._clients: dict[Node, Any] = {}
         self._seeds = [_node(host) for host in hosts.split(",")]
         self._known = self._seeds.copy()
-        """All nodes, those that did not answer last."""
+        """All nodes; those that did not answer come last."""
         self._owners: list[Node | None] = []
-        """By slot, the node that has its keys; empty before that is known."""
-        self._learning: asyncio.Task[None] | None = None
+        """The node of each slot; empty until it is known."""
+        self._refresh_task: asyncio.Task[None] | None = None
 
     async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
         found: list[bytes | None] = await asyncio.gather(*(self.ask("GET", key) for key in keys))
@@ -73,44 +80,46 @@ class Cluster(Store):
         return found
 
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """As that of any store, but after one look. Races on nodes that are away have no news."""
-        await asyncio.sleep(LOOKED_EVERY_S)
+        """As for one Redis, but polls once. Streams on nodes that do not answer have no news."""
+        await asyncio.sleep(POLL_S)
         wanted: dict[Node, list[tuple[Word, ...]]] = defaultdict(list)
         try:
             for key, n in ends.items():
                 wanted[await self._owner(_slot(key))].append(("XREAD", "STREAMS", key, f"{n}-0"))
         except AWAY as error:
             raise unavailable() from error
-        answers = await asyncio.gather(*(self._look(*look) for look in wanted.items()))
+        answers = await asyncio.gather(*(self._poll(*item) for item in wanted.items()))
         if None in answers and not any(answers):
             raise unavailable()
         return [news for answer in answers for news in answer or ()]
 
-    async def checked(self) -> str:
-        """What the store is, in a line for the operator. Raises UnfitStoreError if a node is unfit, Refused."""
+    async def describe(self) -> str:
+        """A line for the operator about the store. Raises UnfitStoreError if a node is unfit, Refused."""
         try:
-            await self._learn()
+            await self._refresh_slots()
             nodes = {owner for owner in self._owners if owner}
-            about = await asyncio.gather(*(self._asked(node, "INFO") for node in nodes))
+            about = await asyncio.gather(*(self._ask_node(node, "INFO") for node in nodes))
         except ResponseError as error:
-            raise UnfitStoreError(f"The store is no cluster ({error}): its URL begins with redis://.") from error
+            raise UnfitStoreError(
+                f"The store is not a cluster ({error}): use a URL that starts with redis://."
+            ) from error
         except AWAY as error:
             raise unavailable() from error
         if missing := self._owners.count(None):
             raise UnfitStoreError(f"The cluster has no nodes for {missing} of its {REDIS_CLUSTER_HASH_SLOTS} slots.")
-        lines = sorted({described(its, f" Cluster of {len(nodes)}") for its in about})
+        lines = sorted({description(info, f" Cluster of {len(nodes)}") for info in about})
         return "; ".join(lines)
 
-    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+    async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         nodes = {owner for owner in self._owners if owner}
-        return await asyncio.gather(*(configuration(self._client(node), names) for node in nodes))
+        return await asyncio.gather(*(node_configuration(self._client(node), names) for node in nodes))
 
     async def close(self) -> None:
-        if self._learning:
-            self._learning.cancel()
-            await asyncio.gather(self._learning, return_exceptions=True)
-        for its in self._clients.values():
-            await its.aclose(close_connection_pool=True)
+        if self._refresh_task:
+            self._refresh_task.cancel()
+            await asyncio.gather(self._refresh_task, return_exceptions=True)
+        for node_client in self._clients.values():
+            await node_client.aclose(close_connection_pool=True)
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
         return self._answer(*command)
@@ -120,100 +129,100 @@ class Cluster(Store):
         node, asking = await self._owner(slot), False
         for _ in range(REDIRECTIONS):
             try:
-                return await self._told(node, command, asking=asking)
+                return await self._send(node, command, asking=asking)
             except MovedError as moved:
                 node, asking = Node(moved.host or node.host, moved.port), False
                 self._owners[slot] = node
-                self._learn_soon()
+                self._schedule_refresh()
                 error: Exception = moved
-            except AskError as ask:  # the slot is about to move, and this key has moved already
+            except AskError as ask:  # the slot is moving, and this key has already moved
                 node, asking = Node(ask.host or node.host, ask.port), True
                 error = ask
         raise error
 
-    async def _told(self, node: Node, command: tuple[Word, ...], *, asking: bool) -> Any:
-        """What a node answers."""
+    async def _send(self, node: Node, command: tuple[Word, ...], *, asking: bool) -> Any:
+        """The reply of a node to a command, preceded by ASKING if needed."""
         try:
             if not asking:
-                return await self._asked(node, *command)
-            async with self._client(node).pipeline(transaction=False) as both:  # on one connection
-                both.execute_command("ASKING")
-                both.execute_command(*command)
-                _, answer = await both.execute(raise_on_error=False)
+                return await self._ask_node(node, *command)
+            async with self._client(node).pipeline(transaction=False) as pipeline:  # on one connection
+                pipeline.execute_command("ASKING")
+                pipeline.execute_command(*command)
+                _, answer = await pipeline.execute(raise_on_error=False)
         except _NODE_AWAY:
-            self._doubt(node)
+            self._demote(node)
             raise
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def _look(self, node: Node, commands: Sequence[tuple[Word, ...]]) -> list[tuple[bytes, Any]] | None:
-        """What a node has to these commands, each for news of one stream; None if it is away."""
+    async def _poll(self, node: Node, commands: Sequence[tuple[Word, ...]]) -> list[tuple[bytes, Any]] | None:
+        """The replies of a node to several XREAD commands, joined; None if it does not answer."""
         found: list[tuple[bytes, Any]] = []
         try:
-            async with self._client(node).pipeline(transaction=False) as looks:
+            async with self._client(node).pipeline(transaction=False) as pipeline:
                 for command in commands:
-                    looks.execute_command(*command)
-                answers = await self.health.watched(looks.execute(raise_on_error=False), "XREAD", str(node))
+                    pipeline.execute_command(*command)
+                answers = await self.health.watch(pipeline.execute(raise_on_error=False), "XREAD", str(node))
             for command, answer in zip(commands, answers, strict=True):
                 found += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
         except AWAY:
-            self._doubt(node)
+            self._demote(node)
             return found or None
         return found
 
-    def _asked(self, node: Node, *command: Word) -> Awaitable[Any]:
-        """The answer of a node to a command, tried once. Raises one of AWAY."""
-        return self.health.watched(self._client(node).execute_command(*command), str(command[0]), str(node))
+    def _ask_node(self, node: Node, *command: Word) -> Awaitable[Any]:
+        """The reply of a node to a command, sent once. Raises one of AWAY."""
+        return self.health.watch(self._client(node).execute_command(*command), str(command[0]), str(node))
 
     def _client(self, node: Node) -> Any:
         if node not in self._clients:
             host = f"[{node.host}]" if ":" in node.host else node.host
-            self._clients[node] = client(f"{self._before}{host}:{node.port}{self._behind}")
+            self._clients[node] = client(f"{self._url_prefix}{host}:{node.port}{self._url_suffix}")
         return self._clients[node]
 
-    # Which node has which slots.
+    # Slots.
 
     async def _owner(self, slot: int) -> Node:
-        """The node that has the keys of a slot. Raises one of AWAY if that cannot be known."""
+        """The node of a slot. Raises one of AWAY if it is unknown."""
         if not self._owners:
-            await asyncio.shield(self._learn_soon())
+            await asyncio.shield(self._schedule_refresh())
         if (owner := self._owners[slot]) is None:
-            self._learn_soon()
+            self._schedule_refresh()
             error = ClusterDownError(f"no node has slot {slot}")
-            self.health.failed(error, "", NO_OWNER)
+            self.health.record_failure(error, "", NO_OWNER)
             raise error
         return owner
 
-    def _doubt(self, node: Node) -> None:
-        """A node did not answer: others are asked who has its slots."""
+    def _demote(self, node: Node) -> None:
+        """Moves a node that did not answer to the end of the list, and schedules a refresh of the slots."""
         self._known.sort(key=node.__eq__)
-        self._learn_soon()
+        self._schedule_refresh()
 
-    def _learn_soon(self) -> "asyncio.Task[None]":
-        if self._learning is None or self._learning.done():
-            self._learning = asyncio.get_running_loop().create_task(self._learn())
-            self._learning.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return self._learning
+    def _schedule_refresh(self) -> "asyncio.Task[None]":
+        if self._refresh_task is None or self._refresh_task.done():
+            self._refresh_task = asyncio.get_running_loop().create_task(self._refresh_slots())
+            self._refresh_task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return self._refresh_task
 
-    async def _learn(self) -> None:
-        """Asks the nodes, one after another until one answers, which of them has what. Raises one of AWAY."""
-        for asked in tuple(self._known):
+    async def _refresh_slots(self) -> None:
+        """Asks one node after another for the slots, until one answers. Raises one of AWAY."""
+        for known in tuple(self._known):
             try:
-                ranges = await self._asked(asked, "CLUSTER", "SLOTS")
+                ranges = await self._ask_node(known, "CLUSTER", "SLOTS")
             except _NODE_AWAY as error:
-                self._known.sort(key=asked.__eq__)
+                self._known.sort(key=known.__eq__)
                 failure = error
             else:
                 owners: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
                 nodes: dict[Node, None] = {}
                 for first, last, *copies in ranges:
-                    places = [Node(host.decode() if host else asked.host, port) for host, port, *_ in copies]
+                    places = [Node(host.decode() if host else known.host, port) for host, port, *_ in copies]
                     owners[first : last + 1] = [places[0]] * (last + 1 - first)
                     nodes |= dict.fromkeys(places)
                 self._owners = owners
                 self._known = [*dict.fromkeys((*(node for node in self._known if node in nodes), *nodes, *self._seeds))]
-                self.health.keep({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
+                self.health.retain({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
                 for gone in self._clients.keys() - set(self._known):
                     with suppress(*AWAY):
                         await self._clients.pop(gone).aclose(close_connection_pool=True)
@@ -222,12 +231,12 @@ class Cluster(Store):
 
 
 def _node(host: str) -> Node:
-    its = urlsplit(f"//{host}")
-    return Node(its.hostname or "", its.port or 6379)
+    parts = urlsplit(f"//{host}")
+    return Node(parts.hostname or "", parts.port or 6379)
 
 
 def _key(command: Sequence[Word]) -> Word:
-    """What decides where a command goes."""
+    """The key that decides which node a command goes to; empty if it has none."""
     place = {"EVALSHA": 3, "EVAL": 3, "XREAD": 2}.get(str(command[0]), 1)
     return command[place] if place < len(command) else ""
 

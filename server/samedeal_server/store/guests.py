@@ -1,4 +1,4 @@
-"""Guests: a name gives a token, and whoever has the token is that guest."""
+"""Guests: players who have given a name and received a token that identifies them."""
 
 from hashlib import sha256
 from secrets import token_hex, token_urlsafe
@@ -11,7 +11,7 @@ from samedeal_server.store.connection import Store
 
 
 class Guest(Struct, frozen=True):
-    """Somebody who may take seats."""
+    """A player who can join races."""
 
     player: str
     """The public id."""
@@ -19,32 +19,32 @@ class Guest(Struct, frozen=True):
 
 
 class Guests:
-    """Everybody who was given a token and did not stay away too long. The store keeps only the tokens' digests."""
+    """Guests by token. The store has only digests of the tokens."""
 
     def __init__(self, store: Store, days: int = 0) -> None:
-        """`days` is how long one who does not come is remembered; 0 is for ever."""
+        """`days` is how long guests are stored after their last visit; 0 keeps them forever."""
         self._store, self._days = store, days
 
-    async def welcome(self, name: str) -> tuple[Guest, str]:
-        """A new guest and the token. Raises Refused for a bad name, or if the store is away."""
+    async def create(self, name: str) -> tuple[Guest, str]:
+        """Creates a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
         guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
-        await self._store.insist("HSET", _key(token), "player", guest.player, "name", guest.name)
-        await self._remember(token)
+        await self._store.retry("HSET", _key(token), "player", guest.player, "name", guest.name)
+        await self._extend(token)
         return guest, token
 
-    async def known(self, token: str) -> Guest:
-        """The guest whose token this is. Raises Refused("bad-token") if there is none."""
+    async def authenticate(self, token: str) -> Guest:
+        """The guest with a token. Raises Refused("bad-token") for an unknown token."""
         player, name = await self._store.ask("HMGET", _key(token), "player", "name")
         if player is None or name is None:
             raise Refused("bad-token")
-        await self._remember(token)
+        await self._extend(token)
         return Guest(player.decode(), name.decode())
 
-    async def _remember(self, token: str) -> None:
+    async def _extend(self, token: str) -> None:
         if not self._days:
-            await self._store.insist("PERSIST", _key(token))
+            await self._store.retry("PERSIST", _key(token))
         else:
-            await self._store.insist("EXPIRE", _key(token), self._days * 86_400)
+            await self._store.retry("EXPIRE", _key(token), self._days * 86_400)
 
 
 def _key(token: str) -> str:

@@ -1,4 +1,4 @@
-"""The store's health: why its commands fail, logged once for each cause and reported by `/readyz`."""
+"""The store's health: why commands fail, logged once per cause and reported by `/readyz`."""
 
 import asyncio
 import logging
@@ -14,15 +14,15 @@ from redis.exceptions import AskError, NoScriptError, RedisError, ResponseError
 logger = logging.getLogger("samedeal_server.store.connection")
 
 AWAY = (RedisError, OSError, RuntimeError)
-"""What it is to have no answer. uvloop raises RuntimeError where a connection has just been reset by the other side."""
+"""The errors without a reply. uvloop raises RuntimeError for a connection that the other side has just reset."""
 FRESH_S: Final = 30.0
-"""How long a command that failed counts as failing unless it is sent again."""
+"""How long a failed command counts as failing if it is not sent again."""
 
 NO_PERMISSION: Final = "the store's user lacks a permission"
 BROKEN_SCRIPT: Final = "a script fails in the store"
 OTHER_ERROR: Final = "the store answers with an error"
 OF_COMMANDS: Final = {NO_PERMISSION, BROKEN_SCRIPT, OTHER_ERROR}
-"""Causes that one command may have while others succeed."""
+"""Causes that can affect one command while others succeed."""
 _CAUSES: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     # Classes come before their bases.
     (exceptions.BusyLoadingError, "", "the store is loading its data"),
@@ -45,35 +45,35 @@ _CAUSES: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (TimeoutError, "", "the store does not answer in time"),
     (exceptions.InvalidResponse, "", "the store does not speak the Redis protocol"),
 )
-"""Class, a part of the text, and the cause."""
+"""Exception class, part of its text, and the cause."""
 
 
 class Health:
-    """What fails at present, by node of the store and by command. A node that cannot be reached fails as a whole."""
+    """Failing commands, by node and command. For an unreachable node, all commands count as failing."""
 
     def __init__(self, diagnose: Callable[[], str | None] | None = None) -> None:
-        """`diagnose` may know better than the client why the store cannot be reached."""
+        """`diagnose` returns why the store cannot be reached, or None if it does not know."""
         self._diagnose = diagnose
         self._failing: dict[tuple[str, str], str] = {}
         self._logged: set[tuple[str, str]] = set()
         self._failed_at = 0.0
 
-    async def watched(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
-        """The answer to a command, or one of AWAY; the outcome is noted."""
+    async def watch(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
+        """Awaits the reply to a command and records the outcome. Raises one of AWAY."""
         command = "EVALSHA" if command == "EVAL" else command
         try:
             found = await answer
-        except (NoScriptError, AskError):  # MovedError is one; the caller deals with these
+        except (NoScriptError, AskError):  # includes MovedError; handled by the caller
             raise
         except AWAY as error:
-            self.failed(error, command, node)
+            self.record_failure(error, command, node)
             raise
         if self._failing:
-            self.succeeded(command, node)
+            self.record_success(command, node)
         return found
 
-    def failed(self, error: Exception, command: str, node: str = "") -> None:
-        """Notes that a command was not answered, and logs the cause unless that has been done."""
+    def record_failure(self, error: Exception, command: str, node: str = "") -> None:
+        """Records that a command failed, and logs the cause once."""
         cause, refused = cause_of(error), isinstance(error, ResponseError)
         self._failed_at = asyncio.get_running_loop().time()
         self._failing[node, command if refused else ""] = cause
@@ -81,30 +81,30 @@ class Health:
             return
         shown = cause if refused else self._diagnosed(cause)
         if (node, shown) not in self._logged:
-            # What follows "with args" may be a password or a token.
+            # The text after "with args" can contain a password or a token.
             text = f" ({str(error).partition(', with args')[0]})" if refused else ""
             logger.warning("%s%s%s", shown, f" at {node}" if node else "", text)
         self._logged |= {(node, cause), (node, shown)}
 
-    def succeeded(self, command: str, node: str = "") -> None:
-        """Notes that a command was answered."""
+    def record_success(self, command: str, node: str = "") -> None:
+        """Records that a command succeeded."""
         self._failing.pop((node, ""), None)
         self._failing.pop((node, command), None)
         self._log_recovery()
 
-    def written(self) -> None:
-        """Notes that the store accepts writes."""
-        self._failing = {its: cause for its, cause in self._failing.items() if cause in OF_COMMANDS}
+    def record_write(self) -> None:
+        """Records that the store accepts writes."""
+        self._failing = {source: cause for source, cause in self._failing.items() if cause in OF_COMMANDS}
         self._log_recovery()
 
-    def keep(self, nodes: Collection[str]) -> None:
-        """Forgets all nodes but these."""
-        self._failing = {its: cause for its, cause in self._failing.items() if its[0] in nodes}
+    def retain(self, nodes: Collection[str]) -> None:
+        """Removes all other nodes."""
+        self._failing = {source: cause for source, cause in self._failing.items() if source[0] in nodes}
         self._log_recovery()
 
     @property
     def cause(self) -> str | None:
-        """Why commands fail, if any do; without addresses or secrets."""
+        """Why commands fail, without addresses or secrets; None if they succeed."""
         for (_, command), cause in self._failing.items():
             if not command:
                 return self._diagnosed(cause)
@@ -123,23 +123,23 @@ class Health:
 def cause_of(error: Exception) -> str:
     """Why a command failed, without addresses or secrets."""
     reason = ""
-    for its in _chain(error):
+    for link in _chain(error):
         for kind, part, cause in _CAUSES:
-            if isinstance(its, kind) and part in str(its):
+            if isinstance(link, kind) and part in str(link):
                 return cause
-        if isinstance(its, ssl.SSLCertVerificationError):
-            return f"the store's certificate is not trusted: {its.verify_message}"
-        if isinstance(its, ssl.SSLError):
-            return f"TLS with the store fails: {its.reason or 'unknown reason'}"
-        if isinstance(its, socket.gaierror):
+        if isinstance(link, ssl.SSLCertVerificationError):
+            return f"the store's certificate is not trusted: {link.verify_message}"
+        if isinstance(link, ssl.SSLError):
+            return f"TLS with the store fails: {link.reason or 'unknown reason'}"
+        if isinstance(link, socket.gaierror):
             return "the store's host name cannot be resolved"
-        if isinstance(its, OSError) and its.errno:
-            reason = f": {os.strerror(its.errno)}"
+        if isinstance(link, OSError) and link.errno:
+            reason = f": {os.strerror(link.errno)}"
     return f"the store cannot be reached{reason}"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what led to it. A script that the store does not know leads to another command, not to an error."""
+    """The error and its causes. Stops at NoScriptError, which is handled by sending the script's source."""
     while error and not isinstance(error, NoScriptError):
         yield error
         error = error.__cause__ or error.__context__

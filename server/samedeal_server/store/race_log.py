@@ -1,4 +1,4 @@
-"""The log in Redis: one stream a race, appended to only at its very end, and read back whole or from a number on."""
+"""The race log in Redis: one stream per race, appended to at its end and read from any entry on."""
 
 import asyncio
 import time
@@ -14,22 +14,22 @@ from samedeal_server.store.connection import Store, Word
 
 T = TypeVar("T")
 GATHER_S = 0.001
-"""For how long the next group commit of this process is gathered while one is under way: the more it has, the less each
-entry costs. One that takes long, as where an answer was lost, does not hold up all others."""
+"""How long entries are collected for the next group commit while another is in flight. Larger commits cost less per
+entry. A slow commit, such as one that is being retried, does not delay the others."""
 IN_FLIGHT = 4
-"""How many group commits may be under way at once."""
+"""The most group commits in flight."""
 BLOCK_S = 0.2
-"""How long a process waits for news of the races it follows before it looks again which these are."""
+"""How long one call of ``follow`` waits for new entries."""
 LINGER_S = 600
-"""How long the log of a finished race stays, for other processes that still follow it."""
+"""How long the log of an archived race is kept, for other processes that still follow it."""
 
 
 class Behind(Exception):
-    """The log goes on differently from what the writer thought."""
+    """The log has other entries after the writer's last known one."""
 
 
 class Lost(Exception):
-    """The log is shorter than what was acknowledged: `n` is its last number, -1 if the race is not there at all."""
+    """The log has lost acknowledged entries: `n` is its last number, -1 if the race is missing."""
 
     def __init__(self, n: int) -> None:
         super().__init__(n)
@@ -43,18 +43,18 @@ class _Line(Struct, array_like=True):
 
 
 class _Append(Struct):
-    """What one room wants to append, and who waits for it."""
+    """Entries that a room appends, and the future that it waits for."""
 
-    race: str
+    race_id: str
     before: str
     entries: Sequence[Entry]
     written: "asyncio.Future[None]"
 
 
 class RaceLog:
-    """The logs of all races. What the rooms of this process append in one turn of its loop travels together.
+    """The logs of all races. Entries appended in the same iteration of the event loop are sent together.
 
-    In a store that is not whole each race is written by itself: where one node is away, races on others go on.
+    In a cluster, each race is written separately, so that races on other nodes continue when one node is down.
     """
 
     def __init__(self, store: Store) -> None:
@@ -62,88 +62,92 @@ class RaceLog:
         self._create = store.script("create.lua")
         self._append = store.script("append.lua")
         self._delete_empty = store.script("delete_empty.lua")
-        self._waiting: list[_Append] = []
+        self._queue: list[_Append] = []
         self._commits: set[asyncio.Task[None]] = set()
         self._next_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     async def create(self, header: Header, digest: str) -> bool:
-        """Begins the log of a race; False if its id is taken. Safe to repeat."""
-        return bool(await self._create.insist([_head(header.race)], [header_bytes(header), digest]))
+        """Creates the log of a race. Returns whether its id was free. Safe to repeat."""
+        return bool(await self._create.run([_head(header.race)], [header_bytes(header), digest]))
 
-    async def header(self, race: str) -> Header | None:
-        """The header of a race, or None where there is no log of it."""
-        text = await self._store.ask("HGET", _head(race), "header")
+    async def header(self, race_id: str) -> Header | None:
+        """The header of a race, or None if it has no log."""
+        text = await self._store.ask("HGET", _head(race_id), "header")
         return None if text is None else _read(_header_decoder, text)
 
-    async def head(self, race: str) -> tuple[int, str]:
-        """The number and digest of the last entry; the number is 0 before the first, and -1 where there is no log."""
-        n, digest = await self._store.ask("HMGET", _head(race), "n", "h")
+    async def head(self, race_id: str) -> tuple[int, str]:
+        """The number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
+        n, digest = await self._store.ask("HMGET", _head(race_id), "n", "h")
         return (-1, "") if n is None or digest is None else (_read(_number_decoder, n), _digest(digest))
 
-    async def read(self, race: str, after: int = 0) -> list[Entry]:
+    async def read(self, race_id: str, after: int = 0) -> list[Entry]:
         """The entries with numbers above `after`. Raises Refused("store-unavailable")."""
-        return [_entry(fields) for _, fields in await self._store.ask("XRANGE", _log(race), f"{after + 1}-0", "+")]
+        return [_entry(fields) for _, fields in await self._store.ask("XRANGE", _log(race_id), f"{after + 1}-0", "+")]
 
-    async def append(self, race: str, before: str, entries: Sequence[Entry]) -> None:
-        """Appends entries after the digest `before`; when it returns they are in the log.
+    async def append(self, race_id: str, before: str, entries: Sequence[Entry]) -> None:
+        """Appends entries after the one with the digest `before`, and returns when the log has them.
 
-        Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if nobody knows whether they
-        are in.
+        Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if it is unknown whether the
+        entries were written.
         """
-        run = _Append(race, before, entries, asyncio.get_running_loop().create_future())
+        append = _Append(race_id, before, entries, asyncio.get_running_loop().create_future())
         if self._store.whole:
-            if not self._waiting:
+            if not self._queue:
                 asyncio.get_running_loop().call_soon(self._commit)
-            self._waiting.append(run)
+            self._queue.append(append)
         else:
-            self._begin([run])
-        await run.written
+            self._start([append])
+        await append.written
 
     async def follow(
         self, known: Callable[[], Mapping[str, int]], patience_s: float = BLOCK_S
     ) -> dict[str, list[Entry] | None]:
-        """What comes next in any of the races that are followed, waiting for it at most so long.
+        """The next entries of the followed races, by race id; waits up to `patience_s` for them.
 
-        `known` tells of each of them up to which number it is known. It is asked again before what has come is read:
-        most of that was written here. None stands for what cannot be read by this version.
+        `known` returns the last known number of each followed race. It is called again when entries arrive, since most
+        of them were written by this process. The value is None for entries that this version cannot read.
         """
-        before = known()
-        if not before:
+        known_before = known()
+        if not known_before:
             await asyncio.sleep(patience_s)
             return {}
-        found = await self._store.news({_log(race): n for race, n in before.items()}, round(1000 * patience_s))
-        after = known()
-        news = ((_race(key), lines) for key, lines in found)
-        return {race: _readable(lines, after[race]) if race in after else [] for race, lines in news}
+        found = await self._store.news(
+            {_log(race_id): n for race_id, n in known_before.items()}, round(1000 * patience_s)
+        )
+        known_now = known()
+        news = ((_race_id(key), lines) for key, lines in found)
+        return {
+            race_id: _readable(lines, known_now[race_id]) if race_id in known_now else [] for race_id, lines in news
+        }
 
-    async def discard(self, race: str) -> None:
-        """Lets the log of a race that is kept as a replay go after LINGER_S."""
-        for key in (_log(race), _head(race)):
+    async def discard(self, race_id: str) -> None:
+        """Expires the log of an archived race after LINGER_S."""
+        for key in (_log(race_id), _head(race_id)):
             await self._store.ask("EXPIRE", key, LINGER_S)
 
-    async def delete_empty(self, race: str) -> bool:
-        """Deletes a race whose log is empty. Returns whether it is gone; it stays if somebody has joined meanwhile."""
-        return bool(await self._delete_empty.insist([_head(race), _log(race)], []))
+    async def delete_empty(self, race_id: str) -> bool:
+        """Deletes a race if its log is empty. Returns whether it is deleted."""
+        return bool(await self._delete_empty.run([_head(race_id), _log(race_id)], []))
 
     def _commit(self) -> None:
-        """Begins a group commit if one is wanted and may begin; if it is too early, later."""
-        if not self._waiting or len(self._commits) >= IN_FLIGHT:
+        """Starts a group commit if entries are queued, or schedules it if it is too early."""
+        if not self._queue or len(self._commits) >= IN_FLIGHT:
             return
         loop = asyncio.get_running_loop()
         if self._commits and loop.time() < self._next_at:
             if self._timer is None:
-                self._timer = loop.call_at(self._next_at, self._gathered)
+                self._timer = loop.call_at(self._next_at, self._commit_collected)
             return
-        runs, self._waiting, self._next_at = self._waiting, [], loop.time() + GATHER_S
-        self._begin(runs)
+        appends, self._queue, self._next_at = self._queue, [], loop.time() + GATHER_S
+        self._start(appends)
 
-    def _gathered(self) -> None:
+    def _commit_collected(self) -> None:
         self._timer = None
         self._commit()
 
-    def _begin(self, runs: list[_Append]) -> None:
-        commit = asyncio.get_running_loop().create_task(self._write(runs))
+    def _start(self, appends: list[_Append]) -> None:
+        commit = asyncio.get_running_loop().create_task(self._write(appends))
         self._commits.add(commit)
         commit.add_done_callback(self._committed)
 
@@ -151,43 +155,43 @@ class RaceLog:
         self._commits.discard(commit)
         self._commit()
 
-    async def _write(self, runs: list[_Append]) -> None:
+    async def _write(self, appends: list[_Append]) -> None:
         keys: list[str] = []
-        words: list[Word] = []
-        for run in runs:
-            keys += (_log(run.race), _head(run.race))
-            words += (run.before, len(run.entries))
-            for entry in run.entries:
-                words += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
-        began = time.perf_counter()
+        arguments: list[Word] = []
+        for append in appends:
+            keys += (_log(append.race_id), _head(append.race_id))
+            arguments += (append.before, len(append.entries))
+            for entry in append.entries:
+                arguments += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
+        started = time.perf_counter()
         try:
-            replies = await self._append.insist(keys, words)
-            metrics.APPENDS.observe(time.perf_counter() - began)
-            for run, (status, n) in zip(runs, replies, strict=True):
-                _settle(run, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
-        except Exception as error:  # whatever it is, those who wait must hear of it
-            for run in runs:
-                _settle(run, error)
+            replies = await self._append.run(keys, arguments)
+            metrics.APPENDS.observe(time.perf_counter() - started)
+            for append, (status, n) in zip(appends, replies, strict=True):
+                _settle(append, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
+        except Exception as error:  # the waiting rooms must not hang
+            for append in appends:
+                _settle(append, error)
 
 
-def _settle(run: _Append, failure: Exception | None) -> None:
-    if run.written.done():
+def _settle(append: _Append, failure: Exception | None) -> None:
+    if append.written.done():
         return
     if failure is None:
-        run.written.set_result(None)
+        append.written.set_result(None)
     else:
-        run.written.set_exception(failure)
+        append.written.set_exception(failure)
 
 
-def _log(race: str) -> str:
-    return f"race:{{{race}}}:log"
+def _log(race_id: str) -> str:
+    return f"race:{{{race_id}}}:log"
 
 
-def _head(race: str) -> str:
-    return f"race:{{{race}}}:head"
+def _head(race_id: str) -> str:
+    return f"race:{{{race_id}}}:head"
 
 
-def _race(key: bytes) -> str:
+def _race_id(key: bytes) -> str:
     return key.decode().removeprefix("race:{").removesuffix("}:log")
 
 

@@ -1,7 +1,7 @@
-"""The version of what the store holds: a newer one is refused, an older one is migrated.
+"""The schema version of the store. Newer schemas are refused, older ones are migrated.
 
-1   before there was a version: live races are listed in the sorted set ``races:listed``
-2   live races are listed in ``races:index``, with their summaries in ``races:summaries``
+1   live races are in the sorted set ``races:listed``; there is no version in the store
+2   live races are in ``races:index``, with their summaries in ``races:summaries``
 """
 
 import logging
@@ -20,13 +20,13 @@ _LISTED_1, _WRITTEN_BY_ANY = "races:listed", "replays:keys"
 
 
 async def check_schema(store: Store) -> None:
-    """Raises UnfitStoreError if the store was written by a newer version. A new store gets this version's number.
+    """Raises UnfitStoreError if the store has a newer schema. An empty store gets the current schema number.
 
     Raises Refused("store-unavailable").
     """
     text = await store.ask("GET", KEY)
     if text is None and not await store.ask("EXISTS", _WRITTEN_BY_ANY):
-        await store.insist("SET", KEY, SCHEMA, "NX")
+        await store.retry("SET", KEY, SCHEMA, "NX")
     elif text is not None and not (text.isdigit() and int(text) <= SCHEMA):
         raise UnfitStoreError(
             f"The store has schema {text.decode(errors='replace')!r}, and this version of Same Deal reads schemas up to"
@@ -35,7 +35,7 @@ async def check_schema(store: Store) -> None:
 
 
 async def migrate(store: Store, registry: Registry) -> None:
-    """Brings an older store up to date. Interrupted or repeated, it loses nothing. Raises Refused."""
+    """Migrates an older store. Safe to interrupt and to repeat. Raises Refused."""
     if int(await store.ask("GET", KEY) or 1) == SCHEMA:
         return
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
@@ -45,7 +45,7 @@ async def migrate(store: Store, registry: Registry) -> None:
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
-            logger.error("it cannot be listed: %s", refused.text, extra=about(race=race_id))
-        await store.insist("ZREM", _LISTED_1, race_id)
-    await store.insist("SET", KEY, SCHEMA)
+            logger.error("the race cannot be listed: %s", refused.text, extra=about(race=race_id))
+        await store.retry("ZREM", _LISTED_1, race_id)
+    await store.retry("SET", KEY, SCHEMA)
     logger.info("the store was migrated to schema %d", SCHEMA)

@@ -209,7 +209,7 @@ class Session:
         token = hello.token or (self._bearer if hello.name is None else None)
         if token is not None:
             try:
-                guest = await self._guests.known(token)
+                guest = await self._guests.authenticate(token)
             except Refused as refused:
                 if refused.code == "bad-token":
                     self._rate_limits.wrong_tokens.take(self._address)
@@ -217,7 +217,7 @@ class Session:
         elif hello.name is not None:
             normalised(hello.name)
             self._rate_limits.guests.take(self._address)
-            guest, new_token = await self._guests.welcome(hello.name)
+            guest, new_token = await self._guests.create(hello.name)
         else:
             raise Refused("bad-message", "Hello needs a name or a token.")
         self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)

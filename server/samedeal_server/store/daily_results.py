@@ -1,0 +1,76 @@
+"""Daily results: finished races by the daily deal they were on."""
+
+import logging
+from collections.abc import AsyncIterator, Collection
+from typing import Final
+
+from msgspec import Struct
+
+from samedeal.errors import Refused
+from samedeal.race.race import Race, Standing
+from samedeal_server.ops.logging_setup import about
+from samedeal_server.store import stored_replays
+from samedeal_server.store.connection import Store
+
+logger = logging.getLogger(__name__)
+
+BATCH: Final = 200
+"""How many results are read at once."""
+
+
+class DailyRace(Struct, frozen=True):
+    """A finished race on a daily deal, with everything that its day's results need."""
+
+    race: str
+    unlisted: bool
+    deal: str
+    started_at: int
+    racers: tuple[tuple[str, Standing], ...]
+    """The public id and standing of each player with a deal."""
+
+    @classmethod
+    def of(cls, race: Race) -> "DailyRace":
+        racers = [(race.seat(standing.seat), standing) for standing in race.standings()]
+        return cls(
+            race=race.id,
+            unlisted=race.options.unlisted,
+            deal=race.deal or "",
+            started_at=race.started_at or 0,
+            racers=tuple((seat.player, standing) for seat, standing in racers if seat.run),
+        )
+
+
+class DailyResults:
+    """Finished races by the commitment to their daily deal."""
+
+    def __init__(self, store: Store, expire_s: int | None = None) -> None:
+        """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever."""
+        self._store, self._expire_s = store, expire_s
+
+    async def add(self, race: Race) -> None:
+        """Adds a finished race. Safe to repeat."""
+        key = _key(race.header.commitment)
+        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
+        if self._expire_s is not None:
+            await self._store.retry("EXPIRE", key, self._expire_s)
+
+    async def count(self, commitment: str) -> int:
+        """The number of finished races on a daily deal."""
+        return int(await self._store.ask("HLEN", _key(commitment)))
+
+    async def races(self, commitment: str, known: Collection[str] = ()) -> AsyncIterator[tuple[str, DailyRace | None]]:
+        """The ids and results of the finished races on a daily deal, except `known` ones; None for a damaged result."""
+        names: list[bytes] = await self._store.ask("HKEYS", _key(commitment))
+        race_ids = sorted({name.decode() for name in names}.difference(known))
+        for start in range(0, len(race_ids), BATCH):
+            batch = race_ids[start : start + BATCH]
+            for race_id, data in zip(batch, await self._store.ask("HMGET", _key(commitment), *batch), strict=True):
+                try:
+                    yield race_id, stored_replays.decode_record(data or b"", DailyRace)
+                except Refused as refused:
+                    yield race_id, None
+                    logger.error("the result of a daily deal: %s", refused.text, extra=about(race=race_id))
+
+
+def _key(commitment: str) -> str:
+    return f"daily:{{{commitment}}}"

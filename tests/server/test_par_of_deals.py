@@ -1,0 +1,237 @@
+"""Par of deals over HTTP: computed in a worker process, stored, and served with the computer's plays."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from conftest import kept_store
+from samedeal.computer.bots import play
+from samedeal.computer.par import PLAYS, par
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.signature import public_key
+from samedeal.proof.verification import verify
+from samedeal.race.events import Moved
+from samedeal.replays.replay import Replay, read
+from samedeal_server.jobs.par_service import MAX_PENDING, ParProgress, ParService
+from support.child_processes import computing, halted, runs
+from support.http_api import problem
+from support.logged_server import LoggedServer, request
+from support.par_requests import address, computed, par_json, par_keys, settled
+from support.stores import process, until
+
+SIGNING_KEY = "a5" * 32
+ODD = ["a/b", "x/par/3", "..", "/", "?x=1", "#", "%41", "a%2Fb", "béla 7", "漢字 🂡", "a:b", "+", "'\"<&>\\", "s" * 128]
+
+
+@pytest.fixture(scope="module")
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store that no test empties."""
+    yield from kept_store(tmp_path_factory.mktemp("par") / "store")
+
+
+@pytest.fixture(scope="module")
+def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    log = tmp_path_factory.mktemp("par") / "log"
+    with LoggedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
+        yield running
+
+
+# Deals.
+
+
+@pytest.mark.parametrize("slug", GAMES)
+async def test_par_of_a_deal_equals_the_library_result(server: LoggedServer, slug: str) -> None:
+    answer, progress = await computed(server, address(f"{slug}:a.0"))
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json == par_json(par(GAMES[slug], "a.0"))
+    assert progress[0] == {"done": 0, "of": PLAYS[slug]}
+    assert [step["done"] for step in progress] == sorted(step["done"] for step in progress)
+    assert {step["of"] for step in progress} == {PLAYS[slug]}
+    again, before = await computed(server, address(f"{slug}:a.0"))
+    assert (again.body, before) == (answer.body, [])
+
+
+async def test_progress_is_reported_during_the_computation(server: LoggedServer) -> None:
+    _, progress = await computed(server, address("gallery:told"))
+    assert any(0 < step["done"] < 200 for step in progress)
+
+
+@pytest.mark.parametrize("seed", ODD)
+async def test_any_seed_works_in_the_path(server: LoggedServer, seed: str) -> None:
+    answer, _ = await computed(server, address(f"corners:{seed}"))
+    assert answer.json["deal"] == f"corners:{seed}"
+    assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
+    replay = read(request(server, "GET", address(f"corners:{seed}", "/3.json")).body)
+    assert replay.header.seed == seed
+
+
+async def test_query_options_choose_the_variant(server: LoggedServer, own_store: str) -> None:
+    waste, _ = await computed(server, address("corners:1.2", "?refill=waste"))
+    usual, _ = await computed(server, address("corners:1.2"))
+    assert waste.json == par_json(par(GAMES["corners"], "1.2", {"refill": "waste"}))
+    assert usual.json == par_json(par(GAMES["corners"], "1.2"))
+    assert waste.json["homes"] != usual.json["homes"]
+    known = len(par_keys(own_store))
+    for more, same in (("?refill=stock", usual), ("?refill=waste", waste)):
+        assert request(server, "GET", address("corners:1.2", more)).body == same.body
+    assert len(par_keys(own_store)) == known
+    replay = read(request(server, "GET", address("gallery:1", "/0.json?cap=true")).body)
+    assert replay.header.variant == {"cap": False}, "this bot plays without cap"
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "text"),
+    [
+        (address("chess:1"), "not-found", "Unknown game 'chess'"),
+        (address("Corners:1"), "not-found", ""),
+        (address(":1"), "not-found", ""),
+        (address("corners"), "bad-request", "seed"),
+        (address("corners:"), "bad-request", "seed"),
+        (address("corners:a|b"), "bad-request", "seed"),
+        (address("corners:a\x07b"), "bad-request", "seed"),
+        (address("corners:a\nb"), "not-found", ""),
+        (address("corners:" + "x" * 129), "bad-request", "seed"),
+        (address("corners:1", "?refill=never"), "bad-request", "Say refill once, as stock or waste."),
+        (address("corners:1", "?refill="), "bad-request", ""),
+        (address("corners:1", "?refill=stock&refill=waste"), "bad-request", "once"),
+        (address("corners:1", "?cap=false"), "bad-request", "Corners has no option 'cap'."),
+        (address("gallery:1", "?cap=False"), "bad-request", "true or false"),
+        (address("corners:1", "?seat=1"), "bad-request", ""),
+        (address("corners:1", "/60"), "not-found", "from 0 to 59"),
+        (address("corners:1", "/999999999"), "not-found", "from 0 to 59"),
+        (address("corners:1", "/9999999999"), "not-found", ""),
+        (address("corners:1", "/-1"), "not-found", ""),
+        (address("corners:1", "/01"), "not-found", ""),
+        (address("corners:1", "/x"), "not-found", ""),
+        (address("corners:1", "/1.txt"), "not-found", ""),
+        (address("corners:1", "/1?refill=never"), "bad-request", "refill"),
+        ("/api/v1/deals/par", "not-found", ""),
+        ("/api/v1/deals/corners:1", "not-found", ""),
+        ("/api/v1/races/no-such-race/par", "not-found", ""),
+        ("/api/v1/races/no-such-race/par.svg", "not-found", ""),
+    ],
+)
+def test_invalid_requests_are_refused(server: LoggedServer, target: str, code: str, text: str) -> None:
+    assert problem(request(server, "GET", target), code, text)
+
+
+# Two servers, a full queue, and failures.
+
+
+async def test_two_servers_give_the_same_par_and_store_it_once(redis_url: str, tmp_path: Path) -> None:
+    with LoggedServer(redis_url, tmp_path / "1").start() as one, LoggedServer(redis_url, tmp_path / "2").start() as two:
+        (first, begun), (second, _) = await asyncio.gather(
+            *(computed(server, address("the-edge:x")) for server in (one, two))
+        )
+        assert begun
+        assert first.body == second.body
+        third, _ = await computed(one, address("corners:x"))
+        assert request(two, "GET", address("corners:x")).body == third.body
+        assert len(par_keys(redis_url)) == 2
+        assert one.failures() == two.failures() == []
+
+
+async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        service = ParService(parts.store, parts.registry)
+        corners = GAMES["corners"]
+        assert await service.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
+        pid = await halted(os.getpid())
+        for number in range(1, MAX_PENDING):
+            assert await service.of_deal(corners, f"queued {number}", {}) == ParProgress(0, 60)
+        with pytest.raises(Refused, match="Too many") as refused:
+            await service.of_deal(corners, "one more", {})
+        assert refused.value.code == "too-many"
+        assert await service.of_deal(corners, "queued 1", {}) == ParProgress(0, 60)
+        assert computing(os.getpid()) == [pid]
+        os.kill(pid, signal.SIGCONT)
+        last = await settled(lambda: service.of_deal(corners, f"queued {MAX_PENDING - 1}", {}))
+        assert last == par(corners, f"queued {MAX_PENDING - 1}")
+        assert len(par_keys(redis_url)) == MAX_PENDING
+        await service.stop()
+
+
+async def test_par_can_be_requested_again_after_the_worker_is_killed(redis_url: str, tmp_path: Path) -> None:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
+        assert request(server, "GET", address("gallery:killed")).status == 202
+        assert server.process
+        os.kill(await halted(server.process.pid), signal.SIGKILL)
+        await until(lambda: "computing the par" in server.log)
+        assert par_keys(redis_url) == []
+        answer, begun = await computed(server, address("gallery:killed"))
+        assert begun
+        assert answer.json == par_json(par(GAMES["gallery"], "killed"))
+
+
+async def test_killing_a_server_ends_its_worker_and_another_server_computes_the_par(
+    redis_url: str, tmp_path: Path
+) -> None:
+    first = LoggedServer(redis_url, tmp_path / "1").start()
+    assert request(first, "GET", address("gallery:orphan")).status == 202
+    assert first.process
+    pid = await halted(first.process.pid)
+    first.kill()
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+    await until(lambda: not runs(pid))
+    assert par_keys(redis_url) == []
+    assert "Traceback" not in first.log
+    with LoggedServer(redis_url, tmp_path / "2", emptied=False).start() as second:
+        answer, _ = await computed(second, address("gallery:orphan"))
+        assert answer.json == par_json(par(GAMES["gallery"], "orphan"))
+
+
+async def test_stopping_a_server_ends_its_worker(redis_url: str, tmp_path: Path) -> None:
+    with LoggedServer(redis_url, tmp_path / "log").start() as server:
+        assert request(server, "GET", address("gallery:stopped")).status == 202
+        assert server.process
+        pid = await halted(server.process.pid)
+    await until(lambda: not runs(pid))
+    assert server.failures() == []
+
+
+# The computer's plays.
+
+
+@pytest.mark.parametrize("slug", GAMES)
+async def test_every_play_of_the_computer_is_a_verifiable_replay(server: LoggedServer, slug: str) -> None:
+    homes = par(GAMES[slug], "a.0", None, 3).homes
+    for k in (0, 2):
+        replay = read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.json")).body)
+        assert all(fact.holds for fact in verify(replay, [public_key(bytes.fromhex(SIGNING_KEY))]))
+        assert moves(replay) == play(GAMES[slug], "a.0", k).moves
+        (standing,) = replay.standings
+        assert (standing.goal if standing.outcome == "won" else standing.home) == homes[k]
+        assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.msgpack")).body) == replay
+        assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body) == replay
+        assert request(server, "GET", address(f"{slug}:a.0", f"/{k}.ndjson")).body == b"".join(replay.lines())
+        assert request(
+            server, "POST", "/api/v1/verify", request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body
+        ).json["ok"]
+
+
+def moves(replay: Replay) -> tuple[str, ...]:
+    return tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
+
+
+async def test_plays_come_in_the_requested_form_and_variant(server: LoggedServer) -> None:
+    target = address("corners:1", "/0")
+    packed = request(server, "GET", target, Accept="application/vnd.msgpack")
+    assert packed.headers["content-type"] == "application/vnd.msgpack"
+    assert read(packed.body) == read(request(server, "GET", target).body)
+    waste = read(request(server, "GET", f"{target}.json?refill=waste").body)
+    assert waste.header.variant == {"refill": "waste"}
+    assert moves(waste) == play(GAMES["corners"], "1", 0, {"refill": "waste"}).moves
+    assert request(server, "GET", target).body == request(server, "GET", f"{target}?refill=stock").body
+    assert problem(request(server, "GET", target, Accept="image/svg+xml"), "not-acceptable")
+
+
+async def test_the_server_logged_no_failures(server: LoggedServer) -> None:
+    assert server.failures() == []
+    assert request(server, "GET", "/healthz").status == 200

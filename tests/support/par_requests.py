@@ -1,0 +1,90 @@
+"""Requests for par, and what the server should answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from redis import Redis
+
+from samedeal.computer.par import Par
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import messages as m
+from samedeal_server.jobs.par_service import ParProgress
+from support.http_api import problem
+from support.logged_server import Answer, request
+from support.servers import Server, racers
+
+T = TypeVar("T")
+
+
+def address(code: str, more: str = "") -> str:
+    """The path of a deal's par."""
+    return f"/api/v1/deals/{quote(code, safe='')}/par{more}"
+
+
+async def computed(server: Server, target: str, **headers: str) -> tuple[Answer, list[dict[str, int]]]:
+    """The answer when the computer has finished, and the progress before."""
+    progress: list[dict[str, int]] = []
+    async with asyncio.timeout(100):
+        while True:
+            answer = await asyncio.to_thread(request, server, "GET", target, None, **headers)
+            if answer.status != 202:
+                return answer, progress
+            assert answer.headers["retry-after"] == "1"
+            progress.append(answer.json)
+            await asyncio.sleep(0.02)
+
+
+async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
+    """The result of a computation when it has finished."""
+    async with asyncio.timeout(100):
+        while True:
+            if not isinstance(found := await ask(), ParProgress):
+                return found
+            await asyncio.sleep(0.02)
+
+
+async def all_sealed(*targets: tuple[Server, str]) -> bool:
+    """Whether the servers refuse all targets with "deal-sealed"."""
+    answers = [await asyncio.to_thread(request, server, "GET", target) for server, target in targets]
+    return all(problem(answer, "deal-sealed") for answer in answers)
+
+
+def par_json(expected: Par) -> dict[str, Any]:
+    """The expected JSON of a par."""
+    return {
+        "game": expected.game,
+        "deal": expected.deal,
+        "variant": expected.variant,
+        "bot": expected.bot,
+        "plays": expected.plays,
+        "goal": GAMES[expected.game].goal,
+        "counted": expected.counted,
+        "homes": list(expected.homes),
+        "results": list(expected.results),
+        "minimum": expected.minimum,
+        "median": expected.median,
+        "mean": expected.mean,
+        "maximum": expected.maximum,
+        "solved": expected.solved,
+    }
+
+
+def par_keys(store_url: str) -> list[bytes]:
+    """The keys of all stored service."""
+    with Redis.from_url(store_url) as redis:
+        return [key for key in redis.scan_iter("par:*", count=1000) if isinstance(key, bytes)]
+
+
+async def finished_race(server: Server, game: str, seed: str | None, **options: Any) -> str:
+    """The id of a finished race: ada makes three moves and resigns, bo resigns at once."""
+    race_id = server.create(game, seed=seed, start_delay_ms=0, **options)
+    async with racers(server, "ada", "bo") as (ada, bo):
+        await asyncio.gather(ada.begin(race_id), bo.begin(race_id))
+        for _ in range(3):
+            await ada.move((ada.board.moves or [""])[-1])
+        for racer in (ada, bo):
+            await racer.ask(m.Resign)
+    await server.replay(race_id)
+    return race_id
