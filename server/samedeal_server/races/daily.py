@@ -16,7 +16,7 @@ from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
 from samedeal.race.race import Standing
 from samedeal_server.races.deal_finder import DealFinder
-from samedeal_server.store.archive import Archive, DailyRace
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.daily_results import DailyRace
 
