@@ -17,7 +17,8 @@ from msgspec import structs
 
 from samedeal.errors import IllegalMove
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode

@@ -23,7 +23,8 @@ from samedeal.proof.receipts import DigestKept, HeaderKept, NonceKept, Receipts
 from samedeal.proof.signature import public_key
 from samedeal.race.events import Header, Moved
 from samedeal.race.events import Nonce as NonceEvent
-from samedeal.race.race import RESTART, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire import messages as m

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.lenient import lenient

@@ -34,7 +34,9 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import MAX_ENTRIES, MAX_MOVES, MAX_SEATS, OPEN_MS, RESTART, UNDO, Race, Run, Standing
+from samedeal.race.race import MAX_SEAT_ENTRIES, MAX_SEATS, OPEN_MS, Race
+from samedeal.race.run import MAX_MOVES, RESTART, UNDO, Run
+from samedeal.race.seat import Standing
 from samedeal.race.undo_history import UndoHistory
 from samedeal.replays import replay
 from samedeal.values import PersistentList, replace
@@ -371,7 +373,7 @@ def test_a_daily_deal_is_committed_to_for_its_game_and_its_day() -> None:
         {"commitment": commitment(header.race, SECRET)},
     ]
     for other in others:
-        with pytest.raises(Refused, match="not the one that was committed to") as refusal:
+        with pytest.raises(Refused, match="does not match the commitment") as refusal:
             Race.opened(structs.replace(header, **other), SECRET)
         assert refusal.value.code == "bad-replay"
     for same in ({"opened_at": MIDNIGHT - 1}, {"opened_at": MIDNIGHT - DAY_MS}, {"race": "other-race-1"}):
@@ -510,7 +512,7 @@ def test_a_seat_has_only_so_much_of_the_log() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(joined(log, 2))
-    log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MAX_ENTRIES - 1), log.race.seat(2)))
+    log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MAX_SEAT_ENTRIES - 1), log.race.seat(2)))
     log.say(Readied(seat=1))
     for event in (Unreadied(seat=1), Taken(seat=1)):
         assert refused(log, event) == "not-allowed"
@@ -519,7 +521,7 @@ def test_a_seat_has_only_so_much_of_the_log() -> None:
 
 def test_every_log_fits_into_a_replay() -> None:
     about_no_seat = 3  # counting, dealt, closed
-    assert MAX_SEATS * MAX_ENTRIES + about_no_seat <= replay.MAX_ENTRIES
+    assert MAX_SEATS * MAX_SEAT_ENTRIES + about_no_seat <= replay.MAX_ENTRIES
 
 
 def test_time_never_runs_backwards() -> None:
@@ -550,7 +552,7 @@ def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Ran
         play(log, 1, [random.choice((moves[-1], random.choice(moves)))])
         game = run_of(log.race).game
         since_reveal = [*since_reveal, game] if not run.game.reveals(game) else [game]
-        assert _positions(run_of(log.race).past) == since_reveal[:-1]
+        assert _positions(run_of(log.race).undo_history) == since_reveal[:-1]
     while len(since_reveal) > 1 and run_of(log.race).game.outcome in ("playing", "stuck"):
         since_reveal.pop()
         peak = run_of(log.race).peak
@@ -582,8 +584,8 @@ def test_the_way_back_may_be_left_for_another_at_any_place() -> None:
             play(log, 1, [chance.choice(way[-1].moves())])
             way.append(run_of(log.race).game)
         assert run_of(log.race).game == way[-1]
-        assert len(run_of(log.race).past) == len(way) - 1
-    assert _positions(run_of(log.race).past) == way[:-1]
+        assert len(run_of(log.race).undo_history) == len(way) - 1
+    assert _positions(run_of(log.race).undo_history) == way[:-1]
 
 
 def test_every_game_has_moves_that_can_be_undone_and_all_but_one_have_others() -> None:
@@ -619,7 +621,7 @@ def test_an_end_other_than_stuck_cannot_be_undone(slug: str, outcome: str) -> No
         run
         for seed in map(str, range(3_000))
         if (run := _ended(slug, WINS[slug] if outcome == "won" else {"seed": seed})).game.outcome == outcome
-        and run.past
+        and run.undo_history
     )
     with pytest.raises(IllegalMove, match=f"The game is {outcome}"):
         end.after(UNDO, 0)
@@ -628,7 +630,7 @@ def test_an_end_other_than_stuck_cannot_be_undone(slug: str, outcome: str) -> No
 
 def test_stuck_can_be_undone_where_nothing_was_revealed_since() -> None:
     ends = (_ended("corners", {"seed": seed}, attempts=1) for seed in map(str, range(3_000)))
-    run = next(run for run in ends if run.past and not run.game.won)
+    run = next(run for run in ends if run.undo_history and not run.game.won)
     assert run.game.outcome == "stuck"
     assert not run.done
     again = run.after(UNDO, 0)
@@ -657,7 +659,7 @@ def test_restart_deals_the_same_again_while_the_clock_runs_on(slug: str) -> None
     assert refused(log, Moved(seat=1, move=RESTART)) == "illegal-move"
     play(log, 1, [deal.moves()[0], RESTART])
     run = run_of(log.race)
-    assert (run.game, run.deal, run.attempts, len(run.past)) == (deal, deal, 2, 0)
+    assert (run.game, run.deal, run.attempts, len(run.undo_history)) == (deal, deal, 2, 0)
     assert log.race.ends_at == ends_at
     assert standing(log.race, 1).attempts == 2
     assert refused(log, Moved(seat=1, move=UNDO)) == "illegal-move"

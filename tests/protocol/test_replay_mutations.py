@@ -17,7 +17,7 @@ from samedeal.proof.receipts import DigestKept, Receipts
 from samedeal.proof.signature import Signature, signed
 from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.race.events import Header, Options
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import ReplayLines, read
 from samedeal.wire import codec
 from support.replay_mutations import OUR_KEY, THEIR_SIGNING_KEY, Mutation, mutations, told

@@ -4,7 +4,8 @@ import pytest
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
-from samedeal.race.race import OPEN_MS, RESTART
+from samedeal.race.race import OPEN_MS
+from samedeal.race.run import RESTART
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from support.finished_races import finished, opened

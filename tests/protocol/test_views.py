@@ -13,7 +13,9 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Left, Moved, Readied, Resigned
-from samedeal.race.race import RESTART, UNDO, Race, Run, Seat
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.seat import Seat
 from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
 from samedeal.wire.messages import Progress, View
@@ -281,7 +283,7 @@ def _turned_over(seat: Seat) -> Seat:
             run,
             deal=_other(run.deal),
             game=_other(run.game),
-            past=replace(run.past, positions=PersistentList(map(_other, run.past.positions))),
+            undo_history=replace(run.undo_history, positions=PersistentList(map(_other, run.undo_history.positions))),
         ),
     )
 

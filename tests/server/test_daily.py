@@ -21,7 +21,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.proof.verification import verify
 from samedeal.race.events import LONGEST_MS, Dealt, Nonce, Options, Readied, Resigned
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
 from samedeal_server.races.daily import DAYS_AHEAD, Dailies, Page, Result, results

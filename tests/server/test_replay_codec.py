@@ -37,7 +37,8 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, Replay, read
 from samedeal.wire import codec

@@ -34,7 +34,7 @@ from samedeal.proof import commitments
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Header, entry_bytes
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal.values import replace
 from samedeal.wire import codec

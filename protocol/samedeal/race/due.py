@@ -7,7 +7,8 @@ last seen connected. The process that holds a race calls ``due`` whenever ``due_
 from collections.abc import Mapping
 
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left
-from samedeal.race.race import Race, Seat
+from samedeal.race.race import Race
+from samedeal.race.seat import Seat
 
 EMPTY_MS = 600_000
 """How long a race with an empty log is kept: nobody has ever taken a seat."""

@@ -10,7 +10,8 @@ from msgspec import Struct
 from samedeal.errors import Malformed, Refused
 from samedeal.proof.signature import Signature, signed
 from samedeal.race.events import Closed, Entry, Header, Hex32, Record
-from samedeal.race.race import Race, Standing
+from samedeal.race.race import Race
+from samedeal.race.seat import Standing
 from samedeal.wire import codec
 
 MAX_BYTES = 64 * 2**20

@@ -4,7 +4,9 @@ from msgspec import Struct
 
 from samedeal.game import Game
 from samedeal.race.events import Dealt, Moved, Resigned
-from samedeal.race.race import Race, Run, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import Run
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 
 Table = dict[str, tuple[str, ...]]

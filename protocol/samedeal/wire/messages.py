@@ -10,7 +10,8 @@ from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]

@@ -1,6 +1,8 @@
 """Sight: what one viewer may see of a race. Whatever is hidden is hidden here, and only here."""
 
-from samedeal.race.race import RESTART, UNDO, Race, Run, Seat, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.seat import Seat, Standing
 from samedeal.wire.messages import Board, Progress, View
 
 

@@ -32,7 +32,8 @@ from samedeal.race.events import (
     entry_bytes,
     header_bytes,
 )
-from samedeal.race.race import Standing, committed
+from samedeal.race.race import committed
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_ENTRIES, Replay, read
 from samedeal.wire import codec
 

@@ -22,7 +22,7 @@ from samedeal.errors import CODES, Malformed, Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
 from samedeal.wire.messages import (
     FromServer,
