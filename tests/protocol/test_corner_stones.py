@@ -68,7 +68,9 @@ def test_the_moves_of_a_recorded_deal() -> None:
     assert len(game.moves()) == 25
     assert "l4u4" in game.moves()
     assert not [move for move in game.moves() if move.startswith("l1")]
-    assert refusal(game, "l2d3") == "l2 stands in another row: a side stack feeds only the foundations of its own row."
+    assert (
+        refusal(game, "l2d3") == "l2 is in another row: a side stack can play only to the foundations of its own row."
+    )
     assert "l3d3" in game.after("l2l3").moves()
 
 
@@ -92,23 +94,23 @@ def test_a_corner_feeds_every_foundation() -> None:
 def test_foundations_go_up_and_down_in_suit() -> None:
     game = stones("c1: 3S\nc2: 2H\nu1: AS 2S\nd2: KH QH JH TH 9H 8H 7H 6H 5H 4H 3H")
     assert {"c1u1", "c2u2", "c2d2"} <= set(game.moves())
-    assert refusal(game, "c1u2") == "3S has another suit than u2, which begins with AH."
-    assert refusal(game, "c1d1") == "3S does not follow KS: d1 goes down one rank at a time, without going round."
+    assert refusal(game, "c1u2") == "3S does not match the suit of u2, which starts with AH."
+    assert refusal(game, "c1d1") == "3S does not follow KS: d1 goes down one rank at a time and does not wrap."
 
 
 def test_foundations_do_not_go_round() -> None:
     up = "AS 2S 3S 4S 5S 6S 7S 8S 9S TS JS QS KS"
     down = "KH QH JH TH 9H 8H 7H 6H 5H 4H 3H 2H AH"
     game = stones(f"c1: AS\nc2: KH\nu1: {up}\nd2: {down}")
-    assert refusal(game, "c1u1") == "AS does not follow KS: u1 goes up one rank at a time, without going round."
-    assert refusal(game, "c2d2") == "KH does not follow AH: d2 goes down one rank at a time, without going round."
+    assert refusal(game, "c1u1") == "AS does not follow KS: u1 goes up one rank at a time and does not wrap."
+    assert refusal(game, "c2d2") == "KH does not follow AH: d2 goes down one rank at a time and does not wrap."
 
 
 def test_a_card_goes_onto_a_neighbour_in_rank_of_any_suit() -> None:
     game = stones("l1: 7S\nl2: 8D\nl3: 6S\nl4: 7H\nr1: 9C")
     assert {move for move in game.moves() if move[:2] == "l1" and move[2] != "c"} == {"l1l2", "l1l3"}
-    assert refusal(game, "l1l4") == "7S and 7H are not next to each other in rank."
-    assert refusal(game, "l1r1") == "7S and 9C are not next to each other in rank."
+    assert refusal(game, "l1l4") == "7S and 7H are not adjacent in rank."
+    assert refusal(game, "l1r1") == "7S and 9C are not adjacent in rank."
 
 
 def test_king_and_ace_are_neighbours_on_the_stacks() -> None:
@@ -130,7 +132,7 @@ def test_an_empty_corner_takes_any_card() -> None:
 def test_the_only_card_of_a_corner_does_not_go_to_another_empty_corner() -> None:
     game = stones("c1: 4D\nl1: 7S")
     assert not [move for move in game.moves() if move.startswith("c1")]
-    expected = "The only card of a corner does not go to another empty corner: nothing would change."
+    expected = "Moving the only card of a corner to another empty corner changes nothing."
     assert refusal(game, "c1c2") == expected
 
 
@@ -138,7 +140,7 @@ def test_an_empty_side_stack_stays_empty() -> None:
     game = stones("l1: 7S\nc1: 4D 5D")
     assert not [move for move in game.moves() if move[2:] in {"l2", "l3", "l4", "r1", "r2", "r3", "r4"}]
     assert refusal(game, "c1l2") == "l2 is empty, and an empty side stack stays empty."
-    assert refusal(game, "l2c2") == "There is no card on l2."
+    assert refusal(game, "l2c2") == "l2 is empty."
 
 
 def test_the_last_card_of_a_side_stack_may_leave() -> None:
@@ -151,7 +153,7 @@ def test_cards_on_foundations_stay_there() -> None:
 
 
 def test_a_card_moves_to_another_place() -> None:
-    assert refusal(stones("l1: 2H\nc1: 2S"), "l1l1") == "A card moves to another place."
+    assert refusal(stones("l1: 2H\nc1: 2S"), "l1l1") == "Name another place to move the card to."
 
 
 def test_a_position_without_a_move_is_stuck() -> None:
@@ -183,4 +185,4 @@ def test_a_deal_without_a_move_is_shuffled_again() -> None:
 
 @pytest.mark.parametrize("move", ["", "l1", "l1u", "l1u5", "l4u4 ", "l5c1", "L1C1", "w", "draw", "l4u4u4"])
 def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(CornerStones.from_seed("1"), move).startswith(f"{move!r} is no move of Corner Stones")
+    assert refusal(CornerStones.from_seed("1"), move).startswith(f"{move!r} is not a move in Corner Stones")

@@ -98,17 +98,17 @@ def test_cards_may_be_turned_over_with_cards_left_to_play() -> None:
 
 def test_the_waste_is_turned_over_only_when_the_stock_is_empty() -> None:
     game = corners("r1: KS\nwaste: 9C\nstock: 8D")
-    assert refusal(game, "redeal") == "The waste is turned over only when the stock is empty."
+    assert refusal(game, "redeal") == "You can redeal only when the stock is empty."
 
 
 def test_there_is_no_redeal_without_a_waste() -> None:
-    assert refusal(corners("r1: 3S"), "redeal") == "There is no waste to turn over."
+    assert refusal(corners("r1: 3S"), "redeal") == "The waste is empty."
 
 
 def test_there_are_two_redeals() -> None:
     assert "redeal" in corners("r1: 3S\nwaste: 9C", passed=2).moves()
     third = corners("r1: 3S\nwaste: 9C", passed=3)
-    assert refusal(third, "redeal") == "This is pass 3 of 3: there is no further redeal."
+    assert refusal(third, "redeal") == "This is pass 3 of 3: there are no more redeals."
 
 
 def test_nothing_is_drawn_from_an_empty_stock() -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_drawn_from_an_empty_stock() -> None:
 
 @pytest.mark.parametrize("move", ["r1", "w"])
 def test_nothing_is_played_from_an_empty_place(move: str) -> None:
-    assert refusal(corners("r2: 3S"), move) == "There is no card on that place."
+    assert refusal(corners("r2: 3S"), move) == "That place is empty."
 
 
 def test_the_last_pass_ends_stuck() -> None:
@@ -163,4 +163,4 @@ def test_playing_everything_at_once_wins_about_as_often_as_measured() -> None:
 
 @pytest.mark.parametrize("move", ["", "r6", "w1", "W", "draw ", "f1", "deal", "r1f1"])
 def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(Corners.from_seed("1"), move).startswith(f"{move!r} is no move of Corners")
+    assert refusal(Corners.from_seed("1"), move).startswith(f"{move!r} is not a move in Corners")

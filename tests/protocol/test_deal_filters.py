@@ -113,7 +113,7 @@ def test_a_root_without_a_deal_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", ["", "friendly", "friendly/2"])
 def test_there_are_no_other_filters(name: str) -> None:
-    with pytest.raises(ValueError, match="is no filter: there are any and friendly/1"):
+    with pytest.raises(ValueError, match="is not a valid filter \\(try any or friendly/1\\)"):
         first(GAMES["gallery"], "1", {}, name)
 
 

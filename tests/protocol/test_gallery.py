@@ -69,7 +69,7 @@ def test_a_card_goes_onto_its_suit_three_below_at_home() -> None:
     assert game.after("t1").table["a1"] == ("2S", "5S")
     assert game.after("t2").table["b1"] == ("3S", "6S")
     assert game.after("t3").table["c1"] == ("4S", "7S")
-    assert refusal(game, "t4") == "5H goes only onto 2H in a home spot, and none shows it."
+    assert refusal(game, "t4") == "5H goes only onto 2H, and no home spot shows it."
 
 
 def test_a_card_goes_to_the_leftmost_spot_that_takes_it() -> None:
@@ -80,7 +80,7 @@ def test_a_card_goes_to_the_leftmost_spot_that_takes_it() -> None:
 def test_nothing_goes_onto_a_card_that_lies_astray() -> None:
     game = gallery("a1: 3S\nb1: 5S\nt1: 6S\nt2: 8S\na2: 5H\nt3: 8H")
     assert game.moves() == ("a1",)
-    assert refusal(game, "t3") == "8H goes only onto 5H in a home spot, and none shows it."
+    assert refusal(game, "t3") == "8H goes only onto 5H, and no home spot shows it."
 
 
 def test_a_card_that_lies_astray_leaves_an_empty_spot() -> None:
@@ -92,8 +92,8 @@ def test_a_card_that_lies_astray_leaves_an_empty_spot() -> None:
 def test_home_cards_stay_home() -> None:
     game = gallery("a1: 2S 5S\na2: 2S\nstock: 9S")
     assert refusal(game, "a1") == "5S is home, and cards that are home stay there."
-    assert refusal(game, "a3") == "There is no card on a3."
-    assert refusal(game, "t3") == "There is no card on t3."
+    assert refusal(game, "a3") == "a3 is empty."
+    assert refusal(game, "t3") == "t3 is empty."
 
 
 def test_a_run_ends_with_its_picture() -> None:
@@ -255,4 +255,4 @@ def test_a_move_brings_what_follows_from_it_by_itself() -> None:
 
 @pytest.mark.parametrize("move", ["", "a9", "d1", "t0", "draw", "deal ", "A1", "aces", "stock", "t1a1"])
 def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(Gallery.from_seed("1"), move).startswith(f"{move!r} is no move of Gallery")
+    assert refusal(Gallery.from_seed("1"), move).startswith(f"{move!r} is not a move in Gallery")

@@ -148,7 +148,7 @@ def test_any_other_text_is_refused_in_words_and_changes_nothing(
         with pytest.raises(IllegalMove) as refused:
             position.after(text)
         assert refused.value.code == "illegal-move"
-        assert refused.value.text.endswith(".") or "no move of" in refused.value.text
+        assert refused.value.text.endswith(".") or "not a move in" in refused.value.text
         assert position == twin
         assert position.why_not(text)
 

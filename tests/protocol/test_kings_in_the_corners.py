@@ -31,7 +31,7 @@ def test_three_cards_are_no_pair_even_if_they_make_ten() -> None:
     picture = FULL.replace("9S", "8S")
     game = on_grid(KingsInTheCorners, picture, stock="JD")
     assert "b2+d2+d3" in on_grid(TheEdge, picture, stock="JD").moves()
-    assert refusal(game, "b2+d2+d3") == "No more than 2 cards are removed together."
+    assert refusal(game, "b2+d2+d3") == "You can remove at most 2 cards together."
 
 
 def test_everything_goes_before_the_next_card_is_drawn() -> None:
@@ -39,7 +39,7 @@ def test_everything_goes_before_the_next_card_is_drawn() -> None:
     for move in ("a3-", "c3-", "c4+d4", "b2+d2"):
         game = game.after(move)
         assert game.table["hand"] == ()
-        assert refusal(game, "draw") == "The next card is drawn by itself."
+        assert refusal(game, "draw") == "The next card is drawn automatically."
     assert game.moves() == ("b3+d3", "c2+d3")
 
 
@@ -121,8 +121,8 @@ def test_the_first_filling_of_a_recorded_win() -> None:
     [
         ("a3+c3", "TC and TD add up to 20, not to ten."),
         ("a4-", "7H is not a ten."),
-        ("a1-", "KS stays: only cards from ace to ten are removed."),
-        ("d2+b2", "The cells of a group are named in the order of the alphabet, each once."),
+        ("a1-", "KS cannot be removed: only cards from ace to ten can."),
+        ("d2+b2", "Name the cells of a group in alphabetical order, each once."),
         ("b2", "There is no card in hand to place."),
     ],
 )
@@ -132,4 +132,4 @@ def test_other_moves_are_refused_in_words(move: str, words: str) -> None:
 
 @pytest.mark.parametrize("move", ["", "redeal", "a0", "a1+b2+", "w"])
 def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(KingsInTheCorners.from_seed("1"), move).startswith(f"{move!r} is no move of Kings in the Corners")
+    assert refusal(KingsInTheCorners.from_seed("1"), move).startswith(f"{move!r} is not a move in Kings in the Corners")

@@ -84,5 +84,5 @@ def test_a_racer_is_held_against_par() -> None:
 def test_par_can_be_sent_and_takes_a_play() -> None:
     found = made("gallery", 60, 96)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Par) == found
-    with pytest.raises(ValueError, match="one play at least"):
+    with pytest.raises(ValueError, match="at least one play"):
         par(GAMES["gallery"], "1", None, 0)

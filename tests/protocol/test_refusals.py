@@ -54,7 +54,7 @@ def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: typ
         legal = set(position.moves())
         for move in sorted(written(game) - legal):
             text = refusal(position, move)
-            if " is no move of " in text:
+            if " is not a move in " in text:
                 continue
             looked_at += 1
             typed = {move, *re.findall(r"[a-z]\d", move), *re.findall(r"^[a-z]+$", move)}
@@ -68,7 +68,7 @@ def test_how_moves_are_written_is_told_in_the_same_words_wherever_one_stands(gam
     for move in NONSENSE:
         texts = {refusal(position, move) for position in positions(game)}
         assert len(texts) == 1
-        assert " is no move of " in texts.pop()
+        assert " is not a move in " in texts.pop()
 
 
 @every_game

@@ -1,4 +1,4 @@
-"""The catalogue: every game there is, by its slug. Adding a game is one module and one line here."""
+"""The catalogue of all games by slug. Adding a game takes one module and one line here."""
 
 from samedeal.game import Game
 from samedeal.games.corner_stones import CornerStones
