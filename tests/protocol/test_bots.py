@@ -25,7 +25,7 @@ every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
 def liked(start: Game, last: Move = "") -> list[Move]:
-    return list(BOTS[start.slug].likes(start, last, Words("test")))
+    return list(BOTS[start.slug].strategy(start, last, Words("test")))
 
 
 def test_every_game_has_a_bot_with_a_version() -> None:
@@ -137,7 +137,7 @@ def test_corners_plays_before_it_draws() -> None:
 def test_gallery_deals_when_nothing_can_be_played_and_once_in_a_hundred_moves() -> None:
     start = Gallery.from_seed("3", cap=False)
     words = Words("impatience")
-    dealt = [BOTS["gallery"].likes(start, "", words) == ["deal"] for _ in range(5000)]
+    dealt = [BOTS["gallery"].strategy(start, "", words) == ["deal"] for _ in range(5000)]
     assert 25 < sum(dealt) < 80
     cards = [move for move in start.moves() if move != "deal"]
     assert cards == liked(start)

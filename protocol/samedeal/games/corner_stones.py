@@ -92,7 +92,9 @@ class CornerStones(Game, frozen=True):
     def why_not(self, move: Move) -> str:
         source, target = move[:2], move[2:]
         if not {source, target} <= self.table.piles.keys():
-            return f"{move!r} is not a move in Corner Stones: name a stack and where its top card goes, such as l4u4."
+            return (
+                f"{move!r} is not a move in Corner Stones: a move is a stack and where its top card goes, such as l4u4."
+            )
         if source in FIRSTS:
             return "Cards on foundations stay there."
         card = self.table.top(source)

@@ -103,7 +103,7 @@ class Gallery(Game, frozen=True):
         if move == "deal":
             return "The stock is empty."
         if move not in SOURCES:
-            return f"{move!r} is not a move in Gallery: try a1 to c8 or t1 to t8 to play a card, or deal."
+            return f"{move!r} is not a move in Gallery: a1 to c8 or t1 to t8 plays a card, and deal deals eight more."
         card = self.table.top(move)
         if card is None:
             return f"{move} is empty."
