@@ -52,6 +52,13 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     table: Table
 
+    def __str__(self) -> str:
+        """Return the player's view as text: each place with its top card and the number of cards under it."""
+        view = self.view()
+        rows = [[_place_text(place, view.get(place)) for place in line.split()] for line in self.layout.split("\n")]
+        width = max(len(text) for row in rows for text in row)
+        return "\n".join("  ".join(text.ljust(width) for text in row).rstrip() for row in rows if row)
+
     # Every game implements these.
 
     @classmethod
@@ -160,3 +167,9 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         for place in self.hidden:
             piles[place] = (BACK,) * len(piles[place])
         return piles
+
+
+def _place_text(place: str, pile: Pile | None) -> str:
+    if pile is None:
+        return ""
+    return f"{place} {pile[-1] if pile else '--'}{f'+{len(pile) - 1}' if pile[1:] else ''}"

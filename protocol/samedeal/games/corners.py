@@ -99,7 +99,10 @@ class Corners(Game, frozen=True):
                     f"{card} does not follow {foundation[-1]}: foundations go up in suit, and the ace follows the king."
                 )
             case _:
-                return f"{move!r} is not a move in Corners: r1 to r5 or w plays a card, draw draws one, and redeal turns the waste over."
+                return (
+                    f"{move!r} is not a move in Corners: r1 to r5 or w plays a card, draw draws one, "
+                    "and redeal turns the waste over."
+                )
 
     def _filled(self) -> Self:
         """Return the position with the empty places of the reserve filled while there are cards."""
