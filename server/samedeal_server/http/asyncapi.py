@@ -5,12 +5,11 @@ from typing import Any, Final, get_args
 
 from samedeal.errors import CODES
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.http.openapi import INFO
 from samedeal_server.http.responses import MEDIA, PROBLEM
 from samedeal_server.http.schemas import plain, schemas
-from samedeal_server.uvicorn_limits.connections import POLICY, TOO_BIG
-from samedeal_server.ws.session import INTERNAL, LATER, PROTOCOL, REPLACED, TOKEN, TOO_SLOW
 
 DESCRIPTION: Final = (
     "Everything over the socket. The subprotocol says the form of the messages: `samedeal.v1.json` (text, also spoken "
@@ -20,20 +19,7 @@ DESCRIPTION: Final = (
     "its default may be left out. A client has to ignore fields that it does not know. Everything else: see "
     "/openapi.json."
 )
-CLOSE_CODES: Final = {
-    1001: ("the server goes away", "yes"),
-    1002: ("the frames are none of a WebSocket", "no"),
-    1007: ("the text is none", "no"),
-    POLICY: ("too many pings and pongs", "no"),
-    TOO_BIG: ("a message over 64 KiB, or in too many fragments", "no"),
-    INTERNAL: ("the server failed", "yes"),
-    1012: ("the server restarts", "yes"),
-    LATER: ("not now: the store cannot be reached, or the seat was released and can be taken again", "yes"),
-    PROTOCOL: ("the bytes were no message, or no `hello` came", "no"),
-    TOKEN: ("the token is not known", "with a name"),
-    TOO_SLOW: ("the client reads too slowly", "yes"),
-    REPLACED: ("a newer connection has taken the seat", "no"),
-}
+CLOSE_CODES: Final = {int(code): (code.meaning, code.retry) for code in CloseCode}
 """The codes that the server closes a connection with: what each means, and whether to try again."""
 AT_THE_DOOR: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
 """The codes of problems that answer a handshake that is refused."""

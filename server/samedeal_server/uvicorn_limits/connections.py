@@ -27,6 +27,7 @@ from websockets.server import ServerProtocol
 
 from samedeal.errors import Refused
 from samedeal.wire import codec
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.settings import Settings
 
@@ -51,7 +52,7 @@ CHUNK_OVERHEAD = 9
 CONTROL_WINDOW_S = 10.0
 SENT_NOW: Final = "samedeal.sent_now"
 """The extension of ASGI's by which a WebSocket is sent something without a wait."""
-POLICY, TOO_BIG = 1008, 1009
+POLICY, TOO_BIG = CloseCode.POLICY_VIOLATION, CloseCode.TOO_BIG
 
 
 class LimitedConfig(uvicorn.Config):

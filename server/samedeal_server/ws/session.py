@@ -15,6 +15,7 @@ from samedeal.race.events import AnyEvent, Entry, Joined, Left, Moved, Nonce, Re
 from samedeal.race.race import Race
 from samedeal.wire import codec, views
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.well_known import PROGRAM
@@ -28,9 +29,6 @@ from samedeal_server.store.guests import Guest, Guests
 logger = logging.getLogger(__name__)
 
 PROGRESS_EVERY_S = 0.25
-INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1011, 1013, 4001, 4003, 4008, 4009
-"""The close codes that a session gives (docs/protocol.md)."""
-
 
 ENTERING = (m.Hello, m.Join, m.Watch)
 """The requests that let somebody in."""
@@ -114,7 +112,7 @@ class Session:
     async def run(self) -> int:
         """Serves the connection until it ends; answers with the code that was given first, here or there."""
         sender = asyncio.create_task(self._send_all())
-        ended = INTERNAL
+        ended = CloseCode.INTERNAL_ERROR
         try:
             await self._receive_all()
         except Closing as closing:
@@ -127,7 +125,7 @@ class Session:
             raise
         except Exception:
             logger.exception("a session failed", extra=self._about)
-            self._close(Closing(INTERNAL, "internal error"))
+            self._close(Closing(CloseCode.INTERNAL_ERROR, "internal error"))
         finally:
             self._leave_room()
             if self._progress_timer:
@@ -151,7 +149,9 @@ class Session:
             self._close(_replaced())
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
-            self._close(Closing(LATER, "the seat was released; join again"))  # by a process that took this one for dead
+            self._close(
+                Closing(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
+            )  # by a process that took this one for dead
             return
         for entry in entries:
             event = entry.event
@@ -175,7 +175,11 @@ class Session:
                 while self._guest is None:
                     await self._receive()
         except TimeoutError:
-            raise Closing(LATER, "the store is away") if self._away else Closing(PROTOCOL, "no hello came") from None
+            raise (
+                Closing(CloseCode.TRY_AGAIN_LATER, "the store is away")
+                if self._away
+                else Closing(CloseCode.MALFORMED, "no hello came")
+            ) from None
         while True:
             await self._receive()
 
@@ -202,13 +206,13 @@ class Session:
                 answer = await self._answer(request)
         except Malformed as malformed:
             self._say(m.Problem.of(Refused("malformed", f"This is no message in {self._form}: {malformed}.")))
-            raise Closing(PROTOCOL, "malformed") from malformed
+            raise Closing(CloseCode.MALFORMED, "malformed") from malformed
         except Refused as refused:
             answer = m.Problem.of(refused, request.id if request else codec.number(data, self._form))
             self._away = refused.code == "store-unavailable"
             if refused.code == "bad-token":
                 self._say(answer)
-                raise Closing(TOKEN, "the token is not known here") from refused
+                raise Closing(CloseCode.UNKNOWN_TOKEN, "the token is not known here") from refused
         finally:
             self._answering = False
         self._say(answer)
@@ -358,7 +362,7 @@ class Session:
         data = codec.encode(message, self._form)
         full = self._outbox_bytes + len(data) > self._settings.queue_bytes
         if self._outbox and (full or len(self._outbox) >= self._settings.queue_messages):
-            raise Closing(TOO_SLOW, "too slow")
+            raise Closing(CloseCode.TOO_SLOW, "too slow")
         if isinstance(message, m.View):
             self._news = "none"
         self._send(data)
@@ -396,7 +400,7 @@ class Session:
             return  # the peer has gone: the reader hears of it too
         except Exception:
             logger.exception("a session's sender failed", extra=self._about)
-            await self._socket.close(INTERNAL, "internal error")
+            await self._socket.close(CloseCode.INTERNAL_ERROR, "internal error")
 
     def _tell_news(self) -> None:
         """Tells the news, unless there are none or something is before them. Nobody else is harmed if that fails."""
@@ -406,7 +410,7 @@ class Session:
             self._send_news()
         except Exception:
             logger.exception("a session failed to tell news", extra=self._about)
-            self._close(Closing(INTERNAL, "internal error"))
+            self._close(Closing(CloseCode.INTERNAL_ERROR, "internal error"))
 
     def _send_news(self) -> None:
         """Sends the news: whole when it matters, progress at most every PROGRESS_EVERY_S."""
@@ -432,7 +436,7 @@ class Session:
 
 
 def _replaced() -> Closing:
-    return Closing(REPLACED, "a newer connection has taken the seat")
+    return Closing(CloseCode.REPLACED, "a newer connection has taken the seat")
 
 
 # What requests come to, given the race as it stands. Each yields nothing if it has happened already.
