@@ -14,7 +14,7 @@ def stones(text: str) -> CornerStones:
     return position(CornerStones, FOUNDATIONS + text)
 
 
-def test_an_ace_and_a_king_of_each_suit_begin_the_foundations() -> None:
+def test_the_foundations_start_with_an_ace_and_a_king_of_each_suit() -> None:
     game = CornerStones.from_seed("1")
     assert [game.table[f"{side}{row}"] for side in "ud" for row in "1234"] == [
         (card,) for card in ["AS", "AH", "AC", "AD", "KS", "KH", "KC", "KD"]
@@ -23,7 +23,7 @@ def test_an_ace_and_a_king_of_each_suit_begin_the_foundations() -> None:
     assert (game.home, game.progress) == (0, 0.0)
 
 
-def test_eight_rounds_are_dealt_left_to_right_the_last_card_on_top() -> None:
+def test_eight_rounds_are_dealt_left_to_right_with_the_last_card_on_top() -> None:
     game = CornerStones.from_seed("1")
     order = ["c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4"]
     assert [game.table[stack][0] for stack in order] == [
@@ -74,19 +74,19 @@ def test_the_moves_of_a_recorded_deal() -> None:
     assert "l3d3" in game.after("l2l3").moves()
 
 
-def test_both_side_stacks_of_a_row_feed_both_its_foundations() -> None:
+def test_both_side_stacks_of_a_row_play_to_both_its_foundations() -> None:
     game = stones("l1: 2S\nr1: QS")
     assert {"l1u1", "r1d1"} <= set(game.moves())
     game = stones("l1: QS\nr1: 2S")
     assert {"l1d1", "r1u1"} <= set(game.moves())
 
 
-def test_a_side_stack_feeds_no_other_row() -> None:
+def test_a_side_stack_cannot_play_to_another_row() -> None:
     game = stones("l2: 2S\nr3: QS")
     assert not {"l2u1", "r3d1"} & set(game.moves())
 
 
-def test_a_corner_feeds_every_foundation() -> None:
+def test_a_corner_plays_to_every_foundation() -> None:
     game = stones("c1: 2S\nc2: QH\nc3: 2C\nc4: QD")
     assert {"c1u1", "c2d2", "c3u3", "c4d4"} <= set(game.moves())
 
@@ -98,7 +98,7 @@ def test_foundations_go_up_and_down_in_suit() -> None:
     assert refusal(game, "c1d1") == "3S does not follow KS: d1 goes down one rank at a time and does not wrap."
 
 
-def test_foundations_do_not_go_round() -> None:
+def test_foundations_do_not_wrap() -> None:
     up = "AS 2S 3S 4S 5S 6S 7S 8S 9S TS JS QS KS"
     down = "KH QH JH TH 9H 8H 7H 6H 5H 4H 3H 2H AH"
     game = stones(f"c1: AS\nc2: KH\nu1: {up}\nd2: {down}")
@@ -106,14 +106,14 @@ def test_foundations_do_not_go_round() -> None:
     assert refusal(game, "c2d2") == "KH does not follow AH: d2 goes down one rank at a time and does not wrap."
 
 
-def test_a_card_goes_onto_a_neighbour_in_rank_of_any_suit() -> None:
+def test_a_card_goes_onto_an_adjacent_rank_of_any_suit() -> None:
     game = stones("l1: 7S\nl2: 8D\nl3: 6S\nl4: 7H\nr1: 9C")
     assert {move for move in game.moves() if move[:2] == "l1" and move[2] != "c"} == {"l1l2", "l1l3"}
     assert refusal(game, "l1l4") == "7S and 7H are not adjacent in rank."
     assert refusal(game, "l1r1") == "7S and 9C are not adjacent in rank."
 
 
-def test_king_and_ace_are_neighbours_on_the_stacks() -> None:
+def test_king_and_ace_are_adjacent_on_the_stacks() -> None:
     assert {"l1r1", "r1l1"} <= set(stones("l1: KS\nr1: AH\nc1: 5S").moves())
 
 
@@ -129,7 +129,7 @@ def test_an_empty_corner_takes_any_card() -> None:
     assert {"l1c1", "l1c3", "l1c4", "r4c1", "c2c1", "c2c4"} <= set(game.moves())
 
 
-def test_the_only_card_of_a_corner_does_not_go_to_another_empty_corner() -> None:
+def test_the_only_card_of_a_corner_cannot_move_to_another_empty_corner() -> None:
     game = stones("c1: 4D\nl1: 7S")
     assert not [move for move in game.moves() if move.startswith("c1")]
     expected = "Moving the only card of a corner to another empty corner changes nothing."
@@ -143,7 +143,7 @@ def test_an_empty_side_stack_stays_empty() -> None:
     assert refusal(game, "l2c2") == "l2 is empty."
 
 
-def test_the_last_card_of_a_side_stack_may_leave() -> None:
+def test_the_last_card_of_a_side_stack_can_be_moved() -> None:
     assert stones("l1: 7S\nc1: 8D").after("l1c1").table["l1"] == ()
 
 
@@ -152,7 +152,7 @@ def test_cards_on_foundations_stay_there() -> None:
     assert refusal(game, "u2l1") == refusal(game, "u2d2") == "Cards on foundations stay there."
 
 
-def test_a_card_moves_to_another_place() -> None:
+def test_a_card_cannot_move_to_its_own_place() -> None:
     assert refusal(stones("l1: 2H\nc1: 2S"), "l1l1") == "Name another place to move the card to."
 
 
@@ -184,5 +184,5 @@ def test_a_deal_without_a_move_is_shuffled_again() -> None:
 
 
 @pytest.mark.parametrize("move", ["", "l1", "l1u", "l1u5", "l4u4 ", "l5c1", "L1C1", "w", "draw", "l4u4u4"])
-def test_nonsense_is_no_move(move: str) -> None:
+def test_an_invalid_text_is_not_a_move(move: str) -> None:
     assert refusal(CornerStones.from_seed("1"), move).startswith(f"{move!r} is not a move in Corner Stones")

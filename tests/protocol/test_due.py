@@ -86,7 +86,7 @@ def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:
 
 
 @pytest.mark.parametrize("daily", [False, True])
-def test_a_race_that_never_started_is_called_off(daily: bool) -> None:
+def test_a_race_that_never_started_is_cancelled(daily: bool) -> None:
     log = opened(daily=daily)
     log.say(joined(log, 1))
     at = log.race.expires_at

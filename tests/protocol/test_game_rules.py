@@ -97,14 +97,14 @@ def check_kept(before: Game, move: str, later: Game) -> None:
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_the_rules_are_kept_in_any_game(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+def test_random_plays_keep_the_rules(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
     steps = walk(game.from_seed(seed, **variant), random, most=200)
     for (_, before), (move, later) in pairwise(steps):
         check_kept(before, move, later)
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_the_rules_are_kept_in_a_recorded_win(slug: str) -> None:
+def test_recorded_wins_keep_the_rules(slug: str) -> None:
     steps = replayed(slug)
     for (_, before), (move, later) in pairwise(steps):
         check_kept(before, move, later)
@@ -119,7 +119,7 @@ def sorted_rows(position: Game) -> list[list[tuple[Card, ...]]]:
 
 @settings(few, max_examples=30)
 @given(seed=seeds, random=luck)
-def test_all_places_that_take_a_card_of_gallery_are_alike(seed: str, random: Random) -> None:
+def test_all_places_for_a_card_in_gallery_are_equivalent(seed: str, random: Random) -> None:
     """Wherever a card could go, the rows come out the same but for the order of their spots, and so do the moves."""
     for _, position in walk(Gallery.from_seed(seed, cap=False), random):
         for source in position.moves():
@@ -161,7 +161,7 @@ def best_score(position: Gallery, known: dict[tuple[object, ...], int], most: in
     return known[key]
 
 
-def test_cap_never_makes_the_best_score_that_can_be_reached_any_worse() -> None:
+def test_cap_never_worsens_the_best_reachable_score() -> None:
     """Tried on positions after the last deal, and on all that can become of them."""
     helped = 0
     for seed in range(60):

@@ -51,7 +51,7 @@ def test_the_time_limits_suit_the_games() -> None:
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_no_card_is_lost_or_made(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+def test_no_card_is_lost_or_added(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
     whole = Counter(game.pack())
     if game is CornerStones:
         whole += Counter(FIRSTS.values())
@@ -79,7 +79,7 @@ def test_moves_are_unique_printable_tokens(game: type[Game], variant: Variant, s
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_every_move_listed_can_be_made_and_leads_on(
+def test_every_legal_move_can_be_made_and_changes_the_position(
     game: type[Game], variant: Variant, seed: str, random: Random
 ) -> None:
     for _, position in walk(game.from_seed(seed, **variant), random, most=30):
@@ -104,7 +104,7 @@ ODD_TEXTS = st.one_of(
 @every_variant
 @settings(few, max_examples=25)
 @given(seed=seeds, random=luck, texts=st.lists(ODD_TEXTS, max_size=8), length=st.integers(0, 60))
-def test_any_other_text_is_refused_in_words_and_changes_nothing(
+def test_any_other_text_is_refused_with_a_reason_and_changes_nothing(
     game: type[Game], variant: Variant, seed: str, random: Random, texts: list[str], length: int
 ) -> None:
     _, position = walk(game.from_seed(seed, **variant), random, length)[-1]
@@ -132,7 +132,9 @@ def test_folding_the_moves_from_the_seed_gives_an_equal_position(
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_every_place_is_drawn_and_seen(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+def test_every_place_is_in_the_layout_and_the_view(
+    game: type[Game], variant: Variant, seed: str, random: Random
+) -> None:
     drawn = places(game)
     assert len(set(drawn)) == len(drawn)
     assert game.fanned <= set(drawn)
@@ -168,7 +170,7 @@ def test_a_view_shows_backs_exactly_where_cards_are_hidden(
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_a_view_can_be_sent(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+def test_a_view_can_be_encoded(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
     for _, position in walk(game.from_seed(seed, **variant), random):
         sent = (position.view(), position.notes, position.moves(), position.score, position.progress)
         assert all(type(card) is str for pile in position.view().values() for card in pile)
@@ -200,7 +202,7 @@ def test_progress_and_outcome_agree(game: type[Game], variant: Variant, seed: st
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_twins_are_equal_for_every_rule(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+def test_equal_positions_have_equal_moves(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
     _, position = walk(game.from_seed(seed, **variant), random)[-1]
     copied = Table({place: tuple(card[0] + card[1] for card in pile) for place, pile in position.table.piles.items()})
     twin = replace(position, table=copied)
@@ -212,7 +214,7 @@ def test_twins_are_equal_for_every_rule(game: type[Game], variant: Variant, seed
 @every_variant
 @few
 @given(seed=seeds, random=luck)
-def test_only_what_turns_up_a_hidden_card_is_a_reveal(
+def test_only_turning_up_a_hidden_card_is_a_reveal(
     game: type[Game], variant: Variant, seed: str, random: Random
 ) -> None:
     steps = walk(game.from_seed(seed, **variant), random)
@@ -308,6 +310,6 @@ PERFT = [
 
 
 @pytest.mark.parametrize(("slug", "seed", "made", "counts"), PERFT)
-def test_the_number_of_games_of_each_length(slug: str, seed: str, made: int, counts: list[int]) -> None:
+def test_perft_counts(slug: str, seed: str, made: int, counts: list[int]) -> None:
     start = replayed(slug)[made][1] if made else GAMES[slug].from_seed(seed)
     assert [perft(start, depth) for depth in range(1, len(counts) + 1)] == counts

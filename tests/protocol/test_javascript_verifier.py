@@ -16,14 +16,8 @@ from support.finished_races import SECRET, finished, opened
 from support.javascript_verifier import FOLDER, NODE, encoded, in_lines, run, verified
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-
-
 every_game = pytest.mark.parametrize("slug", GAMES)
-
-
 FACTS = ["complete", "numbers", "times", "signature", "nonces", "commitment", "deal", "chain"]
 
 
@@ -56,13 +50,13 @@ def test_an_untouched_replay_holds(slug: str, seed: str | None, daily: bool, tmp
 
 
 @every_game
-def test_an_untouched_replay_in_lines_holds(slug: str, tmp_path: Path) -> None:
+def test_an_untouched_line_based_replay_holds(slug: str, tmp_path: Path) -> None:
     file = tmp_path / "replay.ndjson"
     file.write_bytes(in_lines(slug))
     assert facts_that_hold(file) == FACTS
 
 
-def test_a_replay_holds_that_names_the_connections_of_its_racers(tmp_path: Path) -> None:
+def test_a_replay_with_connection_ids_holds(tmp_path: Path) -> None:
     log = opened("corners", seed="1")
     log.say(Joined(seat=1, player="p1", name="ada", by="0123456789abcdef"))
     log.say(Taken(seat=1, by="fedcba9876543210"), 10)
@@ -72,7 +66,9 @@ def test_a_replay_holds_that_names_the_connections_of_its_racers(tmp_path: Path)
 
 @every_game
 @pytest.mark.parametrize(("seed", "daily"), [(None, False), (None, True), ("42", False)])
-def test_it_names_the_deal_and_its_first_cards(slug: str, seed: str | None, daily: bool, tmp_path: Path) -> None:
+def test_the_output_shows_the_deal_and_its_first_cards(
+    slug: str, seed: str | None, daily: bool, tmp_path: Path
+) -> None:
     file = tmp_path / "replay.json"
     file.write_bytes(encoded(slug, seed, daily))
     race = list(finished(slug, seed=seed, daily=daily).races())[-1]
@@ -84,12 +80,12 @@ def test_it_names_the_deal_and_its_first_cards(slug: str, seed: str | None, dail
     assert f"the first cards are {' '.join(cards[:10])}\n" in output
 
 
-def test_white_space_and_the_order_of_fields_are_free(tmp_path: Path) -> None:
+def test_json_may_have_whitespace_and_fields_in_any_order(tmp_path: Path) -> None:
     turned = json.dumps(dict(reversed(plain().items())), indent=2, ensure_ascii=False)
     assert verified("\n" + turned, tmp_path) == (0, {})
 
 
-def test_a_race_that_was_called_off_holds(tmp_path: Path) -> None:
+def test_a_cancelled_race_holds(tmp_path: Path) -> None:
     log = opened("corners")
     log.say(Closed(secret=bytes(range(32)).hex()), OPEN_MS)
     file = tmp_path / "replay.json"
@@ -99,7 +95,7 @@ def test_a_race_that_was_called_off_holds(tmp_path: Path) -> None:
     assert "called off" in output
 
 
-def test_it_says_of_the_example_what_its_page_shows(tmp_path: Path) -> None:
+def test_the_output_for_the_example_matches_the_documentation(tmp_path: Path) -> None:
     example = (DOCS / "replay-format.md").read_text().partition("```json\n")[2].partition("\n```")[0]
     file = tmp_path / "replay.json"
     file.write_text(example)
@@ -110,7 +106,7 @@ def test_it_says_of_the_example_what_its_page_shows(tmp_path: Path) -> None:
 
 
 @every_game
-def test_a_changed_move_breaks_the_chain_there(slug: str, tmp_path: Path) -> None:
+def test_a_changed_move_breaks_the_chain_at_its_entry(slug: str, tmp_path: Path) -> None:
     replay = plain(slug)
     at = first(replay, "moved")
     replay["entries"][at][2]["move"] = "undo"
@@ -118,7 +114,7 @@ def test_a_changed_move_breaks_the_chain_there(slug: str, tmp_path: Path) -> Non
 
 
 @every_game
-def test_another_nonce_is_found_there(slug: str, tmp_path: Path) -> None:
+def test_a_changed_nonce_is_found_at_its_entry(slug: str, tmp_path: Path) -> None:
     replay = plain(slug)
     at = first(replay, "nonce")
     replay["entries"][at][2]["nonce"] = "0" * 64
@@ -126,7 +122,7 @@ def test_another_nonce_is_found_there(slug: str, tmp_path: Path) -> None:
 
 
 @every_game
-def test_another_secret_is_not_the_one_committed_to(slug: str, tmp_path: Path) -> None:
+def test_a_changed_secret_does_not_match_the_commitment(slug: str, tmp_path: Path) -> None:
     replay = plain(slug)
     replay["entries"][-1][2]["secret"] = "0" * 64
     last = f"at entry {len(replay['entries'])}"
@@ -134,7 +130,7 @@ def test_another_secret_is_not_the_one_committed_to(slug: str, tmp_path: Path) -
 
 
 @every_game
-def test_a_changed_digest_is_found_there(slug: str, tmp_path: Path) -> None:
+def test_a_changed_digest_is_found_at_its_entry(slug: str, tmp_path: Path) -> None:
     for at in (0, 7, -1):
         replay = plain(slug)
         replay["entries"][at][3] = "0" * 64
@@ -142,14 +138,14 @@ def test_a_changed_digest_is_found_there(slug: str, tmp_path: Path) -> None:
 
 
 @every_game
-def test_a_dropped_entry_is_missed_where_it_stood(slug: str, tmp_path: Path) -> None:
+def test_a_dropped_entry_is_found_at_its_position(slug: str, tmp_path: Path) -> None:
     replay = plain(slug)
     at = first(replay, "moved")
     del replay["entries"][at]
     assert verified(replay, tmp_path) == (5, dict.fromkeys(("numbers", "chain"), f"at entry {at + 1}"))
 
 
-def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(tmp_path: Path) -> None:
+def test_a_dropped_entry_is_found_even_if_the_others_are_renumbered(tmp_path: Path) -> None:
     replay = plain()
     at = first(replay, "moved")
     del replay["entries"][at]
@@ -158,7 +154,7 @@ def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(tmp_path: 
     assert verified(replay, tmp_path) == (5, {"chain": f"at entry {at + 1}"})
 
 
-def test_a_log_without_its_end_is_not_complete(tmp_path: Path) -> None:
+def test_a_truncated_log_is_not_complete(tmp_path: Path) -> None:
     replay = plain()
     del replay["entries"][-1]
     assert verified(replay, tmp_path) == (5, {"complete": f"at entry {len(replay['entries'])}"})
@@ -166,27 +162,27 @@ def test_a_log_without_its_end_is_not_complete(tmp_path: Path) -> None:
     assert verified(replay, tmp_path)[0] == 5
 
 
-def test_a_closing_in_the_middle_is_found_there(tmp_path: Path) -> None:
+def test_a_closing_entry_in_the_middle_is_found_at_its_position(tmp_path: Path) -> None:
     replay = plain()
     replay["entries"].insert(20, replay["entries"][-1])
     code, failed = verified(replay, tmp_path)
     assert (code, failed["complete"]) == (5, "at entry 21")
 
 
-def test_an_entry_dated_before_the_one_it_follows_is_found_there(tmp_path: Path) -> None:
+def test_an_entry_with_an_earlier_time_is_found_at_its_position(tmp_path: Path) -> None:
     replay = plain()
     replay["entries"][20][1] = replay["entries"][19][1] - 1
     assert verified(replay, tmp_path) == (5, dict.fromkeys(("times", "chain"), "at entry 21"))
 
 
-def test_a_server_that_chose_among_the_deals_of_a_root_is_found_out(tmp_path: Path) -> None:
+def test_another_deal_of_the_same_root_is_found(tmp_path: Path) -> None:
     replay = plain()
     at = first(replay, "dealt")
     replay["entries"][at][2]["k"] = 7
     assert verified(replay, tmp_path)[1]["deal"] == f"at entry {at + 1}"
 
 
-def test_of_a_filter_it_says_that_it_is_not_checked(tmp_path: Path) -> None:
+def test_the_output_says_that_filters_are_not_checked(tmp_path: Path) -> None:
     replay = plain()
     replay["header"]["options"]["filter"] = "friendly/1"
     replay["entries"][first(replay, "dealt")][2]["k"] = 7
@@ -195,7 +191,7 @@ def test_of_a_filter_it_says_that_it_is_not_checked(tmp_path: Path) -> None:
     assert ".7\n?      that no deal before 7 passes friendly/1 is not checked here\n" in output
 
 
-def test_a_nonce_that_came_after_the_deal_is_found_there(tmp_path: Path) -> None:
+def test_a_nonce_after_the_deal_is_found_at_its_entry(tmp_path: Path) -> None:
     replay = plain()
     entries = replay["entries"]
     late, deal = entries[first(replay, "nonce")], first(replay, "dealt")
@@ -217,7 +213,7 @@ def test_a_changed_header_breaks_the_chain_from_the_start(field: str, tmp_path: 
 
 
 @pytest.mark.parametrize("day", ["2023-11-13", "2023-11-15", "2024-02-29"])
-def test_a_daily_deal_passed_off_as_that_of_another_day_is_not_the_one_committed_to(day: str, tmp_path: Path) -> None:
+def test_a_daily_deal_of_another_day_does_not_match_the_commitment(day: str, tmp_path: Path) -> None:
     replay = json.loads(encoded("corners", daily=True))
     began = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp() * 1000
     replay["header"]["opened_at"] = int(began)
@@ -225,13 +221,13 @@ def test_a_daily_deal_passed_off_as_that_of_another_day_is_not_the_one_committed
 
 
 @pytest.mark.parametrize("fields", [{"seed": "42"}, {"variant": {"refill": "waste"}}])
-def test_a_daily_deal_with_a_seed_or_a_variant_is_none(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_a_daily_deal_with_a_seed_or_a_variant_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
     replay = json.loads(encoded("corners", daily=True))
     replay["header"] |= fields
     assert verified(replay, tmp_path)[1]["commitment"] == f"at entry {len(replay['entries'])}"
 
 
-def test_a_commitment_to_a_daily_deal_is_good_for_its_game_only(tmp_path: Path) -> None:
+def test_a_daily_commitment_is_valid_for_its_game_only(tmp_path: Path) -> None:
     replay = json.loads(encoded("corners", daily=True))
     replay["header"] |= {"game": "the-edge", "rules": "the-edge/1"}
     assert verified(replay, tmp_path)[1]["commitment"] == f"at entry {len(replay['entries'])}"

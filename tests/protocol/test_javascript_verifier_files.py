@@ -19,12 +19,8 @@ from support.finished_races import SIGNING_KEY, finished
 from support.javascript_verifier import NODE, encoded, in_lines, run, verified
 
 DEALS: dict[str, str] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["deals"]
-
-
 SHUFFLED_AGAIN = "corner-stones:5308"
 """A deal of Corner Stones whose first shuffle has no move."""
-
-
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 
@@ -32,15 +28,9 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 """How many points the group of Ed25519 has."""
-
-
 PRIME = 2**255 - 19
-
-
 NEUTRAL = (1).to_bytes(32, "little").hex()
 """The point with which everybody can sign everything, and the same written otherwise."""
-
-
 NEUTRAL_AGAIN = (PRIME + 1).to_bytes(32, "little").hex()
 
 
@@ -74,7 +64,7 @@ def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
 
 
 @pytest.mark.parametrize("name", _signatures())
-def test_it_finds_of_a_signature_what_ours_finds(name: str, tmp_path: Path) -> None:
+def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> None:
     replay = json.loads(encoded("corners"))
     replay["signature"], holds = _signatures()[name]
     found = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
@@ -123,7 +113,7 @@ def _twice(text: str) -> str:
     ],
     ids=range(20),
 )
-def test_what_is_no_replay_is_refused(change: Callable[[str], str], tmp_path: Path) -> None:
+def test_an_invalid_replay_is_refused(change: Callable[[str], str], tmp_path: Path) -> None:
     text = encoded("corners").decode()
     assert change(text) != text
     code, failed = verified(change(text), tmp_path)
@@ -149,7 +139,7 @@ def test_what_is_no_replay_is_refused(change: Callable[[str], str], tmp_path: Pa
     ],
     ids=range(13),
 )
-def test_lines_that_are_no_replay_are_refused_as_ours_refuses_them(
+def test_invalid_lines_are_refused_as_in_the_library(
     change: Callable[[list[bytes]], list[bytes]], tmp_path: Path
 ) -> None:
     lines = in_lines("corners").splitlines(keepends=True)
@@ -162,12 +152,12 @@ def test_lines_that_are_no_replay_are_refused_as_ours_refuses_them(
     assert (code, list(failed)) == (5, ["format"])
 
 
-def test_a_changed_line_breaks_the_chain_there(tmp_path: Path) -> None:
+def test_a_changed_line_breaks_the_chain_at_its_entry(tmp_path: Path) -> None:
     text = in_lines("corners").decode()
     assert verified(text.replace('"ada"', '"eve"', 1), tmp_path) == (5, {"chain": "at entry 1"})
 
 
-def test_a_wrong_command_line_is_answered_with_the_right_one() -> None:
+def test_a_wrong_command_line_prints_the_usage() -> None:
     wrong = [(), ("--deal",), ("--deal", "poker:1"), ("--help",), ("--key",), ("--key", "0" * 64)]
     wrong += [("--key", "00", "file"), ("one", "two"), ("--deal", "corners:1", "file")]
     for arguments in wrong:
@@ -179,7 +169,7 @@ def test_a_wrong_command_line_is_answered_with_the_right_one() -> None:
 
 
 @pytest.mark.parametrize("label", DEALS)
-def test_a_recorded_deal_is_shuffled_alike(label: str) -> None:
+def test_a_recorded_deal_is_shuffled_identically(label: str) -> None:
     code, output = run("--deal", label.replace("|", ":", 1))
     assert (code, output.splitlines()[0]) == (0, DEALS[label])
 

@@ -98,7 +98,7 @@ def test_a_client_reads_unknown_stages_and_outcomes(form: codec.Form) -> None:
 
 
 @every_form
-def test_a_message_of_an_unknown_type_can_be_told_from_a_wrong_one(form: codec.Form) -> None:
+def test_a_message_of_an_unknown_type_differs_from_an_invalid_one(form: codec.Form) -> None:
     with pytest.raises(codec.UnknownMessage, match="'chat'"):
         codec.decode_from_server(written({"t": "chat", "text": "hello"}, form), form)
     wrong: list[object] = [{"t": "view"}, {"t": 1}, {"re": 1}, [], "chat"]
@@ -109,7 +109,7 @@ def test_a_message_of_an_unknown_type_can_be_told_from_a_wrong_one(form: codec.F
 
 
 @every_form
-def test_known_fields_are_checked_all_the_same(form: codec.Form) -> None:
+def test_known_fields_are_still_validated(form: codec.Form) -> None:
     edits: list[Callable[[dict[str, Any]], object]] = [
         lambda view: view.update(h="short", newer=1),
         lambda view: view["header"].update(commitment=7, newer=1),
@@ -122,7 +122,7 @@ def test_known_fields_are_checked_all_the_same(form: codec.Form) -> None:
 
 
 @every_form
-def test_a_header_is_to_be_had_whole(form: codec.Form) -> None:
+def test_a_header_keeps_its_unknown_fields(form: codec.Form) -> None:
     data = written(with_unknown_fields(content_of(VIEW, form)), form)
     assert codec.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
     with pytest.raises(Refused):
@@ -130,7 +130,7 @@ def test_a_header_is_to_be_had_whole(form: codec.Form) -> None:
 
 
 @every_form
-def test_what_is_kept_or_asked_is_read_strictly(form: codec.Form) -> None:
+def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None:
     for kind, record in ((Header, REPLAY.header), (Options, REPLAY.header.options)):
         content = to_builtins(record)
         assert codec.decode(written(content, form), form, kind) == record

@@ -62,11 +62,11 @@ def _top(pile: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_playthrough_comes_out_as_written(file: str) -> None:
+def test_playthroughs_match_their_files(file: str) -> None:
     assert written(*FILES[file]) == (HERE / "playthroughs" / file).read_text()
 
 
-def test_there_is_a_playthrough_of_every_game_and_no_file_besides() -> None:
+def test_every_game_has_a_playthrough_and_there_are_no_other_files() -> None:
     assert {slug for slug, _, _ in FILES.values()} == set(GAMES)
     assert {file.name for file in (HERE / "playthroughs").iterdir()} == set(FILES)
 

@@ -44,7 +44,7 @@ from support.races_by_hand import at_random, closed, counting, joined, opened, r
 
 
 @every_game
-def test_a_win_counts_from_its_moment_and_is_final(slug: str) -> None:
+def test_a_win_is_final_and_timed_at_its_last_move(slug: str) -> None:
     log = running(slug=slug, seed=WINS[slug]["seed"])
     play(log, 2, WINS[slug]["moves"], wait=100)
     winner = log.race.standings()[0]
@@ -69,7 +69,7 @@ def test_winners_come_first_by_time_and_share_a_place_by_the_millisecond() -> No
     assert order == [(1, 3, "won"), (2, 1, "won"), (2, 4, "won"), (4, 2, "playing")]
 
 
-def test_the_others_follow_by_the_most_cards_home_then_by_who_got_there_first() -> None:
+def test_the_others_are_ranked_by_most_cards_home_then_by_time() -> None:
     log = running(5, slug="the-edge", seed="731")
     moves = WINS["the-edge"]["moves"]
     play(log, 4, moves[:3], wait=10)
@@ -92,7 +92,7 @@ def test_gallery_is_ranked_by_its_best_score_even_when_no_one_wins() -> None:
     assert log.race.finished(log.race.at)
 
 
-def test_before_the_deal_the_standings_say_who_is_ready() -> None:
+def test_standings_before_the_deal_show_who_is_ready() -> None:
     log = opened()
     for seat in (1, 2, 3):
         log.say(joined(log, seat))
@@ -108,7 +108,7 @@ def test_before_the_deal_the_standings_say_who_is_ready() -> None:
     ("slug", "outcome"),
     [("the-edge", "lost"), ("kings-in-the-corners", "lost"), ("corners", "stuck"), ("gallery", "over")],
 )
-def test_an_outcome_is_the_games_own_and_stays_so_after_the_race(slug: str, outcome: str) -> None:
+def test_an_outcome_of_the_game_is_kept_after_the_race(slug: str, outcome: str) -> None:
     log = running(slug=slug, seed=seed_that_ends(slug, outcome), attempts=1)
     play_to_the_end(log)
     assert standing(log.race, 1).outcome == outcome
@@ -119,7 +119,7 @@ def test_an_outcome_is_the_games_own_and_stays_so_after_the_race(slug: str, outc
 # The end.
 
 
-def test_a_race_is_finished_when_everybody_has_stopped() -> None:
+def test_a_race_is_finished_when_all_racers_are_done() -> None:
     log = running(3)
     assert refused(log, Closed(secret=SECRET.hex())) == "untimely"
     for seat in (1, 2, 3):
@@ -131,7 +131,7 @@ def test_a_race_is_finished_when_everybody_has_stopped() -> None:
     assert (log.race.stage, log.race.closed) == ("over", True)
 
 
-def test_nothing_follows_the_closing() -> None:
+def test_a_closed_race_accepts_no_events() -> None:
     log = closed(running())
     late: list[AnyEvent] = [
         *(Taken(seat=1), Moved(seat=1, move="draw"), Resigned(seat=1), Counting(), Dealt(), joined(log, 3)),
@@ -140,7 +140,7 @@ def test_nothing_follows_the_closing() -> None:
     assert {refused(log, event) for event in late} == {"race-over"}
 
 
-def test_a_race_that_nobody_starts_is_called_off_after_a_day() -> None:
+def test_a_race_that_never_starts_expires_after_a_day() -> None:
     log = opened()
     log.say(joined(log, 1))
     assert refused(log, Closed(secret=SECRET.hex()), OPEN_MS - 1) == "untimely"
@@ -149,7 +149,7 @@ def test_a_race_that_nobody_starts_is_called_off_after_a_day() -> None:
     assert log.race.deal is None
 
 
-def test_a_countdown_is_never_called_off() -> None:
+def test_a_race_in_its_countdown_never_expires() -> None:
     log = counting()
     assert refused(log, Closed(secret=SECRET.hex()), 2 * OPEN_MS) == "untimely"
 
@@ -157,7 +157,7 @@ def test_a_countdown_is_never_called_off() -> None:
 # The log.
 
 
-def test_no_entry_can_be_changed_and_still_belong() -> None:
+def test_a_changed_entry_is_refused() -> None:
     log = closed(running())
     races = [opened().race]
     for entry in log.entries:
@@ -175,7 +175,7 @@ def test_no_entry_can_be_changed_and_still_belong() -> None:
                 before.after(structs.replace(entry, **change))
 
 
-def test_entries_belong_in_their_order_and_to_their_race() -> None:
+def test_entries_out_of_order_or_of_another_race_are_refused() -> None:
     log = running()
     start = opened().race
     with pytest.raises(Refused):
@@ -197,7 +197,7 @@ def test_entries_belong_in_their_order_and_to_their_race() -> None:
 @every_game
 @few
 @given(random=luck)
-def test_whatever_happens_the_fold_agrees_with_itself(slug: str, options: dict[str, Any], random: Random) -> None:
+def test_random_races_fold_consistently(slug: str, options: dict[str, Any], random: Random) -> None:
     log = opened(slug, **options, start_delay_ms=50, limit_ms=15_000)
     start, before = log.race, log.race
     for _ in at_random(log, random, 150):

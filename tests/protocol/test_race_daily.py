@@ -55,7 +55,7 @@ def test_a_daily_deal_follows_from_the_secret_alone(slug: str) -> None:
         assert run_of(log.race).game == GAMES[slug].from_seed(f"{root}.3")
 
 
-def test_a_daily_deal_is_committed_to_for_its_game_and_its_day() -> None:
+def test_a_daily_commitment_covers_the_game_and_the_day() -> None:
     header = opened(daily=True).race.header
     assert header.commitment == sha256(f"samedeal/1/daily|corners|2023-11-14|{SECRET.hex()}".encode()).hexdigest()
     others: list[dict[str, Any]] = [
@@ -81,7 +81,7 @@ def test_a_daily_deal_has_neither_seed_nor_variant(fields: dict[str, Any]) -> No
     assert refusal.value.code == "bad-replay"
 
 
-def test_a_daily_deal_comes_before_its_day_is_over_or_not_at_all() -> None:
+def test_a_daily_deal_must_be_dealt_before_its_day_ends() -> None:
     for wait, called_off in ((MIDNIGHT - OPENED_AT - 1, False), (MIDNIGHT - OPENED_AT, True)):
         log = sit(opened(daily=True))
         assert log.race.finished(OPENED_AT + wait) == called_off
@@ -94,7 +94,7 @@ def test_a_daily_deal_comes_before_its_day_is_over_or_not_at_all() -> None:
             log.say(Dealt(), wait)
 
 
-def test_a_daily_race_that_waits_for_its_countdown_is_called_off_when_the_day_is_over() -> None:
+def test_a_daily_race_without_a_countdown_expires_when_the_day_ends() -> None:
     daily, other = opened(daily=True), opened()
     for log in (daily, other):
         assert refused(log, Closed(secret=SECRET.hex()), MIDNIGHT - OPENED_AT - 1) == "untimely"
@@ -103,7 +103,7 @@ def test_a_daily_race_that_waits_for_its_countdown_is_called_off_when_the_day_is
     assert daily.race.stage == "cancelled"
 
 
-def test_a_daily_deal_that_was_dealt_is_played_over_midnight_until_its_time_is_up() -> None:
+def test_a_running_daily_race_continues_past_midnight() -> None:
     log = sit(opened(daily=True, limit_ms=2 * HOUR_MS))
     log.say(Dealt(), MIDNIGHT - OPENED_AT - 1)
     play(log, 1, ["draw"], wait=1)
@@ -114,7 +114,7 @@ def test_a_daily_deal_that_was_dealt_is_played_over_midnight_until_its_time_is_u
     assert (log.race.stage, log.race.at) == ("over", log.race.reveals_at - 1)
 
 
-def test_the_deal_of_a_daily_race_may_be_told_when_none_can_run_any_more_and_that_of_others_with_the_race() -> None:
+def test_a_daily_deal_is_revealed_once_no_race_on_it_can_run() -> None:
     assert opened(daily=True).race.reveals_at == MIDNIGHT + 2 * HOUR_MS
     assert opened().race.reveals_at == opened(seed="42").race.reveals_at == 0
 
@@ -135,7 +135,7 @@ def test_the_deal_of_a_daily_race_may_be_told_when_none_can_run_any_more_and_tha
         ("9999-12-31T23:59:59.999", "9999-12-31"),
     ],
 )
-def test_a_day_is_a_date_by_utc_from_midnight_to_midnight(time: str, date: str) -> None:
+def test_a_day_lasts_from_midnight_to_midnight_utc(time: str, date: str) -> None:
     since = datetime.fromisoformat(time).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     opened_at = since // timedelta(milliseconds=1)
     header = opened(daily=True, opened_at=opened_at).race.header

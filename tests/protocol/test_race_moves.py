@@ -39,7 +39,7 @@ def test_nobody_moves_or_resigns_before_the_start() -> None:
 
 
 @every_game
-def test_a_move_is_judged_by_the_game_and_changes_one_run_only(slug: str) -> None:
+def test_a_move_is_checked_by_the_game_and_changes_only_one_run(slug: str) -> None:
     log = running(slug=slug)
     deal = run_of(log.race).game
     assert refused(log, Moved(seat=1, move="nonsense")) == "illegal-move"
@@ -50,7 +50,7 @@ def test_a_move_is_judged_by_the_game_and_changes_one_run_only(slug: str) -> Non
     assert run_of(log.race, 2) == Run(log.race.options, deal, deal, peak=deal.home)
 
 
-def test_the_time_is_up_to_the_millisecond() -> None:
+def test_the_time_limit_is_exact_to_the_millisecond() -> None:
     log = running(limit_ms=60_000)
     started_at = log.race.started_at
     assert started_at is not None
@@ -65,7 +65,7 @@ def test_the_time_is_up_to_the_millisecond() -> None:
     assert [racer.outcome for racer in log.race.standings()] == ["timeout", "timeout"]
 
 
-def test_who_has_resigned_does_nothing_more() -> None:
+def test_a_racer_who_resigned_cannot_move() -> None:
     log = running()
     log.say(Resigned(seat=1), 5)
     for event in (Moved(seat=1, move="draw"), Moved(seat=1, move=RESTART), Resigned(seat=1)):
@@ -74,7 +74,7 @@ def test_who_has_resigned_does_nothing_more() -> None:
     play(log, 2, ["draw"])
 
 
-def test_a_racer_makes_only_so_many_moves() -> None:
+def test_the_number_of_moves_per_racer_is_limited() -> None:
     log = running()
     seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=PersistentList(("draw",) * (MAX_MOVES - 1))))
     log.race = replace(log.race, seats=(seat, log.race.seat(2)))
@@ -84,7 +84,7 @@ def test_a_racer_makes_only_so_many_moves() -> None:
     play(log, 2, ["draw"])
 
 
-def test_a_seat_has_only_so_much_of_the_log() -> None:
+def test_the_number_of_entries_per_seat_is_limited() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(joined(log, 2))
@@ -100,7 +100,7 @@ def test_every_log_fits_into_a_replay() -> None:
     assert MAX_SEATS * MAX_SEAT_ENTRIES + about_no_seat <= replay.MAX_ENTRIES
 
 
-def test_time_never_runs_backwards() -> None:
+def test_an_earlier_event_is_refused() -> None:
     log = opened()
     with pytest.raises(Refused) as refusal:
         log.race.extended(OPENED_AT - 1, joined(log, 1))
@@ -117,7 +117,7 @@ def test_time_never_runs_backwards() -> None:
 @every_game
 @few
 @given(random=luck)
-def test_undo_goes_back_to_the_last_reveal_and_not_beyond(slug: str, random: Random) -> None:
+def test_undo_stops_at_the_last_reveal(slug: str, random: Random) -> None:
     log = running(slug=slug, racers=2)
     since_reveal = [run_of(log.race).game]
     for _ in range(40):
@@ -148,7 +148,7 @@ def _positions(past: UndoHistory) -> list[Game]:
     return found
 
 
-def test_the_way_back_may_be_left_for_another_at_any_place() -> None:
+def test_undo_and_moves_can_alternate_in_any_order() -> None:
     """Positions that are not kept follow from those that are, however one has gone to and fro."""
     log, chance = running(slug="corner-stones"), random.Random(1)
     way = [run_of(log.race).game]
@@ -164,7 +164,7 @@ def test_the_way_back_may_be_left_for_another_at_any_place() -> None:
     assert _positions(run_of(log.race).undo_history) == way[:-1]
 
 
-def test_every_game_has_moves_that_can_be_undone_and_all_but_one_have_others() -> None:
+def test_every_game_has_undoable_moves_and_all_but_one_have_reveals() -> None:
     undoable, final = set[str](), set[str]()
     for slug, win in WINS.items():
         game = GAMES[slug].from_seed(win["seed"])
@@ -176,7 +176,7 @@ def test_every_game_has_moves_that_can_be_undone_and_all_but_one_have_others() -
     assert final == set(GAMES) - {"corner-stones"}
 
 
-def test_undo_takes_back_what_followed_by_itself_and_costs_a_move_of_its_own() -> None:
+def test_undo_reverts_automatic_moves_and_counts_as_a_move() -> None:
     log = running(slug="corner-stones")
     before = run_of(log.race).game
     play(log, 1, [before.moves()[0], UNDO])
@@ -184,7 +184,7 @@ def test_undo_takes_back_what_followed_by_itself_and_costs_a_move_of_its_own() -
     assert (run.game, tuple(run.moves), run.attempts) == (before, (before.moves()[0], UNDO), 1)
 
 
-def test_a_race_may_be_run_without_undo() -> None:
+def test_undo_is_refused_if_the_race_does_not_allow_it() -> None:
     log = running(slug="corner-stones", undo=False)
     play(log, 1, run_of(log.race).game.moves()[:1])
     assert refused(log, Moved(seat=1, move=UNDO)) == "not-allowed"
@@ -204,7 +204,7 @@ def test_an_end_other_than_stuck_cannot_be_undone(slug: str, outcome: str) -> No
     assert not end.may(UNDO)
 
 
-def test_stuck_can_be_undone_where_nothing_was_revealed_since() -> None:
+def test_a_stuck_game_can_be_undone_without_a_reveal() -> None:
     ends = (_ended("corners", {"seed": seed}, attempts=1) for seed in map(str, range(3_000)))
     run = next(run for run in ends if run.undo_history and not run.game.won)
     assert run.game.outcome == "stuck"
@@ -229,7 +229,7 @@ def _ended(slug: str, play: dict[str, Any], **options: Any) -> Run:
 
 
 @every_game
-def test_restart_deals_the_same_again_while_the_clock_runs_on(slug: str) -> None:
+def test_restart_deals_the_same_cards_and_keeps_the_clock_running(slug: str) -> None:
     log = running(slug=slug)
     deal, ends_at = run_of(log.race).deal, log.race.ends_at
     assert refused(log, Moved(seat=1, move=RESTART)) == "illegal-move"
@@ -242,7 +242,7 @@ def test_restart_deals_the_same_again_while_the_clock_runs_on(slug: str) -> None
     play(log, 1, deal.moves()[:1])
 
 
-def test_the_last_attempt_is_the_last() -> None:
+def test_restart_is_refused_after_the_last_attempt() -> None:
     log = running(slug="the-edge", seed=seed_that_ends("the-edge", "lost"), attempts=2)
     play(log, 1, [run_of(log.race).game.moves()[0], RESTART])
     play(log, 1, run_of(log.race).game.moves()[:1])
@@ -253,7 +253,7 @@ def test_the_last_attempt_is_the_last() -> None:
     assert refused(log, Moved(seat=1, move="a1")) == "not-playing"
 
 
-def test_an_end_may_be_restarted_where_the_race_allows_it() -> None:
+def test_a_lost_game_can_be_restarted_if_the_race_allows_it() -> None:
     log = running(slug="the-edge", seed=seed_that_ends("the-edge", "lost"))
     play_to_the_end(log)
     racer = standing(log.race, 1)
@@ -263,7 +263,7 @@ def test_an_end_may_be_restarted_where_the_race_allows_it() -> None:
     assert standing(log.race, 1).outcome == "playing"
 
 
-def test_the_best_attempt_counts_with_the_time_when_it_first_got_there() -> None:
+def test_the_best_attempt_counts_with_the_time_of_its_peak() -> None:
     log = running(slug="the-edge", seed="731")
     start = log.race.at
     win = WINS["the-edge"]["moves"]
@@ -289,7 +289,7 @@ def test_undo_does_not_lower_the_peak() -> None:
 
 
 @pytest.mark.parametrize("seed", ["0", "31"])
-def test_what_is_home_in_the_deal_counts_from_the_start(seed: str) -> None:
+def test_cards_home_in_the_deal_count_from_the_start(seed: str) -> None:
     log = running(slug="gallery", seed=seed)
     dealt = run_of(log.race).game.home
     assert dealt > 0

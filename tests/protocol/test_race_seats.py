@@ -31,20 +31,20 @@ from support.races_by_hand import closed, counting, joined, opened, run_of, runn
 # Before the first entry.
 
 
-def test_a_race_begins_where_its_header_says() -> None:
+def test_a_race_starts_from_its_header() -> None:
     race = opened("gallery").race
     assert (race.n, race.at, race.stage, race.roster, race.deal) == (0, OPENED_AT, "open", (), None)
     assert (race.id, race.game) == ("calm-otter-42", Gallery)
 
 
 @pytest.mark.parametrize("change", [{"game": "whist"}, {"rules": "corners/2"}, {"game": "gallery"}])
-def test_rules_that_are_not_known_here_are_refused(change: dict[str, str]) -> None:
+def test_unknown_rules_are_refused(change: dict[str, str]) -> None:
     with pytest.raises(Refused, match="rules") as refusal:
         Race.opened(structs.replace(opened().race.header, **change), SECRET)
     assert refusal.value.code == "unsupported-version"
 
 
-def test_a_secret_that_was_not_committed_to_is_refused() -> None:
+def test_a_secret_that_does_not_match_the_commitment_is_refused() -> None:
     with pytest.raises(Refused) as refusal:
         Race.opened(opened().race.header, bytes(32))
     assert refusal.value.code == "bad-replay"
@@ -65,7 +65,7 @@ def test_seats_are_numbered_in_the_order_of_joining() -> None:
     ]
 
 
-def test_a_race_holds_so_many_racers_and_no_more() -> None:
+def test_a_full_race_refuses_new_racers() -> None:
     log = opened(max_racers=2)
     log.say(joined(log, 1))
     log.say(joined(log, 2))
@@ -81,7 +81,7 @@ def test_a_player_has_one_seat() -> None:
     assert refused(log, structs.replace(joined(log, 2), player="player-1")) == "untimely"
 
 
-def test_a_seat_at_a_sealed_deal_needs_a_commitment_and_at_an_open_one_none() -> None:
+def test_only_a_sealed_deal_requires_a_commitment() -> None:
     log = opened()
     assert refused(log, structs.replace(joined(log, 1), commitment=None)) == "nonce-mismatch"
     log = opened(seed="42")
@@ -89,14 +89,14 @@ def test_a_seat_at_a_sealed_deal_needs_a_commitment_and_at_an_open_one_none() ->
     assert log.race.seat(1).commitment is None
 
 
-def test_nobody_joins_once_the_countdown_has_begun() -> None:
+def test_joining_after_the_countdown_started_is_refused() -> None:
     log = counting()
     assert refused(log, joined(log, 3)) == "untimely"
     log = running()
     assert refused(log, joined(log, 3)) == "untimely"
 
 
-def test_who_has_left_may_come_back_to_the_same_seat() -> None:
+def test_a_player_who_left_can_return_to_the_same_seat() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(Left(seat=1))
@@ -112,7 +112,7 @@ def test_who_has_left_may_come_back_to_the_same_seat() -> None:
     assert log.race.seat(1).entries == 3
 
 
-def test_coming_and_going_has_an_end() -> None:
+def test_the_number_of_seats_is_limited() -> None:
     log = opened(max_racers=1)
     for _ in range(20):
         log.say(joined(log, 1))
@@ -122,7 +122,7 @@ def test_coming_and_going_has_an_end() -> None:
     log.say(joined(log, 1))
 
 
-def test_once_all_seats_were_used_new_players_get_those_that_were_left() -> None:
+def test_new_players_get_abandoned_seats_once_all_were_used() -> None:
     log = opened(max_racers=2)
     log.say(joined(log, 1))
     for seat in range(2, MAX_SEATS + 1):
@@ -142,19 +142,19 @@ def test_once_all_seats_were_used_new_players_get_those_that_were_left() -> None
 
 @pytest.mark.parametrize("number", [0, 2, 99])
 @pytest.mark.parametrize("event", [Left, Readied, Unreadied, Resigned, Taken])
-def test_seats_that_nobody_has_do_nothing(event: Callable[..., AnyEvent], number: int) -> None:
+def test_events_for_an_unoccupied_seat_are_refused(event: Callable[..., AnyEvent], number: int) -> None:
     log = opened()
     log.say(joined(log, 1))
     assert refused(log, event(seat=number)) == "not-seated"
 
 
-def test_nobody_leaves_or_gets_unready_after_the_countdown_has_begun() -> None:
+def test_leaving_or_changing_readiness_after_the_countdown_started_is_refused() -> None:
     for log in (counting(), running()):
         for event in (Left(seat=1), Readied(seat=1), Unreadied(seat=1)):
             assert refused(log, event) == "untimely"
 
 
-def test_a_seat_remembers_the_entry_that_took_it_last() -> None:
+def test_a_seat_records_the_entry_that_took_it_last() -> None:
     log = running()
     assert [seat.taken for seat in log.race.seats] == [1, 3]
     log.say(Taken(seat=1))
@@ -164,7 +164,7 @@ def test_a_seat_remembers_the_entry_that_took_it_last() -> None:
 # The countdown.
 
 
-def test_the_countdown_begins_when_all_are_ready_and_they_are_two() -> None:
+def test_the_countdown_requires_two_racers_who_are_all_ready() -> None:
     log = opened()
     assert refused(log, Counting()) == "untimely"
     log.say(joined(log, 1))
@@ -191,7 +191,7 @@ def test_one_racer_is_enough_in_a_race_for_one() -> None:
     assert log.race.stage == "countdown"
 
 
-def test_who_has_left_need_not_be_ready() -> None:
+def test_players_who_left_need_not_be_ready() -> None:
     log = opened()
     for seat in (1, 2, 3):
         log.say(joined(log, seat))
@@ -215,7 +215,7 @@ def test_a_nonce_is_opened_once_and_only_during_the_countdown() -> None:
     assert refused(log, Nonce(seat=2, nonce=nonce(2).hex())) == "untimely"
 
 
-def test_the_deal_comes_when_the_countdown_is_over_and_once() -> None:
+def test_the_deal_follows_the_countdown_and_happens_once() -> None:
     log = opened()
     assert refused(log, Dealt()) == "untimely"
     log = counting(start_delay_ms=700)
@@ -239,7 +239,7 @@ def test_a_sealed_deal_follows_from_the_secret_and_all_nonces_in_the_order_of_se
     assert [run_of(log.race, seat).game for seat in (1, 2, 3)] == [GAMES[slug].from_seed(f"{root}.7")] * 3
 
 
-def test_an_open_deal_is_that_of_its_seed_in_its_variant_and_needs_no_nonce() -> None:
+def test_an_open_deal_follows_from_its_seed_and_variant_without_nonces() -> None:
     log = counting(slug="gallery", seed="31", variant={"cap": False})
     log.say(Dealt(), 5_000)
     assert log.race.deal == "gallery:31"
@@ -247,7 +247,7 @@ def test_an_open_deal_is_that_of_its_seed_in_its_variant_and_needs_no_nonce() ->
     assert [racer.outcome for racer in log.race.standings()] == ["playing", "playing"]
 
 
-def test_a_racer_whose_nonce_does_not_come_is_scratched() -> None:
+def test_a_racer_without_a_nonce_is_scratched() -> None:
     log = counting(3)
     for seat in (3, 1):
         log.say(Nonce(seat=seat, nonce=nonce(seat).hex()))
@@ -263,7 +263,7 @@ def test_a_racer_whose_nonce_does_not_come_is_scratched() -> None:
     assert (log.race.stage, standing(log.race, 2).outcome) == ("over", "scratched")
 
 
-def test_a_race_in_which_nobody_opens_the_nonce_is_called_off() -> None:
+def test_a_race_without_any_nonce_is_cancelled() -> None:
     log = counting()
     assert not log.race.finished(log.race.at)
     log.say(Dealt(), 5_000)

@@ -42,13 +42,13 @@ def told(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w+])(?:[a-z]\d[+-]?)+|\b(?:draw|deal|redeal|w)\b", text))
 
 
-def test_words_of_a_refusal_that_could_be_moves_are_found() -> None:
+def test_the_check_finds_moves_in_a_refusal() -> None:
     text = "QD may not lie on b2 but c3, l4u4 would do, a1+b2 too, and c2- or draw; it is drawn."
     assert told(text) == {"b2", "c3", "l4u4", "a1+b2", "c2-", "draw"}
 
 
 @every_game
-def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: type[Game]) -> None:
+def test_a_refusal_does_not_hint_at_other_places_or_moves(game: type[Game]) -> None:
     looked_at = 0
     for position in positions(game):
         legal = set(position.moves())
@@ -64,7 +64,7 @@ def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: typ
 
 
 @every_game
-def test_how_moves_are_written_is_told_in_the_same_words_wherever_one_stands(game: type[Game]) -> None:
+def test_the_notation_hint_does_not_depend_on_the_position(game: type[Game]) -> None:
     for move in NONSENSE:
         texts = {refusal(position, move) for position in positions(game)}
         assert len(texts) == 1
@@ -72,7 +72,7 @@ def test_how_moves_are_written_is_told_in_the_same_words_wherever_one_stands(gam
 
 
 @every_game
-def test_a_place_that_was_typed_is_not_praised(game: type[Game]) -> None:
+def test_a_refusal_does_not_recommend_the_place_that_was_typed(game: type[Game]) -> None:
     """A refused move may name its own place even where a move from there is legal; it does not say that one is."""
     for position in positions(game):
         for move in sorted(written(game) - set(position.moves())):

@@ -93,7 +93,7 @@ def test_every_mutation_is_refused_with_the_right_fact_at_the_right_entry(slug: 
     assert not found, "\n".join([f"MUTATIONS_SEED={SEED}, {slug}, {kind}", *found[:20]])
 
 
-def test_there_are_as_many_mutations_of_every_kind_as_there_should_be() -> None:
+def test_every_kind_has_the_expected_number_of_mutations() -> None:
     made = [mutation for race in RACES for mutation in mutations(subject(*race), SEED)]
     counted = Counter(mutation.kind for mutation in made)
     print("\n".join(f"{count:6} {kind}" for kind, count in [*counted.most_common(), ("in all", counted.total())]))
@@ -106,7 +106,7 @@ def test_there_are_as_many_mutations_of_every_kind_as_there_should_be() -> None:
     ] == []
 
 
-def test_every_field_of_the_file_is_changed_in_every_race_that_has_it() -> None:
+def test_every_field_is_changed_in_every_race_that_has_it() -> None:
     for slug, kind in RACES:
         race = subject(slug, kind)
         changed = {"/".join(map(str, mutation.path)) for mutation in mutations(race, SEED)}
@@ -122,14 +122,14 @@ def test_every_field_of_the_file_is_changed_in_every_race_that_has_it() -> None:
 
 @every_race
 @pytest.mark.parametrize("form", FORMS)
-def test_what_nobody_has_touched_holds(slug: str, kind: Kind, form: Form) -> None:
+def test_untouched_replays_hold(slug: str, kind: Kind, form: Form) -> None:
     race = subject(slug, kind)
     kept = Receipts(race.replay.header, (), tuple(DigestKept(entry.n, entry.h) for entry in race.replay.entries))
     assert failures(encoded(race.content, form), form, (OUR_KEY,), kept) == {}
 
 
 @every_race
-def test_a_log_written_anew_holds_but_for_its_signature_and_for_receipts(slug: str, kind: Kind) -> None:
+def test_a_rewritten_log_fails_only_its_signature_and_receipts(slug: str, kind: Kind) -> None:
     """Nothing else is wrong with it: neither the one nor the other is too much."""
     race = subject(slug, kind)
     stories = told(race, Random(SEED))

@@ -60,7 +60,7 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 
 @every_game
 @pytest.mark.parametrize("form", FORMS)
-def test_an_untouched_replay_holds_in_either_form(slug: str, form: codec.Form) -> None:
+def test_an_untouched_replay_holds_in_both_encodings(slug: str, form: codec.Form) -> None:
     replay = race_of(slug)
     again = read(codec.encode(replay, form))
     assert again == replay
@@ -77,13 +77,13 @@ def test_the_replay_of_a_daily_deal_holds(slug: str) -> None:
     assert failures(finished(slug, daily=True)) == {}
 
 
-def test_white_space_and_the_order_of_fields_are_free_in_json() -> None:
+def test_json_may_have_whitespace_and_fields_in_any_order() -> None:
     replay = race_of("corners")
     turned = dict(reversed(plain(replay).items()))
     assert read(b"\n" + json.format(json.encode(turned), indent=2) + b"\n") == replay
 
 
-def test_texts_that_look_like_fields_are_texts() -> None:
+def test_strings_that_look_like_fields_are_accepted() -> None:
     replay = race_of("corners")
     odd = structs.replace(replay.standings[0], name='":"\\":\\\\" :')
     changed = structs.replace(replay, standings=(odd, *replay.standings[1:]))
@@ -94,26 +94,26 @@ def test_texts_that_look_like_fields_are_texts() -> None:
 
 
 @every_game
-def test_a_move_changed_to_another_legal_one_breaks_the_chain_there(slug: str) -> None:
+def test_a_move_changed_to_a_legal_one_breaks_the_chain_at_its_entry(slug: str) -> None:
     n, move = another_move(race_of(slug))
     assert failures(edited(race_of(slug), n, move=move))["chain"] == n
 
 
 @every_game
-def test_a_move_changed_to_an_illegal_one_is_found_there(slug: str) -> None:
+def test_a_move_changed_to_an_illegal_one_is_found_at_its_entry(slug: str) -> None:
     n = first(race_of(slug), Moved)
     assert failures(edited(race_of(slug), n, move="z9z9")) == {"moves": n}
 
 
 @every_game
-def test_a_move_given_to_another_seat_is_found_there(slug: str) -> None:
+def test_a_move_given_to_another_seat_is_found_at_its_entry(slug: str) -> None:
     n = first(race_of(slug), Moved)
     found = failures(edited(race_of(slug), n, seat=2))
     assert n in (found.get("chain"), found.get("moves"))
 
 
 @every_game
-def test_every_dropped_entry_is_missed_where_it_stood(slug: str) -> None:
+def test_every_dropped_entry_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries)):
         entries = [entry for entry in replay.entries if entry.n != n]
@@ -121,7 +121,7 @@ def test_every_dropped_entry_is_missed_where_it_stood(slug: str) -> None:
 
 
 @every_game
-def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(slug: str) -> None:
+def test_a_dropped_entry_is_found_even_if_the_others_are_renumbered(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries)):
         entries = [entry for entry in replay.entries if entry.n != n]
@@ -133,7 +133,7 @@ def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(slug: str)
 
 
 @every_game
-def test_every_swapped_pair_is_found_where_it_stands(slug: str) -> None:
+def test_every_swapped_pair_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries) - 1):
         entries = list(replay.entries)
@@ -145,7 +145,7 @@ def test_every_swapped_pair_is_found_where_it_stands(slug: str) -> None:
 
 
 @every_game
-def test_every_entry_dated_otherwise_is_found_there(slug: str) -> None:
+def test_every_changed_time_is_found_at_its_entry(slug: str) -> None:
     replay = race_of(slug)
     for entry in replay.entries:
         for at in (entry.at + 1, entry.at - 1):
@@ -153,7 +153,7 @@ def test_every_entry_dated_otherwise_is_found_there(slug: str) -> None:
             assert entry.n in found.values(), found
 
 
-def test_an_entry_dated_before_the_one_it_follows_makes_time_run_backwards() -> None:
+def test_an_entry_with_an_earlier_time_fails_the_times() -> None:
     replay = race_of("corners")
     n = first(replay, Moved)
     assert failures(replaced(replay, n, at=replay.entries[n - 2].at - 1))["times"] == n
@@ -161,7 +161,7 @@ def test_an_entry_dated_before_the_one_it_follows_makes_time_run_backwards() -> 
 
 
 @every_game
-def test_every_repeated_entry_is_found_where_it_stands(slug: str) -> None:
+def test_every_repeated_entry_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries) + 1):
         entries = [*replay.entries[:n], *replay.entries[n - 1 :]]
@@ -169,7 +169,7 @@ def test_every_repeated_entry_is_found_where_it_stands(slug: str) -> None:
 
 
 @every_game
-def test_a_log_without_its_tail_is_not_complete_and_nothing_is_said_of_its_seals(slug: str) -> None:
+def test_a_truncated_log_is_not_complete_and_its_proofs_are_unchecked(slug: str) -> None:
     replay = race_of(slug)
     for n in range(len(replay.entries)):
         cut = with_entries(replay, list(replay.entries[:n]))
@@ -177,7 +177,7 @@ def test_a_log_without_its_tail_is_not_complete_and_nothing_is_said_of_its_seals
         assert unchecked(cut) == FACTS.keys() - {"complete", "numbers", "times", "signature"}
 
 
-def test_a_closing_entry_in_the_middle_is_found_there() -> None:
+def test_a_closing_entry_in_the_middle_is_found_at_its_position() -> None:
     replay = race_of("corners")
     n = first(replay, Moved)
     entries = [*replay.entries[:n], replay.entries[-1], *replay.entries[n:]]
@@ -185,7 +185,7 @@ def test_a_closing_entry_in_the_middle_is_found_there() -> None:
 
 
 @every_game
-def test_every_digest_counts(slug: str) -> None:
+def test_every_changed_digest_is_found(slug: str) -> None:
     replay = race_of(slug)
     for entry in replay.entries:
         assert failures(replaced(replay, entry.n, h="0" * 64)) == {"chain": entry.n}
@@ -195,47 +195,47 @@ def test_every_digest_counts(slug: str) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"name": "eve"}, {"player": "eve"}, {"bot": True}])
-def test_a_forged_seat_breaks_the_chain_there(fields: dict[str, Any]) -> None:
+def test_a_forged_seat_breaks_the_chain_at_its_entry(fields: dict[str, Any]) -> None:
     found = failures(edited(race_of("corners"), 1, **fields))
     assert found.pop("standings", None) is None
     assert found == {"chain": 1}
 
 
-def test_a_seat_out_of_order_is_found_there() -> None:
+def test_a_seat_out_of_order_is_found_at_its_entry() -> None:
     assert failures(edited(race_of("corners"), 2, seat=5)) == {"order": 2}
 
 
-def test_a_seat_that_nobody_took_is_found_where_it_moves() -> None:
+def test_a_move_of_an_unoccupied_seat_is_found_at_its_entry() -> None:
     n = first(race_of("corners"), Moved)
     assert failures(edited(race_of("corners"), n, seat=9)) == {"moves": n}
 
 
-def test_a_seat_without_a_promise_is_found_there() -> None:
+def test_a_seat_without_a_commitment_is_found_at_its_entry() -> None:
     assert failures(edited(race_of("corners"), 1, commitment=None)) == {"nonces": 1}
 
 
-def test_another_promise_is_found_there_and_at_its_nonce() -> None:
+def test_a_changed_commitment_is_found_at_its_entry_and_its_nonce() -> None:
     n = first(race_of("corners"), Nonce)
     assert failures(edited(race_of("corners"), 1, commitment="0" * 64)) == {"chain": 1, "nonces": n}
 
 
-def test_another_nonce_is_found_there() -> None:
+def test_a_changed_nonce_is_found_at_its_entry() -> None:
     n = first(race_of("corners"), Nonce)
     assert failures(edited(race_of("corners"), n, nonce="0" * 64)) == {"nonces": n}
 
 
-def test_another_secret_is_not_the_one_committed_to() -> None:
+def test_a_changed_secret_does_not_match_the_commitment() -> None:
     replay = race_of("corners")
     assert failures(edited(replay, len(replay.entries), secret="0" * 64)) == {"commitment": len(replay.entries)}
 
 
-def test_another_deal_from_the_same_root_is_found_there() -> None:
+def test_another_deal_of_the_same_root_is_found_at_its_entry() -> None:
     replay = race_of("corners")
     n = first(replay, Dealt)
     assert failures(edited(replay, n, k=1))["filter"] == n
 
 
-def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole() -> None:
+def test_a_chosen_deal_is_found_even_if_the_chain_is_intact() -> None:
     log = opened("corners")
     for seat in (1, 2):
         log.say(
@@ -267,7 +267,7 @@ def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole(
         ({"opened_at": OPENED_AT + 10**9}, "times", 1),
     ],
 )
-def test_every_field_of_the_header_counts(fields: dict[str, Any], fact: str, entry: int | None) -> None:
+def test_every_changed_header_field_is_found(fields: dict[str, Any], fact: str, entry: int | None) -> None:
     replay = race_of("corners")
     assert len(replay.entries) == 56
     changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
@@ -285,7 +285,7 @@ def test_every_field_of_the_header_counts(fields: dict[str, Any], fact: str, ent
         {"commitment": commitment("calm-otter-42", SECRET)},
     ],
 )
-def test_a_daily_deal_passed_off_as_another_is_not_the_one_committed_to(fields: dict[str, Any]) -> None:
+def test_a_relabelled_daily_deal_does_not_match_the_commitment(fields: dict[str, Any]) -> None:
     replay = finished("corners", daily=True)
     changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
     assert failures(changed) == {"commitment": len(replay.entries)}
@@ -303,7 +303,7 @@ def test_a_daily_deal_passed_off_as_another_is_not_the_one_committed_to(fields: 
         {"unlisted": True},
     ],
 )
-def test_every_option_counts(fields: dict[str, Any]) -> None:
+def test_every_changed_option_is_found(fields: dict[str, Any]) -> None:
     replay = race_of("corners")
     options = structs.replace(replay.header.options, **fields)
     changed = structs.replace(replay, header=structs.replace(replay.header, options=options))
@@ -311,7 +311,7 @@ def test_every_option_counts(fields: dict[str, Any]) -> None:
 
 
 @every_game
-def test_every_field_of_the_standings_counts(slug: str) -> None:
+def test_every_changed_field_of_the_standings_is_found(slug: str) -> None:
     replay = race_of(slug)
     for racer, standing in enumerate(replay.standings):
         for field, value in json.decode(json.encode(standing)).items():
@@ -323,18 +323,18 @@ def test_every_field_of_the_standings_counts(slug: str) -> None:
     assert failures(structs.replace(replay, standings=())) == {"standings": None}
 
 
-def test_the_last_digest_counts() -> None:
+def test_a_changed_last_digest_is_found() -> None:
     replay = race_of("corners")
     assert failures(structs.replace(replay, digest="0" * 64)) == {"chain": len(replay.entries), "signature": None}
 
 
-def test_a_whole_replay_cannot_be_passed_off_as_that_of_another_race() -> None:
+def test_a_replay_relabelled_as_another_race_is_found() -> None:
     ours, theirs = race_of("corners"), race_of("gallery")
     assert failures(structs.replace(ours, header=theirs.header))
     assert failures(structs.replace(ours, entries=theirs.entries))
 
 
-def test_the_races_of_a_replay_are_those_that_were_folded() -> None:
+def test_the_races_of_a_replay_match_the_original_fold() -> None:
     replay = race_of("corners")
     races = list(replay.races())
     assert len(races) == len(replay.entries) + 1
@@ -343,7 +343,7 @@ def test_the_races_of_a_replay_are_those_that_were_folded() -> None:
         list(edited(replay, 1, name="eve").races())
 
 
-def test_a_replay_comes_only_from_its_own_race() -> None:
+def test_a_replay_requires_a_closed_race_and_its_own_entries() -> None:
     """The fold refuses an entry of another log, whatever its number."""
     ours = race_of("corners")
     race = Race.opened(ours.header, SECRET)

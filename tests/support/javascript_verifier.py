@@ -11,8 +11,6 @@ from samedeal.wire import codec
 from support.finished_races import finished
 
 NODE = shutil.which("node")
-
-
 FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 
 

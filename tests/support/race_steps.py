@@ -23,17 +23,9 @@ from support.finished_races import Logged
 from support.races_by_hand import run_of
 
 WINS = msgspec.json.decode((Path(__file__).parents[1] / "vectors.json").read_bytes())["wins"]
-
-
 WRONG = "f" * 64
-
-
 every_game = pytest.mark.parametrize("slug", GAMES)
-
-
 luck = st.integers(0, 2**64 - 1).map(Random)
-
-
 few = settings(derandomize=True, deadline=None, max_examples=25)
 
 

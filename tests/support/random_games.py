@@ -14,31 +14,17 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 
 WINS = msgspec.json.decode((Path(__file__).parents[1] / "vectors.json").read_bytes())["wins"]
-
-
 VARIANTS = [
     pytest.param(game, dict(zip(game.options, choice, strict=True)), id="-".join([slug, *map(str, choice)]))
     for slug, game in GAMES.items()
     for choice in product(*game.options.values())
 ]
-
-
 Variant = dict[str, Any]
-
-
 Walk = list[tuple[str, Game]]
 """Moves with the positions that they led to; the first move is empty."""
-
-
 every_variant = pytest.mark.parametrize(("game", "variant"), VARIANTS)
-
-
 few = settings(derandomize=True, deadline=None, max_examples=12)
-
-
 luck = st.randoms(use_true_random=False)
-
-
 seeds = st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=6)
 
 

@@ -11,8 +11,6 @@ from samedeal.wire import codec
 from support.finished_races import finished
 
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
-
-
 race_of = cache(finished)
 
 
