@@ -149,9 +149,8 @@ class Session:
             self._close(_replaced())
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
-            self._close(
-                Closing(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
-            )  # by a process that took this one for dead
+            # Released by a process that took this one for dead.
+            self._close(Closing(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again"))
             return
         for entry in entries:
             event = entry.event
