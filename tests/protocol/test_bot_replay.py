@@ -1,4 +1,4 @@
-"""The replay of a bot's play: it verifies, it has the moves that the bot makes, and it is the same each time."""
+"""Replays of bots: they verify, contain the bot's moves, and are reproducible."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The bots: that they play as docs/bots.md has it, by the rules, and the same every time."""
+"""Bots: they play by the rules, as docs/bots.md specifies, and reproducibly."""
 
 from hashlib import sha256
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The wire: both forms carry the same, other programs read and write the same bytes, and no bytes do any harm."""
+"""The codec: both encodings carry the same content, match other libraries, and reject invalid bytes."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from samedeal.wire import messages as m
 from support.finished_races import finished
 from support.races_by_hand import closed, opened, running
 
-msgpack: Any = import_module("msgpack")  # it has no types
+msgpack: Any = import_module("msgpack")  # untyped
 HEX = "ab" * 32
 FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
 BIG = 2**53 - 1
@@ -58,7 +58,7 @@ every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def written(content: object, form: codec.Form) -> bytes:
-    """Content written by libraries that know nothing of the protocol."""
+    """Content encoded by other libraries."""
     if form == "msgpack":
         data: bytes = msgpack.packb(content)
         return data
@@ -66,7 +66,7 @@ def written(content: object, form: codec.Form) -> bytes:
 
 
 def content_of(message: object, form: codec.Form) -> object:
-    """The plain lists, dictionaries, texts and numbers that a message consists of."""
+    """A message as plain lists, dictionaries, strings and numbers."""
     text_keys = form == "json"
     return _listed(to_builtins(message, str_keys=text_keys))
 
@@ -82,7 +82,7 @@ def kinds(union: object) -> set[type]:
     return set(get_args(union))
 
 
-# Both forms, there and back.
+# Round trips in both encodings.
 
 
 def test_every_message_is_among_the_examples() -> None:
@@ -134,11 +134,11 @@ def test_every_subprotocol_has_an_encoding() -> None:
     assert codec.SUBPROTOCOLS == {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
 
 
-# What is no message of ours.
+# Invalid messages.
 
 
 def bad_message(content: object, path: str) -> None:
-    """Content that is refused in both forms, naming the path."""
+    """Assert that content is refused in both encodings with the path of the error."""
     for form in FORMS:
         with pytest.raises(Refused) as refusal:
             codec.decode_to_server(written(content, form), form)
@@ -206,7 +206,7 @@ def test_binary_keys_and_strings_are_refused() -> None:
         assert refusal.value.code == "bad-message"
 
 
-# What is no message at all.
+# Malformed bytes.
 
 
 @pytest.mark.parametrize(

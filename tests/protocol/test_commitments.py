@@ -1,4 +1,4 @@
-"""Seals: every function against its documented text, written out here a second time, and against one fixed value."""
+"""Commitments: every function against a second implementation of its specification and against a fixed value."""
 
 import hmac
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def sha(text: str) -> str:
 
 
 def mac(key: bytes, message: bytes) -> bytes:
-    """HMAC-SHA256 by its definition (RFC 2104)."""
+    """HMAC-SHA256 as defined in RFC 2104."""
     key = key.ljust(64, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in key) + message).digest()
     return sha256(bytes(byte ^ 0x5C for byte in key) + inner).digest()

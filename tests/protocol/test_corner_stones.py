@@ -10,7 +10,7 @@ FOUNDATIONS = "u1: AS\nu2: AH\nu3: AC\nu4: AD\nd1: KS\nd2: KH\nd3: KC\nd4: KD\n"
 
 
 def stones(text: str) -> CornerStones:
-    """A position with nothing yet on the foundations but what they begin with, or what the text says."""
+    """A position with only the first card on each foundation, unless the text sets it."""
     return position(CornerStones, FOUNDATIONS + text)
 
 

@@ -149,7 +149,7 @@ def test_with_refill_from_the_waste_the_stock_is_used_when_the_waste_is_empty() 
 
 
 def test_playing_everything_at_once_wins_about_as_often_as_measured() -> None:
-    """Greedy play wins 5.6 deals in a hundred, and 27.5 with refill from the waste."""
+    """Greedy play wins 5.6 % of the deals, and 27.5 % with refill from the waste."""
     wins = {"stock": 0, "waste": 0}
     for refill in wins:
         for seed in range(100):

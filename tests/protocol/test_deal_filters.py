@@ -1,4 +1,4 @@
-"""Friendly deals: that the filter is what docs/bots.md says, and that a claimed deal is checked."""
+"""Deal filters: they match docs/bots.md, and claimed deals are checked."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The deal, to the byte: every value here must come out the same in any other language."""
+"""Shuffling, byte for byte: implementations in other languages must produce the same values."""
 
 import json
 import re

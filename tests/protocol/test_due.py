@@ -1,4 +1,4 @@
-"""What is due in a race follows from the race and the time alone."""
+"""Timed events depend only on the race and the time."""
 
 import pytest
 
@@ -99,4 +99,4 @@ def test_a_race_that_never_started_is_cancelled(daily: bool) -> None:
 def test_an_empty_race_is_due_after_ten_minutes() -> None:
     race = opened().race
     assert due_at(race, seen={}, away_ms=AWAY_MS) == race.header.opened_at + EMPTY_MS
-    assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # not an event of its log
+    assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # its expiry is not logged

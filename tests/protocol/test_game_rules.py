@@ -17,8 +17,6 @@ from samedeal.games.grid import CELLS, OWN_CELLS, Grid
 from samedeal.values import replace
 from support.random_games import Variant, every_variant, few, luck, replayed, seeds, walk
 
-# What each game keeps to, whatever is played.
-
 
 def keep_corner_stones(before: CornerStones, move: str, later: CornerStones) -> None:
     for foundation, first in FIRSTS.items():
@@ -120,7 +118,7 @@ def sorted_rows(position: Game) -> list[list[tuple[Card, ...]]]:
 @settings(few, max_examples=30)
 @given(seed=seeds, random=luck)
 def test_all_places_for_a_card_in_gallery_are_equivalent(seed: str, random: Random) -> None:
-    """Wherever a card could go, the rows come out the same but for the order of their spots, and so do the moves."""
+    """Whichever spot a card goes to, the rows and the moves are the same except for the order of the spots."""
     for _, position in walk(Gallery.from_seed(seed, cap=False), random):
         for source in position.moves():
             if source == "deal":
@@ -147,7 +145,7 @@ def test_all_places_for_a_card_in_gallery_are_equivalent(seed: str, random: Rand
 
 
 def best_score(position: Gallery, known: dict[tuple[object, ...], int], most: int) -> int | None:
-    """The lowest score that any play can reach, by trying them all, or None where that would take too long."""
+    """The lowest reachable score by exhaustive search, or None if that takes too long."""
     key = (position.table["aces"], *map(tuple, sorted_rows(position)))
     if key not in known:
         if len(known) > most:
@@ -162,7 +160,7 @@ def best_score(position: Gallery, known: dict[tuple[object, ...], int], most: in
 
 
 def test_cap_never_worsens_the_best_reachable_score() -> None:
-    """Tried on positions after the last deal, and on all that can become of them."""
+    """Check positions after the last deal and everything reachable from them."""
     helped = 0
     for seed in range(60):
         random, position = Random(seed), Gallery.from_seed(str(seed), cap=False)

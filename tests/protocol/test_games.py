@@ -226,7 +226,7 @@ def test_only_turning_up_a_hidden_card_is_a_reveal(
         assert before.reveals(later) == (seen[0] != seen[1] or move == "redeal")
 
 
-# The recorded wins.
+# Recorded wins.
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_recorded_win(slug: str, moves: int, home: int) -> None:
 
 
 def test_the_recorded_win_of_gallery_has_as_many_automatic_moves_as_choices() -> None:
-    """42 choices and 9 deals. Of the 96 cards but the aces, those that were dealt into their places never moved."""
+    """42 choices and 9 deals. Of the 96 cards other than aces, those dealt into place never moved."""
     steps = replayed("gallery")
     deals = sum(move == "deal" for move, _ in steps)
     choices = len(steps) - 1 - deals
@@ -285,7 +285,7 @@ def test_the_first_choice_of_an_option_is_the_default(game: type[Game]) -> None:
         assert [getattr(game.from_seed("1", **{option: choice}), option) for choice in choices] == list(choices)
 
 
-# Perft: how many games of a given length there are. A single number that hardly any mistake in the rules leaves alone.
+# Perft: the number of plays of a given length, which nearly every mistake in the rules would change.
 
 
 def perft(position: Game, depth: int) -> int:
@@ -295,7 +295,7 @@ def perft(position: Game, depth: int) -> int:
 
 
 PERFT = [
-    # game, seed, how many moves of the recorded win are made first, the counts
+    # game, seed, number of moves of the recorded win to make first, counts
     ("corner-stones", "1", 0, [25, 606, 14384]),
     ("corner-stones", "1", 100, [35, 1038, 27054]),
     ("the-edge", "2", 0, [4, 16, 224, 2912]),

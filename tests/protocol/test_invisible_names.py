@@ -1,4 +1,4 @@
-"""Invisible names: no character that cannot be seen makes a name look like another, and existing logs keep theirs."""
+"""Names with invisible characters are refused or normalised, and existing logs with them still verify."""
 
 import unicodedata
 from itertools import chain
@@ -23,7 +23,7 @@ STACKERS = "\u1039\u17d2\u1a60\u2d7f"
 
 
 def called(name: str) -> str | None:
-    """What somebody who asks for a name is called, or None if it is refused."""
+    """The normalised name, or None if it is refused."""
     try:
         return normalised(name)
     except Refused:

@@ -22,20 +22,20 @@ FACTS = ["complete", "numbers", "times", "signature", "nonces", "commitment", "d
 
 
 def plain(slug: str = "corners") -> Any:
-    """A replay as lists and dicts, to be damaged."""
+    """A replay as lists and dicts, to be modified."""
     return json.loads(encoded(slug))
 
 
 def first(replay: Any, kind: str) -> int:
-    """The index of the first entry of a kind of event."""
+    """The index of the first entry with an event of this kind."""
     return next(at for at, entry in enumerate(replay["entries"]) if entry[2]["t"] == kind)
 
 
-# Replays that nobody has touched.
+# Untouched replays.
 
 
 def facts_that_hold(file: Path) -> list[str]:
-    """Every fact of a file that holds; it must be a good one."""
+    """The facts that hold for a valid file."""
     code, output = run(file)
     assert code == 0, output
     return [line.split()[1] for line in output.splitlines() if line.startswith("holds")]
@@ -102,7 +102,7 @@ def test_the_output_for_the_example_matches_the_documentation(tmp_path: Path) ->
     assert run(file) == (0, (FOLDER / "README.md").read_text().partition("```text\n")[2].partition("```")[0])
 
 
-# Replays that somebody has laid hands on.
+# Tampered replays.
 
 
 @every_game

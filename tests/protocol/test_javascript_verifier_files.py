@@ -27,21 +27,21 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 # Signatures.
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
-"""How many points the group of Ed25519 has."""
+"""The order of the Ed25519 group."""
 PRIME = 2**255 - 19
 NEUTRAL = (1).to_bytes(32, "little").hex()
-"""The point with which everybody can sign everything, and the same written otherwise."""
+"""The neutral point, for which anyone can forge signatures, in a second encoding."""
 NEUTRAL_AGAIN = (PRIME + 1).to_bytes(32, "little").hex()
 
 
 def _greater(value: str) -> str:
-    """A signature with the order of the group added to its number: the equation holds, the encoding is another."""
+    """A signature with the group order added to its scalar: the equation holds, but the encoding is not canonical."""
     number = int.from_bytes(bytes.fromhex(value[64:]), "little") + ORDER
     return value[:64] + number.to_bytes(32, "little").hex()
 
 
 def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
-    """Signatures of one race, and whether they hold."""
+    """Signatures of one race, and whether they are valid."""
     mine = json.loads(encoded("corners"))["signature"]
     ours, replay = Signature(**mine), finished("corners")
     race, digest = replay.header.race, replay.digest
@@ -80,7 +80,7 @@ def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> N
     assert verified(replay, tmp_path, "0" * 64)[0] == 5
 
 
-# Files that are no replays.
+# Invalid files.
 
 
 def _twice(text: str) -> str:

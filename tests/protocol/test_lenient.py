@@ -1,4 +1,4 @@
-"""What a newer server may send is read by a client of this version; what is written down for good stays strict."""
+"""Clients read messages of newer servers leniently; stored records are read strictly."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ KNOWN = (
 
 
 def with_unknown_fields(content: Any) -> Any:
-    """The same with one more field in each object; those of tables, whose names are data, aside."""
+    """Add a field to each object, except to tables, whose keys are data."""
     if isinstance(content, list | tuple):
         return [with_unknown_fields(inner) for inner in content]
     if not isinstance(content, dict):
@@ -55,7 +55,7 @@ def content_of(message: object, form: codec.Form) -> Any:
 
 
 def edited(form: codec.Form, edit: Callable[[dict[str, Any]], object]) -> bytes:
-    """A view with a header after some edit, as bytes."""
+    """An edited view with a header, encoded."""
     content = content_of(VIEW, form)
     edit(content)
     return written(content, form)

@@ -1,4 +1,4 @@
-"""Names: what a person may be called, by examples, and that a name once accepted stays as it is."""
+"""Names: examples of valid and invalid names, and idempotent normalisation."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Par: the computer's results on a deal, and where a player stands among them."""
+"""Par: the computer's results on a deal, and how a player compares with them."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The strip: valid XML that needs nothing else, with a square for each play, told apart not by colour alone."""
+"""Par charts: self-contained valid SVG with a square per play, distinguishable without colour."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ def drawn(par: Par, *names: str) -> ElementTree.Element:
 
 
 def squares(picture: ElementTree.Element) -> Iterator[tuple[str, float, float]]:
-    """Every square that is drawn, and where."""
+    """All squares with their positions."""
     for use in picture.iter(f"{SVG}use"):
         yield use.attrib["href"].removeprefix("#"), float(use.attrib["x"]), float(use.attrib["y"])
 
@@ -94,7 +94,7 @@ def test_any_name_and_seed_are_escaped_as_text(name: str) -> None:
     par = Par("corners", f"corners:{name}", {}, "corners-bot/1", (10, 20))
     picture = drawn(par, name)
     shown = re.sub("[\x00\x0b\x1b\ufffe\uffff]", "\ufffd", name)
-    assert text(picture).count(shown) == 5  # title, heading and caption; the description has it as deal and as racer
+    assert text(picture).count(shown) == 5  # title, heading, caption, and twice in the description
     assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
         *("svg", "title", "desc", "defs", "g", "rect", "path", "text", "tspan", "use")
     }

@@ -29,7 +29,7 @@ FILES = {
         ("gallery", WINS["gallery"]["seed"], WINS["gallery"]["moves"]),
     ]
 }
-"""The playthroughs: the deal and the moves of each."""
+"""The deal and the moves of each playthrough."""
 
 
 def written(slug: str, seed: str, moves: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def written(slug: str, seed: str, moves: Sequence[str]) -> str:
 
 
 def drawn(position: Game) -> Iterator[str]:
-    """The layout with the top cards in place of the names."""
+    """The layout with top cards instead of place names."""
     view = position.view()
     for line in position.layout.strip().splitlines():
         shown = [_top(view[place]) if place != "." else "" for place in line.split()]

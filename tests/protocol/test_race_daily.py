@@ -23,17 +23,15 @@ from support.finished_races import OPENED_AT, SECRET, Logged, nonce
 from support.race_steps import every_game, play, refused
 from support.races_by_hand import counting, joined, opened, run_of
 
-# Daily deals.
-
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
 
 
 MIDNIGHT = OPENED_AT - OPENED_AT % DAY_MS + DAY_MS
-"""When the day is over on which all races here are opened that are not opened at another time."""
+"""The end of the day on which races are opened by default."""
 
 
 def sit(log: Logged, racers: int = 2) -> Logged:
-    """The race with racers who are ready and have promised no nonce, in its countdown."""
+    """The race in its countdown, with racers who made no commitment to a nonce."""
     for seat in range(1, racers + 1):
         log.say(structs.replace(joined(log, seat), commitment=None))
         log.say(Readied(seat=seat))

@@ -140,7 +140,7 @@ def test_undo_stops_at_the_last_reveal(slug: str, random: Random) -> None:
 
 
 def _positions(past: UndoHistory) -> list[Game]:
-    """All that can be gone back to, the newest last."""
+    """All positions that undo can return to, newest last."""
     found: list[Game] = []
     while past:
         position, past = past.back()
@@ -149,7 +149,7 @@ def _positions(past: UndoHistory) -> list[Game]:
 
 
 def test_undo_and_moves_can_alternate_in_any_order() -> None:
-    """Positions that are not kept follow from those that are, however one has gone to and fro."""
+    """Positions that are not stored are recomputed correctly in any sequence of moves and undo."""
     log, chance = running(slug="corner-stones"), random.Random(1)
     way = [run_of(log.race).game]
     for _ in range(400):
@@ -215,7 +215,7 @@ def test_a_stuck_game_can_be_undone_without_a_reveal() -> None:
 
 
 def _ended(slug: str, play: dict[str, Any], **options: Any) -> Run:
-    """A run to its end: the moves given, or any."""
+    """Play a run to its end, with the given moves or random ones."""
     deal, chance = GAMES[slug].from_seed(play["seed"]), random.Random(play["seed"])
     run = Run(opened(slug, **options).race.options, deal, deal)
     for move in play.get("moves", ()):

@@ -135,7 +135,7 @@ def test_new_players_get_abandoned_seats_once_all_were_used() -> None:
     log.say(newcomer)
     assert [seat.name for seat in log.race.roster] == ["Name 1", "New"]
     assert log.race.seat(2).player == "newcomer"
-    assert log.race.seat_for("player-2") == 3  # whose seat somebody else has now
+    assert log.race.seat_for("player-2") == 3  # the former seat is taken
     log.say(Left(seat=2))
     assert log.race.seat_for("newcomer") == 2
 

@@ -1,4 +1,4 @@
-"""Refusals: that they explain the rule and never give a legal move away, in every game and from many positions."""
+"""Refusals explain the rule and never reveal a legal move, in every game and from many positions."""
 
 import re
 from itertools import product
@@ -17,7 +17,7 @@ every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
 def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
-    """Positions on the way of a few random plays: early ones, and late ones."""
+    """Early and late positions of a few random plays."""
     found = []
     for seed in map(str, range(seeds)):
         luck, at = Random(seed), game.from_seed(seed)
@@ -31,14 +31,14 @@ def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
 
 
 def written(game: type[Game]) -> set[str]:
-    """Whatever might be typed as a move, by the places of the game."""
+    """Texts that might be typed as a move, built from the places of the game."""
     named = [place for place in places(game) if re.fullmatch(r"[a-z]\d", place)]
     pairs = list(product(named, repeat=2))
     return {*named, *WORDS, *(f"{a}-" for a in named), *(a + b for a, b in pairs), *(f"{a}+{b}" for a, b in pairs)}
 
 
 def told(text: str) -> set[str]:
-    """The words of a refusal that could be moves, or places that moves are made of."""
+    """The words of a refusal that could be moves or places."""
     return set(re.findall(r"(?<![\w+])(?:[a-z]\d[+-]?)+|\b(?:draw|deal|redeal|w)\b", text))
 
 
@@ -73,7 +73,7 @@ def test_the_notation_hint_does_not_depend_on_the_position(game: type[Game]) -> 
 
 @every_game
 def test_a_refusal_does_not_recommend_the_place_that_was_typed(game: type[Game]) -> None:
-    """A refused move may name its own place even where a move from there is legal; it does not say that one is."""
+    """A refusal may name the place that was typed, but does not say that a move from there is legal."""
     for position in positions(game):
         for move in sorted(written(game) - set(position.moves())):
             assert not re.search(r"\b(try|instead|could|should|would|legal|possible|rather)\b", refusal(position, move))

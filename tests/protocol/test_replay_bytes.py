@@ -14,8 +14,6 @@ from samedeal.wire import codec
 from support.finished_races import finished
 from support.replay_edits import FORMS, failures, plain, race_of
 
-# Bytes that are no replay.
-
 
 def refusal(data: bytes) -> str:
     with pytest.raises(Refused) as raised:
@@ -28,7 +26,7 @@ Damage = Callable[[Any], None]
 
 
 def _set(*path: Any) -> Damage:
-    """The damage that puts the last of these at the path made of the others."""
+    """Return a function that sets the value at a path to the last argument."""
 
     def damage(content: Any) -> None:
         *way, field, value = path
@@ -184,13 +182,13 @@ def test_a_file_over_the_size_limit_is_refused() -> None:
     assert str(MAX_BYTES) in refusal(b"{" + b" " * MAX_BYTES)
 
 
-# Any byte.
+# Changed bytes.
 
 _bytes = {form: codec.encode(finished("kings-in-the-corners", moves=6), form) for form in FORMS}
 
 
 def _survives(data: bytes, form: codec.Form) -> None:
-    """Damaged bytes are refused, or a fact fails, or they still mean the same."""
+    """Assert that damaged bytes are refused, fail a fact, or decode to the same replay."""
     try:
         replay = read(data)
     except Refused:

@@ -1,4 +1,4 @@
-"""The worked example of docs/replay-format.md, reckoned with nothing but SHA-256, HMAC, Ed25519 and JSON as it says.
+"""The worked example of docs/replay-format.md, recomputed with only SHA-256, HMAC, Ed25519 and JSON.
 
 ``python tests/protocol/test_replay_format.py`` writes the example anew.
 """
@@ -58,7 +58,7 @@ def hashed(text: str) -> str:
 
 
 def section(data: bytes) -> str:
-    """The example as it stands in the page."""
+    """The example as shown in the documentation."""
     replay = json.loads(data)
     header, entries = replay["header"], replay["entries"]
     race, secret = header["race"], entries[-1][2]["secret"]

@@ -1,4 +1,4 @@
-"""A campaign of replays that were tampered with: each is refused, with the right fact and at the right entry.
+"""A campaign of tampered replays: each is refused with the right fact and entry.
 
 MUTATIONS_SEED chooses others; what is said of a failure has it.
 """
@@ -58,7 +58,7 @@ LEAST = {
     "anew, and our key shown for theirs": 90,
     "against receipts": 150,
 }
-"""How many mutations of each kind there are at least, in all races."""
+"""The minimum number of mutations of each kind in all races."""
 
 every_race = pytest.mark.parametrize(("slug", "kind"), RACES)
 
@@ -66,7 +66,7 @@ every_race = pytest.mark.parametrize(("slug", "kind"), RACES)
 def failures(
     data: bytes, form: Form, keys: tuple[str, ...] = (), receipts: Receipts | None = None
 ) -> dict[str, int | None]:
-    """The facts that fail, with their entries, without those that could not be checked."""
+    """The failed facts with their entries, without unchecked ones."""
     try:
         log = ReplayLines(BytesIO(data)) if form == "lines" else read(data)
         facts = verify(log, keys, receipts)
@@ -76,7 +76,7 @@ def failures(
 
 
 def wrong(mutation: Mutation) -> str | None:
-    """What is wrong with the verification of a mutation."""
+    """The differences from the expected verification of a mutation."""
     try:
         found = failures(mutation.data, mutation.form, mutation.keys, mutation.receipts)
     except Exception as error:
@@ -130,7 +130,7 @@ def test_untouched_replays_hold(slug: str, kind: Kind, form: Form) -> None:
 
 @every_race
 def test_a_rewritten_log_fails_only_its_signature_and_receipts(slug: str, kind: Kind) -> None:
-    """Nothing else is wrong with it: neither the one nor the other is too much."""
+    """Everything else about the rewritten log is valid."""
     race = subject(slug, kind)
     stories = told(race, Random(SEED))
     assert len(stories) >= 12

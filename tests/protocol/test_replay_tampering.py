@@ -26,14 +26,14 @@ def with_entries(replay: Replay, entries: list[Entry]) -> Replay:
 
 
 def replaced(replay: Replay, n: int, **fields: Any) -> Replay:
-    """The replay with other fields in entry n."""
+    """The replay with changed fields in entry n."""
     entries = list(replay.entries)
     entries[n - 1] = structs.replace(entries[n - 1], **fields)
     return with_entries(replay, entries)
 
 
 def edited(replay: Replay, n: int, **fields: Any) -> Replay:
-    """The replay with other fields in the event of entry n."""
+    """The replay with changed fields in the event of entry n."""
     return replaced(replay, n, event=structs.replace(replay.entries[n - 1].event, **fields))
 
 
@@ -43,7 +43,7 @@ def first(replay: Replay, kind: type[Event], after: int = 0) -> int:
 
 
 def another_move(replay: Replay) -> tuple[int, str]:
-    """A move that another legal one can be put in place of, and that one."""
+    """The number of a move that another legal move can replace, and that move."""
     for race, entry in zip(replay.races(), replay.entries, strict=False):
         if isinstance(entry.event, Moved) and (run := race.seat(entry.event.seat).run):
             for move in run.game.moves():
@@ -55,7 +55,7 @@ def another_move(replay: Replay) -> tuple[int, str]:
 every_game = pytest.mark.parametrize("slug", GAMES)
 
 
-# Untouched.
+# Untouched replays.
 
 
 @every_game
@@ -90,7 +90,7 @@ def test_strings_that_look_like_fields_are_accepted() -> None:
     assert read(codec.encode(changed, "json").replace(b"{", b"{ ").replace(b'":1', b'"\t:\n1')) == changed
 
 
-# One entry changed.
+# Changed entries.
 
 
 @every_game
@@ -344,7 +344,7 @@ def test_the_races_of_a_replay_match_the_original_fold() -> None:
 
 
 def test_a_replay_requires_a_closed_race_and_its_own_entries() -> None:
-    """The fold refuses an entry of another log, whatever its number."""
+    """The fold refuses entries of another log."""
     ours = race_of("corners")
     race = Race.opened(ours.header, SECRET)
     for entry in race_of("gallery").entries[:3]:

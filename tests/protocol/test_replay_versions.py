@@ -1,4 +1,4 @@
-"""Formats of replays: all that there are today state samedeal.replay/1, and readers name a newer one that they meet."""
+"""Replay formats: current replays state samedeal.replay/1, and readers name a newer format."""
 
 import json
 import re
@@ -85,7 +85,7 @@ def test_a_file_without_a_known_format_is_not_a_replay(form: str, stated: str) -
 
 
 def verified(data: bytes, folder: Path) -> tuple[int, str]:
-    """What the verifier in JavaScript ends with and what it says."""
+    """The exit code and the output of the JavaScript verifier."""
     file = folder / "replay"
     file.write_bytes(data)
     done = subprocess.run([str(NODE), VERIFIER, file], capture_output=True, encoding="utf-8", timeout=60, check=False)

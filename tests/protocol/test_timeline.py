@@ -1,4 +1,4 @@
-"""Steps: put together they are the tables that the fold has, and nothing is sent twice."""
+"""Timelines: steps reproduce the tables of the fold without redundancy."""
 
 import pytest
 

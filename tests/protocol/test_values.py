@@ -1,4 +1,4 @@
-"""Value values: what follows from one is worked out once, and trails share what they have in common."""
+"""Values: derived properties are computed once, and persistent lists share their items."""
 
 from random import Random
 
@@ -26,7 +26,7 @@ def test_derived_properties_are_computed_once_per_value() -> None:
 
 def test_a_value_is_immutable() -> None:
     with pytest.raises(AttributeError):
-        setattr(Square(3, []), "side", 4)  # noqa: B010 written out, it is an error of types
+        setattr(Square(3, []), "side", 4)  # noqa: B010 (an assignment would be a type error)
 
 
 def test_a_list_keeps_its_items_when_others_share_them() -> None:

@@ -1,4 +1,4 @@
-"""Sight: with one deal for all, every glimpse is a leak. What each viewer gets is searched for what nobody may know."""
+"""Views: no viewer receives hidden information, which would leak the deal that all racers share."""
 
 from collections.abc import Iterator
 from random import Random
@@ -35,7 +35,7 @@ def viewers(race: Race) -> list[int | None]:
 
 
 def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
-    """All that a viewer is ever sent of a race as it stands."""
+    """All messages that a viewer can be sent about a race."""
     return views.view(race, viewer, race.at, re=1, legal=True, header=True), views.progress(race, viewer)
 
 
@@ -57,7 +57,7 @@ def play(log: Logged, seat: int, *moves: str) -> None:
         log.say(Moved(seat=seat, move=move), 10)
 
 
-# What a view says.
+# What a view shows.
 
 
 def test_a_view_before_the_deal_has_a_seat_but_no_board() -> None:
@@ -128,7 +128,7 @@ def test_a_viewer_without_a_seat_cannot_view_as_a_racer() -> None:
             views.progress(log.race, number)
 
 
-# What it never says.
+# What a view never shows.
 
 
 @pytest.mark.parametrize("spectators", ["progress", "after"])
@@ -233,7 +233,7 @@ def test_races_that_differ_only_in_face_down_cards_look_identical(slug: str, spe
 @few
 @given(random=luck)
 def test_a_racer_learns_only_the_standing_of_a_rival(slug: str, random: Random) -> None:
-    """Two races that differ in one racer's moves alone give the others the same but for standings and digest."""
+    """Two races that differ only in one racer's moves look the same to others except for standings and digest."""
     log = running(3, slug=slug)
     for _ in range(random.randrange(1, 8)):
         if moves := run_of(log.race, 2).game.moves():
@@ -272,7 +272,7 @@ def _runs(log: Logged) -> list[Run]:
 
 
 def _turned_over(seat: Seat) -> Seat:
-    """The seat with every face-down pile in the other order, now, in the deal and in all that undo goes back to."""
+    """The seat with all face-down piles reversed, in the current position, the deal and the undo history."""
     run = seat.run
     if run is None:
         return seat

@@ -1,4 +1,4 @@
-"""Runs the verifier in JavaScript."""
+"""Runs the JavaScript verifier."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
-    """What the verifier ends with and what it says."""
+    """The exit code and the output of the verifier."""
     done = subprocess.run(
         [str(NODE), FOLDER / "verify.mjs", *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
     )
@@ -33,7 +33,7 @@ def in_lines(slug: str) -> bytes:
 
 
 def verified(content: Any, folder: Path, *keys: str) -> tuple[int, dict[str, str]]:
-    """What the verifier ends with, and each fact that fails with what is said of it."""
+    """The exit code, and each failed fact with its explanation."""
     file = folder / "replay.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     code, output = run(*(word for key in keys for word in ("--key", key)), file)

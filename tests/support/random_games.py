@@ -21,7 +21,7 @@ VARIANTS = [
 ]
 Variant = dict[str, Any]
 Walk = list[tuple[str, Game]]
-"""Moves with the positions that they led to; the first move is empty."""
+"""Moves with the resulting positions; the first move is empty."""
 every_variant = pytest.mark.parametrize(("game", "variant"), VARIANTS)
 few = settings(derandomize=True, deadline=None, max_examples=12)
 luck = st.randoms(use_true_random=False)
@@ -29,7 +29,7 @@ seeds = st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=6
 
 
 def walk(start: Game, random: Random, most: int = 120) -> Walk:
-    """A random game. One move in four is the last one listed, or no stock would come to its end before the moves do."""
+    """A random play. One move in four is the last one listed, so that the stock runs out before the moves do."""
     steps = [("", start)]
     while (moves := steps[-1][1].moves()) and len(steps) <= most:
         move = moves[-1] if random.randrange(4) == 0 else moves[random.randrange(len(moves))]

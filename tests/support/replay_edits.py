@@ -15,12 +15,12 @@ race_of = cache(finished)
 
 
 def failures(replay: Replay) -> dict[str, int | None]:
-    """The facts that fail, with their entries, without those that could not be checked."""
+    """The failed facts with their entries, without unchecked ones."""
     facts = verify(replay)
     assert [fact.name for fact in facts] == list(FACTS)
     return {fact.name: fact.entry for fact in facts if not fact.holds and fact.note != UNCHECKED}
 
 
 def plain(replay: Replay) -> Any:
-    """The replay as lists and dicts, to be damaged."""
+    """The replay as lists and dicts, to be modified."""
     return json.decode(codec.encode(replay, "json"))

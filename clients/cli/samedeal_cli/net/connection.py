@@ -63,7 +63,7 @@ PASSING: Final = ("store-unavailable", "too-many")
 """The codes of refusals that have nothing to do with what was asked: later it may be granted."""
 
 # The close codes after which nobody need try again, with what they mean.
-FINAL: Final[Mapping[int, Failure]] = {
+FINAL: Final[Mapping[int | None, Failure]] = {
     CloseCode.POLICY_VIOLATION: Failure("the server found that this program sends too many pings"),
     CloseCode.TOO_BIG: Failure("the server found a message too large"),
     CloseCode.MALFORMED: Failure("the server did not understand this program"),
