@@ -112,7 +112,7 @@ class Session:
     async def run(self) -> int:
         """Serves the connection until it ends; answers with the code that was given first, here or there."""
         sender = asyncio.create_task(self._send_all())
-        ended = CloseCode.INTERNAL_ERROR
+        ended: int = CloseCode.INTERNAL_ERROR
         try:
             await self._receive_all()
         except Closing as closing:
