@@ -359,7 +359,7 @@ def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_
     file = written(tmp_path / "race.json", again)
     code, out, _ = run("verify", file)
     assert code == 5
-    assert "a race that was opened otherwise (kept here; --no-receipts leaves them out)" in fact(out)
+    assert "a race with another header (kept here; --no-receipts leaves them out)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
     # Who entered both has receipts of either, and that is all right, but for a nonce that was known beforehand.
     keep(state, told(again, 9, 12, seat=None))
@@ -615,7 +615,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert code == 0, said
             assert fact(said).endswith("digests agree (kept here)")
             assert f"; {game.url} publishes it" in fact(said, "signature")
-            assert int(said.split("race ran: ")[1].split()[0]) == len(
+            assert int(said.split("during the race: ")[1].split()[0]) == len(
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
             )
         n, change = other_last_move(replay)
@@ -626,7 +626,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert fact(said, "signature")[0] == "✔"
             told_of = {digest.n for path in person.files(race) for digest in in_file(path)[0].digests}
             first = min(number for number in told_of if number >= n)
-            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} is not")
+            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
             assert person.run("verify", file, "--no-receipts")[0] == 0
 
 
