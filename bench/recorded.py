@@ -8,7 +8,7 @@ from random import Random
 
 from samedeal.computer.bots import BOTS, plays
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import MAX_MOVES, RESTART
+from samedeal.race.run import MAX_MOVES, RESTART
 from samedeal.wire import codec, messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}

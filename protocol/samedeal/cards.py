@@ -1,31 +1,31 @@
-"""Cards: a card is its own notation, such as ``9S``: a text, rank then suit."""
+"""Cards: a card is a string in notation form, rank then suit, such as ``9S``."""
 
 from collections.abc import Callable
 
 SUITS = "SHCD"
-"""Spades, hearts, clubs, diamonds: the order of every unshuffled deck."""
+"""Spades, hearts, clubs, diamonds: the order in an unshuffled deck."""
 RANKS = "A23456789TJQK"
 ACE, TEN, JACK, QUEEN, KING = 1, 10, 11, 12, 13
 BACK = "??"
-"""What stands in a view for a card that lies face down."""
+"""A face-down card in a view."""
 
 Card = str
 Pile = tuple[Card, ...]
-"""Cards from the bottom to the top; in a deck, from the first dealt to the last."""
+"""Cards from bottom to top; for a deck, in dealing order."""
 
 _PACK: Pile = tuple(rank + suit for suit in SUITS for rank in RANKS)
 
 rank_of: Callable[[Card], int] = {card: RANKS.index(card[0]) + 1 for card in _PACK}.__getitem__
-"""The rank of a card, 1 to 13. Raises KeyError for a text that is no card."""
+"""Return the rank of a card, 1 to 13. Raises KeyError if the text is not a card."""
 suit_of: Callable[[Card], str] = {card: card[1] for card in _PACK}.__getitem__
-"""The suit of a card, one of ``SHCD``. Raises KeyError for a text that is no card."""
+"""Return the suit of a card, one of ``SHCD``. Raises KeyError if the text is not a card."""
 
 
 def pack(decks: int = 1) -> Pile:
-    """The unshuffled cards: for each deck, for each suit, ace to king."""
+    """Return unshuffled cards: for each deck and each suit, ace to king."""
     return _PACK * decks
 
 
 def adjacent(card: Card, other: Card) -> bool:
-    """Whether the ranks are next to each other, with king and ace neighbours too."""
+    """Return whether the ranks are adjacent. King and ace are adjacent too."""
     return (rank_of(card) - rank_of(other)) % KING in (1, KING - 1)

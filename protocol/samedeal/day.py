@@ -1,4 +1,4 @@
-"""A day by UTC, to which the daily deals belong."""
+"""UTC days, which daily deals belong to."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,22 +10,22 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, order=True)
 class Day:
-    """One day; an earlier one is less."""
+    """A UTC day. Earlier days compare as less."""
 
     number: int
-    """How many days after 1970-01-01 it is."""
+    """Days since 1970-01-01."""
 
     @classmethod
     def at(cls, time: int) -> Self:
-        """The day of a time in milliseconds since 1970-01-01 UTC."""
+        """Return the day of a time in milliseconds since 1970-01-01 UTC."""
         return cls(time // DAY_MS)
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The day of a date such as 2026-11-21. Raises ValueError for a text that is none, or one before 1970."""
+        """Parse a date such as 2026-11-21. Raises ValueError for an invalid date or one before 1970."""
         day = cls(date.fromisoformat(text).toordinal() - _EPOCH)
         if day.number < 0 or day.date != text:
-            raise ValueError(f"{text!r} is no date such as 2026-11-21")
+            raise ValueError(f"{text!r} is not a valid date (try 2026-11-21)")
         return day
 
     @property
@@ -34,5 +34,5 @@ class Day:
 
     @property
     def ends_at(self) -> int:
-        """When it is over, which is when the next one begins."""
+        """The end of the day, which is the start of the next one, in milliseconds since 1970-01-01 UTC."""
         return (self.number + 1) * DAY_MS

@@ -1,9 +1,9 @@
-"""The deal: from a text to a shuffled deck, the same in every language, to the byte.
+"""Shuffling: from a text to a shuffled deck, byte for byte the same in every programming language.
 
-Block i is SHA-256 of ``label|i`` in UTF-8, i = 0, 1, 2 …, where the label is ``slug|seed``. The blocks, one after
-another, are cut into big-endian words of four bytes. A number below n is the next word that is less than the largest
-multiple of n within 2**32, modulo n. The shuffle is that of Fisher and Yates, downwards (Knuth, The Art of Computer
-Programming, volume 2, algorithm P).
+Block i is SHA-256 of ``label|i`` in UTF-8, i = 0, 1, 2 …, where the label is ``slug|seed``. The concatenated
+blocks are split into big-endian words of four bytes. A random number below n is the next word that is less than the
+largest multiple of n within 2**32, modulo n. The shuffle is the descending Fisher-Yates shuffle (Knuth, The Art of
+Computer Programming, volume 2, algorithm P).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,18 @@ _WORDS = 2**32
 
 
 class Words:
-    """The endless stream of random words that belongs to a label."""
+    """The infinite stream of pseudo-random words of a label."""
 
     def __init__(self, label: str) -> None:
         self._words = _stream(label)
 
     def below(self, n: int) -> int:
-        """A number from 0 to n - 1, all equally likely; n is 1 to 2**32."""
+        """Return a uniformly distributed number from 0 to n - 1, for n from 1 to 2**32."""
         limit = _WORDS - _WORDS % n
         return next(word for word in self._words if word < limit) % n
 
     def shuffled(self, cards: Sequence[Card]) -> Pile:
-        """The cards in an order that the next words decide; the first is dealt first."""
+        """Return the cards shuffled with the next words. The first card is dealt first."""
         order = list(cards)
         for i in range(len(order) - 1, 0, -1):
             j = self.below(i + 1)

@@ -1,44 +1,44 @@
-"""Refusals: every reason that a request can be turned down for, in one registry shared by socket, HTTP and client."""
+"""Refusals: the registry of all problem codes, shared by the WebSocket, HTTP and the clients."""
 
 from typing import Final
 
 CODES: Final[dict[str, tuple[int, str]]] = {
     # code: HTTP status, title
-    "bad-message": (400, "The message is well-formed but is not one of the protocol's"),
+    "bad-message": (400, "The message is well-formed but not part of the protocol"),
     "bad-replay": (422, "The replay cannot be read"),
-    "bad-request": (400, "The request is not understood"),
+    "bad-request": (400, "The request is not valid"),
     "bad-token": (401, "The token is missing or unknown"),
-    "deal-sealed": (403, "The deal is sealed while it may be raced"),
-    "draining": (503, "This server is about to stop; it will be back, or another one is there"),
-    "foreign-page": (403, "Pages of other sites may not play here"),
+    "deal-sealed": (403, "The deal is secret while it can still be raced"),
+    "draining": (503, "This server is shutting down; reconnect in a moment"),
+    "foreign-page": (403, "Pages from other sites cannot play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
-    "internal": (500, "The server has failed"),
-    "malformed": (400, "The bytes are no message"),
-    "nonce-mismatch": (409, "The nonce is not the one committed to"),
-    "not-acceptable": (406, "None of the accepted forms can be served"),
-    "not-allowed": (409, "This race does not allow it"),
-    "not-found": (404, "There is no such thing here"),
+    "internal": (500, "Internal server error"),
+    "malformed": (400, "The message cannot be decoded"),
+    "nonce-mismatch": (409, "The nonce does not match the commitment"),
+    "not-acceptable": (406, "None of the accepted media types is available"),
+    "not-allowed": (409, "The race does not allow this"),
+    "not-found": (404, "Not found"),
     "not-playing": (409, "This seat is not playing"),
-    "not-seated": (403, "You have no seat in this race"),
+    "not-seated": (403, "You do not have a seat in this race"),
     "race-full": (409, "All seats are taken"),
     "race-over": (409, "The race is over"),
     "replaced": (409, "A newer connection has taken the seat"),
-    "replay-sealed": (403, "The replay is still sealed"),
+    "replay-sealed": (403, "The replay is not available yet"),
     "stale-move": (409, "The move was made from an older position"),
-    "store-unavailable": (503, "The store cannot be reached; the request may be sent again"),
+    "store-unavailable": (503, "The store cannot be reached; try again"),
     "too-large": (413, "The message is too large"),
     "too-many": (429, "Too many requests"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),
     "untimely": (409, "This is not possible at this stage of the race"),
-    "wrong-method": (405, "This address does not take such a request"),
+    "wrong-method": (405, "This URL does not support the method"),
 }
-"""Every code there is, with the status it has over HTTP and its title. Codes are promised stable."""
+"""All codes with their HTTP status and title. Codes are stable."""
 
 
 class Refused(Exception):
-    """What was asked is not possible now: `code` is for programs, one of CODES, and `text` for people.
+    """The request was refused. ``code``, one of CODES, is for programs, and ``text`` for people.
 
-    `retry_after_s` is set where it is known after how many seconds the same request can succeed.
+    ``retry_after_s`` is the number of seconds after which the same request can succeed, if known.
     """
 
     def __init__(self, code: str, text: str = "", *, retry_after_s: int | None = None) -> None:
@@ -48,7 +48,7 @@ class Refused(Exception):
         super().__init__(self.text)
 
     def problem(self) -> dict[str, str | int]:
-        """The refusal as a problem object (RFC 9457), the same on the socket and over HTTP."""
+        """Return the refusal as a problem object (RFC 9457), for both the WebSocket and HTTP."""
         return {
             "type": f"/problems/{self.code}",
             "title": self.title,
@@ -59,11 +59,11 @@ class Refused(Exception):
 
 
 class IllegalMove(Refused):
-    """The rules do not allow this move in this position; the text says which rule."""
+    """The rules forbid this move in this position. The text names the rule."""
 
     def __init__(self, text: str) -> None:
         super().__init__("illegal-move", text)
 
 
 class Malformed(Exception):
-    """Bytes that are no message of the protocol: the peer's program is wrong."""
+    """The bytes cannot be decoded as a message: a bug in the peer's program."""

@@ -1,4 +1,4 @@
-"""What a game is: a few answers about a position. Everything else is worked out from them, once, here."""
+"""The interface of a game: a few methods for its rules. Everything else is derived from them here."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -11,81 +11,88 @@ from samedeal.table import Table
 from samedeal.values import AbstractMeta, Value, derived
 
 Move = str
-"""A token of printable text: the same in the log, on the wire, in a replay and at the prompt."""
+"""A token of printable text, identical in the log, on the wire, in replays and at the prompt."""
 
 Outcome = Literal["playing", "won", "lost", "stuck", "over"]
-"""How a position stands: `lost` when a rule ends the game, `stuck` without a legal move, `over` when only the score
-counts."""
+"""The state of a position. Without legal moves it is ``lost`` if a rule ends the game, ``over`` if only the score
+counts, and ``stuck`` otherwise."""
 
 Variant = Mapping[str, str | bool]
-"""The choices of a game's own options, such as ``{"cap": False}``; what is not named has its default."""
+"""Values of the game's own options, such as ``{"cap": False}``. Missing options have their defaults."""
 
 
 class Game(Value, metaclass=AbstractMeta, frozen=True):
-    """A position of one game. It never changes: ``after`` answers with the next one.
+    """An immutable position of a game; ``after`` returns the next one.
 
-    A game may mark properties of its own as ``derived``, to have them worked out only once for a position.
+    A game can mark its own properties as ``derived`` to compute them only once per position.
     """
 
     slug: ClassVar[str]
     title: ClassVar[str]
     rules: ClassVar[str]
-    """The version of the rules, such as ``corners/1``: logs and replays carry it."""
+    """The version of the rules, such as ``corners/1``, which logs and replays state."""
     layout: ClassVar[str]
-    """The table as a picture made of place names; ``.`` is a gap."""
+    """The table as a grid of place names; ``.`` is a gap."""
     goal: ClassVar[int]
-    """How many cards are home when nothing is left to do."""
+    """The number of cards home in a won game."""
     limit_ms: ClassVar[int]
-    """The time limit that suits a race, in milliseconds."""
+    """The default time limit of a race, in milliseconds."""
     fanned: ClassVar[frozenset[str]] = frozenset()
-    """The places whose buried cards are worth drawing; of the others the top card is enough."""
+    """The places to draw with all their cards. For the others, the top card is enough."""
     foundations: ClassVar[frozenset[str]] = frozenset()
-    """The places that cards are sent home to; a card that lies there stays there."""
+    """The places where cards are home. A card on a foundation stays there."""
     labels: ClassVar[Mapping[str, str]] = {}
-    """The rank that a place is meant for, where it is meant for one: to be drawn while the place is free."""
+    """The rank that belongs on a place, to be drawn while the place is empty."""
     hidden: ClassVar[frozenset[str]] = frozenset({"stock"})
-    """The places whose cards lie face down."""
+    """The places whose cards are face down."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}
-    """The game's own options, fields of the position, each with its values; the first is the default."""
+    """The game's own options and their values, default first. Each option is a field of the position."""
     dead_end: ClassVar[Outcome] = "stuck"
-    """What a position without a legal move is called when it is not won."""
+    """The outcome of a position that has no legal moves and is not won."""
 
     table: Table
 
-    # The answers that a game gives.
+    def __str__(self) -> str:
+        """Return the player's view as text: each place with its top card and the number of cards under it."""
+        view = self.view()
+        rows = [[_place_text(place, view.get(place)) for place in line.split()] for line in self.layout.split("\n")]
+        width = max(len(text) for row in rows for text in row)
+        return "\n".join("  ".join(text.ljust(width) for text in row).rstrip() for row in rows if row)
+
+    # Every game implements these.
 
     @classmethod
     @abstractmethod
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
-        """The position that a shuffled deck is dealt into, automatic consequences included."""
+        """Return the starting position for a shuffled deck, after automatic moves."""
 
     @abstractmethod
     def _moves(self) -> Iterable[Move]:
-        """Every legal move of a position that is not won, each written in the one way that is accepted, none twice."""
+        """Return the legal moves of a position that is not won, without duplicates, each in its canonical form."""
 
     @abstractmethod
     def _after(self, move: Move) -> Self:
-        """The position after a move of ``moves()`` with its automatic consequences."""
+        """Return the position after a legal move and the automatic moves that follow it."""
 
     @property
     @abstractmethod
     def home(self) -> int:
-        """How many cards have reached the place they are bound for, out of ``goal``."""
+        """The number of cards that have reached their destination, out of ``goal``."""
 
     @abstractmethod
     def why_not(self, move: Move) -> str:
-        """In the game's own words, the rule that forbids a move not in ``moves()``. Never a hint at another move."""
+        """Explain which rule forbids a move that is not legal, without hinting at other moves."""
 
-    # What a game may say otherwise.
+    # A game can override these.
 
     @classmethod
     def pack(cls) -> Pile:
-        """The unshuffled cards that are shuffled for a deal."""
+        """Return the unshuffled cards of a deal."""
         return pack()
 
     @classmethod
     def playable(cls, cards: Pile, **variant: str | bool) -> bool:
-        """Whether a shuffled deck may be dealt; if not it is shuffled again."""
+        """Return whether a shuffled deck can be dealt. If not, it is shuffled again."""
         return True
 
     @derived
@@ -94,26 +101,26 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @property
     def score(self) -> int:
-        """The number that players of this game quote."""
+        """The score that players of this game quote."""
         return self.home
 
     @property
     def notes(self) -> dict[str, str]:
-        """What a player at the table knows beyond the piles, by name: the phase, the passes left."""
+        """What the player knows besides the piles, by name, such as the phase or the number of passes."""
         return {}
 
-    # What follows from the answers.
+    # Derived from the methods above.
 
     @classmethod
     def check_variant(cls, variant: Variant) -> None:
-        """Raises ValueError for an option that this game has not, or a value that the option has not."""
+        """Raise ValueError for an unknown option or an invalid value."""
         for option, choice in variant.items():
             if not any(type(choice) is type(value) and choice == value for value in cls.options.get(option, ())):
                 raise ValueError(f"{cls.slug} has no variant {option}={choice}")
 
     @classmethod
     def from_seed(cls, seed: str, **variant: str | bool) -> Self:
-        """The deal of a seed, a text without ``|``. Raises ValueError for other texts and for unknown variants."""
+        """Return the deal of a seed. Raises ValueError for a seed with ``|`` and for an unknown variant."""
         if "|" in seed:
             raise ValueError("a seed is a text without |")
         cls.check_variant(variant)
@@ -127,11 +134,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         return () if self.won else tuple(self._moves())
 
     def moves(self) -> tuple[Move, ...]:
-        """Every legal move, each once, in its canonical form; none when the game is over."""
+        """Return the legal moves in canonical form, without duplicates; none if the game is over."""
         return self._legal
 
     def after(self, move: Move) -> Self:
-        """The position after a move, or IllegalMove: a move is legal if and only if it is one of ``moves()``."""
+        """Return the position after a move. Raises IllegalMove if the move is not one of ``moves()``."""
         if move not in self._legal:
             raise IllegalMove(f"The game is {self.outcome}." if self.over else self.why_not(move))
         return self._after(move)
@@ -146,17 +153,23 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @property
     def progress(self) -> float:
-        """How far the game has come, 0 to 1; it is 1 when the game is won and only then."""
+        """The progress from 0 to 1; it is 1 only if the game is won."""
         return 1.0 if self.won else self.home / self.goal
 
     def reveals(self, later: "Game") -> bool:
-        """Whether a face-down pile differs in a later position: what has been seen cannot be taken back."""
+        """Return whether a face-down pile differs in a later position, in which case undo is not possible."""
         before, after = self.table.piles, later.table.piles
         return [before[place] for place in self.hidden] != [after[place] for place in self.hidden]
 
     def view(self) -> dict[str, Pile]:
-        """What the player sees: every pile from bottom to top, with only the backs of the hidden ones."""
+        """Return the piles as the player sees them: bottom to top, with face-down cards as BACK."""
         piles = self.table.piles.copy()
         for place in self.hidden:
             piles[place] = (BACK,) * len(piles[place])
         return piles
+
+
+def _place_text(place: str, pile: Pile | None) -> str:
+    if pile is None:
+        return ""
+    return f"{place} {pile[-1] if pile else '--'}{f'+{len(pile) - 1}' if pile[1:] else ''}"

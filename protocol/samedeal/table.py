@@ -1,4 +1,4 @@
-"""The table: named piles of cards. Every game's position is one of these and little more."""
+"""The table: named piles of cards, the main part of every game's position."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -9,13 +9,13 @@ from samedeal.cards import Card, Pile
 
 
 class Table(Struct, frozen=True):
-    """Piles by the name of their place. A table never changes: a move makes a new one."""
+    """Immutable piles by the name of their place."""
 
     piles: dict[str, Pile]
 
     @classmethod
     def laid(cls, cards: Pile, sizes: Mapping[str, int], rest: str) -> Self:
-        """Deals cards from the front of the deck onto each place in turn; the others onto `rest`, first on top."""
+        """Deal ``sizes[place]`` cards to each place in turn, and the others to ``rest``, the first of them on top."""
         piles, start = dict[str, Pile](), 0
         for place, size in sizes.items():
             piles[place] = cards[start : start + size]
@@ -26,39 +26,39 @@ class Table(Struct, frozen=True):
         return self.piles[place]
 
     def top(self, place: str) -> Card | None:
-        """The card on top of a place, or None where it is empty."""
+        """Return the top card of a place, or None if it is empty."""
         pile = self.piles[place]
         return pile[-1] if pile else None
 
     def tops(self, places: Iterable[str]) -> list[tuple[str, Card]]:
-        """Each of the places that has a card, with its top card."""
+        """Return the places that are not empty, with their top cards."""
         piles = self.piles
         return [(place, pile[-1]) for place in places if (pile := piles[place])]
 
     def empty(self, places: Iterable[str]) -> list[str]:
-        """Each of the places that has no card."""
+        """Return the places that are empty."""
         piles = self.piles
         return [place for place in places if not piles[place]]
 
     def full(self, places: Iterable[str]) -> bool:
-        """Whether each of the places has a card."""
+        """Return whether none of the places is empty."""
         return all(map(self.piles.__getitem__, places))
 
     def count(self, places: Iterable[str]) -> int:
-        """How many cards lie on the places together."""
+        """Return the total number of cards on the places."""
         return sum(map(len, map(self.piles.__getitem__, places)))
 
     def moved(self, source: str, target: str) -> Self:
-        """The table with the top card of `source` on top of `target`."""
+        """Return the table with the top card of ``source`` moved to ``target``."""
         piles = self.piles.copy()
         pile = piles[source]
         piles[source], piles[target] = pile[:-1], (*piles[target], pile[-1])
         return type(self)(piles)
 
     def turned(self, source: str, target: str) -> Self:
-        """The table with the whole pile of `source` turned over onto `target`."""
+        """Return the table with the whole pile of ``source`` turned over onto ``target``."""
         return self.put({source: (), target: (*self.piles[target], *self.piles[source][::-1])})
 
     def put(self, piles: dict[str, Pile]) -> Self:
-        """The table with these piles in place of the old."""
+        """Return the table with these piles replaced."""
         return type(self)(self.piles | piles)

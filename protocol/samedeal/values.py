@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class AbstractMeta(StructMeta, ABCMeta):
-    """For a frozen value that leaves something to its kinds."""
+    """The metaclass of frozen values with abstract methods."""
 
 
 class Value(Struct, frozen=True, dict=True):
-    """A value whose properties may be ``derived``."""
+    """A value whose properties can be ``derived``."""
 
 
 __all__ = ("AbstractMeta", "PersistentList", "Value", "derived", "replace")
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from functools import cached_property as derived
 else:
 
-    class derived:  # noqa: N801 it is written as a property is
-        """A property of a frozen value that is worked out when first asked for, and kept.
+    class derived:  # noqa: N801 (a decorator, like property)
+        """A property of a frozen value that is computed on first access and cached.
 
-        ``functools.cached_property`` does the same with a lock, which takes longer than most of what is worked out.
+        ``functools.cached_property`` also takes a lock in Python 3.11, which costs more than most of these values.
         """
 
-        def __init__(self, work_out: Callable[[Any], Any]) -> None:
-            self._work_out, self.__doc__ = work_out, work_out.__doc__
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute, self.__doc__ = compute, compute.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self._name = name
@@ -39,14 +39,14 @@ else:
         def __get__(self, value: Any, owner: type | None = None) -> Any:
             if value is None:
                 return self
-            found = value.__dict__[self._name] = self._work_out(value)
-            return found
+            result = value.__dict__[self._name] = self._compute(value)
+            return result
 
 
 class PersistentList(Sequence[T], Generic[T]):
-    """A sequence that never changes, and of which a longer one is made in no time, however long it is.
+    """An immutable sequence to which an item is appended in constant time.
 
-    The longer one shares the items of the shorter. Only where two different ones continue the same are they copied.
+    The longer sequence shares the items of the shorter one. They are copied only when a sequence is extended twice.
     """
 
     __slots__ = ("_items", "_length")
@@ -56,18 +56,18 @@ class PersistentList(Sequence[T], Generic[T]):
         self._length = len(self._items)
 
     def appended(self, item: T) -> "PersistentList[T]":
-        """The trail with one more item at its end."""
+        """Return the sequence with one more item."""
         items, length = self._items, self._length
-        if not 0 < length == len(items):  # somebody has gone on from here already
+        if not 0 < length == len(items):  # already extended, so the items are not ours alone
             items = items[:length]
         items.append(item)
-        return _trail(items, length + 1)
+        return _sharing(items, length + 1)
 
     def without_last(self) -> "PersistentList[T]":
-        """The trail without its last item. Raises IndexError if there is none."""
+        """Return the sequence without its last item. Raises IndexError if it is empty."""
         if not self._length:
-            raise IndexError("the trail is empty")
-        return _trail(self._items, self._length - 1)
+            raise IndexError("the list is empty")
+        return _sharing(self._items, self._length - 1)
 
     def __len__(self) -> int:
         return self._length
@@ -92,10 +92,10 @@ class PersistentList(Sequence[T], Generic[T]):
         return f"PersistentList({self._items[: self._length]})"
 
 
-def _trail(items: list[T], length: int) -> PersistentList[T]:
-    trail: PersistentList[T] = _new(PersistentList)
-    trail._items, trail._length = items, length
-    return trail
+def _sharing(items: list[T], length: int) -> PersistentList[T]:
+    result: PersistentList[T] = _new(PersistentList)
+    result._items, result._length = items, length
+    return result
 
 
 _new = object.__new__

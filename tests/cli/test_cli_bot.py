@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.errors import Refused
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from samedeal_cli.commands import bot
 from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Refusal, State, play

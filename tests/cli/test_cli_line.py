@@ -17,7 +17,8 @@ from msgspec import structs
 
 from samedeal.errors import IllegalMove
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode
@@ -332,7 +333,7 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
         assert (process.returncode, err) == (0, "")
         lines[name] = out.splitlines()
     assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
-    assert any(line.startswith("no: 'w9' is no move of Corners") for line in lines["ada"])
+    assert any(line.startswith("no: 'w9' is not a move in Corners") for line in lines["ada"])
     assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
     for said_to in lines.values():
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal_cli.render.phrases import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
 
 

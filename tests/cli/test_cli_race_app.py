@@ -84,7 +84,7 @@ async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server)
         await pilot.press("u")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
         await pilot.press("slash", "r", "9", "enter")
-        await until(lambda: "'r9' is no move of Corners" in shown(app))
+        await until(lambda: "'r9' is not a move in Corners" in shown(app))
         await pilot.press("exclamation_mark", "enter")
         assert app.scene.me
         assert app.scene.me.outcome == "playing"

@@ -23,7 +23,8 @@ from samedeal.proof.receipts import DigestKept, HeaderKept, NonceKept, Receipts
 from samedeal.proof.signature import public_key
 from samedeal.race.events import Header, Moved
 from samedeal.race.events import Nonce as NonceEvent
-from samedeal.race.race import RESTART, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire import messages as m
@@ -316,7 +317,8 @@ def test_verify_finds_what_was_kept_here_by_itself(state: Path, tmp_path: Path) 
     keep(state, told(replay, 9, 13, 15, seat=2))
     code, out, _ = run("verify", file)
     assert code == 0, out
-    assert fact(out) == "✔ receipts    the log is the one that was told while the race ran: 4 digests agree (kept here)"
+    matching = "the log matches the digests received during the race: 4 digests agree"
+    assert fact(out) == f"✔ receipts    {matching} (kept here)"
     assert out.splitlines()[-1].startswith("VERIFIED: ")
     code, out, _ = run("verify", file, "--no-receipts")
     assert (code, "receipts" in out) == (0, False)
@@ -336,7 +338,7 @@ def test_a_server_that_rewrites_its_log_is_caught_where_it_did(state: Path, tmp_
     keep(state, told(replay, 9, n))
     code, out, _ = run("verify", file)
     assert code == 5
-    assert fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} is not the one that was told (kept here)"
+    assert fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} does not match the one received (kept here)"
     assert out.splitlines()[-1] == f"NOT VERIFIED: receipts, first at entry {n}."
 
 
@@ -346,7 +348,7 @@ def test_a_log_that_ends_before_what_was_told_is_caught(state: Path, tmp_path: P
     keep(state, [*told(replay, 9), DigestKept(last + 1, "0" * 64)])
     code, out, _ = run("verify", written(tmp_path / "race.json", replay))
     assert code == 5
-    assert f"the log ends at entry {last}, and entry {last + 1} was told of" in fact(out)
+    assert f"the log ends at entry {last}, but entry {last + 1} was received" in fact(out)
 
 
 def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_path: Path) -> None:
@@ -357,14 +359,15 @@ def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_
     file = written(tmp_path / "race.json", again)
     code, out, _ = run("verify", file)
     assert code == 5
-    assert "a race that was opened otherwise (kept here; --no-receipts leaves them out)" in fact(out)
+    assert "a race with another header (kept here; --no-receipts leaves them out)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
     # Who entered both has receipts of either, and that is all right, but for a nonce that was known beforehand.
     keep(state, told(again, 9, 12, seat=None))
     assert run("verify", file)[0] == 0
     keep(state, told(again, 9, 12))
     code, out, _ = run("verify", file)
-    assert (code, "the nonce was sent before the countdown, entry 9, was told of" in fact(out)) == (5, True)
+    early = "the nonce was sent before the start of the countdown (entry 9) was received"
+    assert (code, early in fact(out)) == (5, True)
 
 
 def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> None:
@@ -379,7 +382,7 @@ def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> N
     assert run("verify", lie)[0] == 0
     code, out, _ = run("verify", lie, "--receipts", hers)
     assert (code, "(kept here)" in out) == (5, False)
-    assert f"entry {n}: the digest of entry {n} is not the one that was told" in fact(out)
+    assert f"entry {n}: the digest of entry {n} does not match the one received" in fact(out)
     # A file may hold several races, and several files may be given.
     hers.write_bytes(foreign.read_bytes() + hers.read_bytes() + b'["digest",1')
     assert run("verify", lie, "--receipts", hers)[0] == 5
@@ -387,7 +390,7 @@ def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> N
     assert run("verify", written(tmp_path / "race.json", replay), "--receipts", mine, "--receipts", hers)[0] == 0
     code, out, _ = run("verify", tmp_path / "race.json", "--receipts", foreign)
     assert code == 5
-    assert fact(out) == "✘ receipts    the receipts are of a race that was opened otherwise"
+    assert fact(out) == "✘ receipts    the receipts are for a race with another header"
     assert run("verify", lie, "--receipts", hers, "--no-receipts")[0] == 2
 
 
@@ -399,15 +402,15 @@ DIGEST = b'["digest",1,"' + b"0" * 64 + b'"]\n'
     [
         (lambda _: b"", "no receipts in it"),
         (lambda _: b"\xff\x00 no receipts", "no receipts in it"),
-        (lambda data: data + b"\xff\xfe\n", "Line 4 is no receipt"),
-        (lambda data: data + b"[" * 60_000 + b"\n", "Line 4 is no receipt"),
-        (lambda data: data + b'["digest",1]\n', "Line 4 is no receipt"),
-        (lambda data: data + b'["digest",-1,"' + b"0" * 64 + b'"]\n', "Line 4 is no receipt"),
-        (lambda data: data + b'["\x1b[2J",1]\n', "Line 4 is no receipt"),
-        (lambda data: data + b'["elsewhere",1,2]\n', "Line 4 is no receipt"),
-        (lambda data: data + b"\n", "Line 4 is no receipt"),
+        (lambda data: data + b"\xff\xfe\n", "Line 4 is not a valid receipt"),
+        (lambda data: data + b"[" * 60_000 + b"\n", "Line 4 is not a valid receipt"),
+        (lambda data: data + b'["digest",1]\n', "Line 4 is not a valid receipt"),
+        (lambda data: data + b'["digest",-1,"' + b"0" * 64 + b'"]\n', "Line 4 is not a valid receipt"),
+        (lambda data: data + b'["\x1b[2J",1]\n', "Line 4 is not a valid receipt"),
+        (lambda data: data + b'["elsewhere",1,2]\n', "Line 4 is not a valid receipt"),
+        (lambda data: data + b"\n", "Line 4 is not a valid receipt"),
         (lambda data: data + b"1" * 70_000, "at most 1048576 lines of 65536 bytes"),
-        (lambda data: DIGEST + data, "Receipts begin with a header, and line 1 comes before one"),
+        (lambda data: DIGEST + data, "Receipts must start with a header, but line 1 comes before the first one"),
         (lambda data: data + DIGEST * 220_000, "at most 16777216 bytes"),
     ],
 )
@@ -612,7 +615,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert code == 0, said
             assert fact(said).endswith("digests agree (kept here)")
             assert f"; {game.url} publishes it" in fact(said, "signature")
-            assert int(said.split("race ran: ")[1].split()[0]) == len(
+            assert int(said.split("during the race: ")[1].split()[0]) == len(
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
             )
         n, change = other_last_move(replay)
@@ -623,7 +626,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert fact(said, "signature")[0] == "✔"
             told_of = {digest.n for path in person.files(race) for digest in in_file(path)[0].digests}
             first = min(number for number in told_of if number >= n)
-            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} is not")
+            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
             assert person.run("verify", file, "--no-receipts")[0] == 0
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Dealt, Moved, Nonce, Resigned
-from samedeal.race.race import RESTART, UNDO
+from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
 from samedeal_cli.commands.timecode import Moment, parse_moment
 from samedeal_cli.state.recording import Recording, Track

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.render.text_table import board_lines, cells, standings_lines
 

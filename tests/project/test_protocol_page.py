@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import fields
 
 from samedeal.errors import CODES
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 from samedeal.wire import codec
 from samedeal.wire.messages import Board, FromServer, ToServer
 

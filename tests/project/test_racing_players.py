@@ -4,7 +4,7 @@ import asyncio
 from random import Random
 
 from samedeal.race.events import Moved
-from samedeal.race.race import MAX_MOVES
+from samedeal.race.run import MAX_MOVES
 from support.campaign import AHEAD, Persistent, acknowledged, faults, more, racing, started, true
 from support.servers import Server
 

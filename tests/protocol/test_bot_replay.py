@@ -1,4 +1,4 @@
-"""The replay of a bot's play: it verifies, it has the moves that the bot makes, and it is the same each time."""
+"""Replays of bots: they verify, contain the bot's moves, and are reproducible."""
 
 import re
 
@@ -38,7 +38,7 @@ def test_a_play_of_the_bot_is_a_race_that_verifies(slug: str, seed: str, k: int)
     assert [read(codec.encode(replay, form)) for form in FORMS] == [replay, replay]
 
 
-def test_every_play_of_every_deal_has_an_id_and_a_secret_of_its_own() -> None:
+def test_every_play_of_every_deal_has_a_unique_id_and_secret() -> None:
     cases: list[tuple[str, str, int, Variant | None]] = [
         ("corners", "1", 0, None),
         ("corners", "1", 1, None),
@@ -51,7 +51,7 @@ def test_every_play_of_every_deal_has_an_id_and_a_secret_of_its_own() -> None:
     assert len({replay.header.race for replay in replays}) == len({replay.secret for replay in replays}) == len(cases)
 
 
-def test_what_the_usual_variant_leaves_unsaid_makes_no_other_replay() -> None:
+def test_default_options_do_not_change_the_replay() -> None:
     usual = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY)
     assert replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "stock"}) == usual
     other = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "waste"})
@@ -63,7 +63,7 @@ def test_what_the_usual_variant_leaves_unsaid_makes_no_other_replay() -> None:
     assert capped[0].header.variant == {"cap": False}
 
 
-def test_its_clock_ticks_once_for_each_move_from_0() -> None:
+def test_the_clock_starts_at_0_and_ticks_once_per_move() -> None:
     replay = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY)
     played = [entry.at for entry in replay.entries if isinstance(entry.event, Moved)]
     assert replay.header.opened_at == replay.entries[0].at == 0
@@ -71,7 +71,7 @@ def test_its_clock_ticks_once_for_each_move_from_0() -> None:
     assert replay.entries[-1].at == played[-1]
 
 
-def test_a_bot_that_would_go_on_for_ever_resigns_at_its_last_move() -> None:
+def test_a_bot_that_reaches_the_move_limit_resigns() -> None:
     replay = replay_of(GAMES["corner-stones"], "1", 0, SIGNING_KEY)
     assert len(moves(replay)) == MAX_MOVES
     assert isinstance(replay.entries[-2].event, Resigned)
@@ -79,7 +79,7 @@ def test_a_bot_that_would_go_on_for_ever_resigns_at_its_last_move() -> None:
     assert all(fact.holds for fact in verify(replay))
 
 
-def test_a_deal_that_cannot_be_is_refused() -> None:
+def test_an_invalid_deal_is_refused() -> None:
     with pytest.raises(ValueError, match="without"):
         replay_of(GAMES["corners"], "1|2", 0, SIGNING_KEY)
     with pytest.raises(ValueError, match="no variant"):

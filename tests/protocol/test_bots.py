@@ -1,4 +1,4 @@
-"""The bots: that they play as docs/bots/bots.md has it, by the rules, and the same every time."""
+"""Bots: they play by the rules, as docs/bots/bots.md specifies, and reproducibly."""
 
 from hashlib import sha256
 from itertools import islice
@@ -25,7 +25,7 @@ every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
 def liked(start: Game, last: Move = "") -> list[Move]:
-    return list(BOTS[start.slug].likes(start, last, Words("test")))
+    return list(BOTS[start.slug].strategy(start, last, Words("test")))
 
 
 def test_every_game_has_a_bot_with_a_version() -> None:
@@ -35,7 +35,7 @@ def test_every_game_has_a_bot_with_a_version() -> None:
 
 
 @pytest.mark.parametrize("row", PLAYS, ids=lambda row: f"{row[0]}-{row[1]}")
-def test_plays_are_those_of_the_page(row: list[str]) -> None:
+def test_plays_match_the_documentation(row: list[str]) -> None:
     deal, k, moves, number, digest, home, won = row
     slug, _, seed = deal.partition(":")
     run = play(GAMES[slug], seed, int(k))
@@ -46,7 +46,7 @@ def test_plays_are_those_of_the_page(row: list[str]) -> None:
 
 
 @every_game
-def test_a_play_is_legal_ends_and_is_the_same_again(game: type[Game]) -> None:
+def test_a_play_is_legal_finite_and_reproducible(game: type[Game]) -> None:
     variant = BOTS[game.slug].variant
     for seed in ("a", "b", "c"):
         first, second = plays(game, seed, (0, 1))
@@ -61,11 +61,11 @@ def test_a_play_is_legal_ends_and_is_the_same_again(game: type[Game]) -> None:
 
 
 @every_game
-def test_other_plays_go_otherwise(game: type[Game]) -> None:
+def test_plays_with_different_numbers_differ(game: type[Game]) -> None:
     assert len({run.moves for run in plays(game, "a friend", range(4))}) > 1
 
 
-def test_plays_are_made_one_by_one_as_they_are_asked_for() -> None:
+def test_plays_are_computed_lazily() -> None:
     endless = plays(TheEdge, "1", iter(range(10**12)))
     assert [run.k for run in islice(endless, 2)] == [0, 1]
 
@@ -78,7 +78,7 @@ def test_a_bot_plays_the_variant_of_the_race_except_in_gallery() -> None:
         play(corners, "4", 0, {"cap": True})
 
 
-def test_corner_stones_sends_home_what_it_can_and_looks_one_move_ahead() -> None:
+def test_corner_stones_bot_plays_home_and_looks_one_move_ahead() -> None:
     luck = Random(7)
     for seed in range(12):
         at, last = GAMES["corner-stones"].from_seed(str(seed)), ""
@@ -97,19 +97,19 @@ def goes_home(at: Game) -> list[Move]:
     return [move for move in at.moves() if move[2:] in FIRSTS]
 
 
-def test_numbers_go_to_the_centre_first_and_then_where_most_can_be_spared() -> None:
+def test_number_cards_go_to_the_centre_first_then_to_the_rank_with_most_spare_cells() -> None:
     assert liked(position(TheEdge, "hand: 3S\nstock: 4S\nb2: 2H")) == ["b3", "c2", "c3"]
     centre = "hand: 3S\nstock: 4S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\n"
     assert liked(position(TheEdge, centre + "a1: 5S\na2: JS\nb1: 5H")) == ["a3", "d2", "d3"]
     assert liked(position(TheEdge, centre + "a2: 9S\nb1: 5H")) == ["a1", "a4", "d1", "d4"]
 
 
-def test_cells_with_as_much_to_spare_are_equally_good() -> None:
+def test_cells_of_ranks_with_equally_many_spare_cells_are_equally_good() -> None:
     full = "hand: 3S\nstock: 4S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\na1: 5S\na2: JS\na3: 6S\nd2: JH\nb1: 5H"
     assert liked(position(TheEdge, full)) == ["a4", "b4", "c1", "c4", "d1", "d4"]
 
 
-def test_faces_go_to_any_cell_of_their_own() -> None:
+def test_face_cards_go_to_any_of_their_own_cells() -> None:
     assert liked(position(TheEdge, "hand: KS\nstock: 4S\na4: KH")) == ["a1", "d1", "d4"]
 
 
@@ -121,23 +121,23 @@ def test_tens_and_pairs_that_free_the_edge_go_first(game: type[Game]) -> None:
     assert liked(position(game, FULL + "d1: KD\nd2: TS\nd3: TD\nd4: KC\nstock: AS")) == ["a2+b2", "c2+c4", "d2-", "d3-"]
 
 
-def test_larger_groups_go_only_when_nothing_else_can_and_has() -> None:
+def test_larger_groups_are_removed_only_if_nothing_else_can_be_and_nothing_has_been() -> None:
     faces = "a1: KS\na4: KH\nb1: QS\nb4: QH\nc1: QD\nc4: QC\nd1: KD\nd4: KC\na2: JS\n"
     numbers = "b2: 2H\nb3: 2D\nc2: 5S\nc3: 3C\na3: 3D\nd2: 4S\n"
     assert liked(position(TheEdge, faces + numbers + "d3: 9D\nstock: AS")) == ["a3+c3+d2"]
     assert liked(position(TheEdge, faces + numbers + "stock: AS")) == ["draw"]
 
 
-def test_corners_plays_before_it_draws() -> None:
+def test_corners_bot_plays_before_it_draws() -> None:
     bases = "f1: 2S\nf2: 2H\nf3: TC\nf4: AD\n"
     assert liked(position(GAMES["corners"], bases + "r1: 3S\nr3: 3H\nwaste: JC\nstock: 9S")) == ["r1", "r3", "w"]
     assert liked(position(GAMES["corners"], bases + "r1: 9H\nstock: 9S")) == ["draw"]
 
 
-def test_gallery_deals_when_nothing_can_be_played_and_once_in_a_hundred_moves() -> None:
+def test_gallery_bot_deals_when_nothing_is_playable_and_once_in_a_hundred_moves() -> None:
     start = Gallery.from_seed("3", cap=False)
     words = Words("impatience")
-    dealt = [BOTS["gallery"].likes(start, "", words) == ["deal"] for _ in range(5000)]
+    dealt = [BOTS["gallery"].strategy(start, "", words) == ["deal"] for _ in range(5000)]
     assert 25 < sum(dealt) < 80
     cards = [move for move in start.moves() if move != "deal"]
     assert cards == liked(start)

@@ -1,4 +1,4 @@
-"""The wire: both forms carry the same, other programs read and write the same bytes, and no bytes do any harm."""
+"""The codec: both encodings carry the same content, match other libraries, and reject invalid bytes."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from samedeal.wire import messages as m
 from support.finished_races import finished
 from support.races_by_hand import closed, opened, running
 
-msgpack: Any = import_module("msgpack")  # it has no types
+msgpack: Any = import_module("msgpack")  # untyped
 HEX = "ab" * 32
 FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
 BIG = 2**53 - 1
@@ -58,7 +58,7 @@ every_form = pytest.mark.parametrize("form", FORMS)
 
 
 def written(content: object, form: codec.Form) -> bytes:
-    """Content written by libraries that know nothing of the protocol."""
+    """Content encoded by other libraries."""
     if form == "msgpack":
         data: bytes = msgpack.packb(content)
         return data
@@ -66,7 +66,7 @@ def written(content: object, form: codec.Form) -> bytes:
 
 
 def content_of(message: object, form: codec.Form) -> object:
-    """The plain lists, dictionaries, texts and numbers that a message consists of."""
+    """A message as plain lists, dictionaries, strings and numbers."""
     text_keys = form == "json"
     return _listed(to_builtins(message, str_keys=text_keys))
 
@@ -82,7 +82,7 @@ def kinds(union: object) -> set[type]:
     return set(get_args(union))
 
 
-# Both forms, there and back.
+# Round trips in both encodings.
 
 
 def test_every_message_is_among_the_examples() -> None:
@@ -93,7 +93,7 @@ def test_every_message_is_among_the_examples() -> None:
 
 
 @every_form
-def test_messages_come_back_as_they_were(form: codec.Form) -> None:
+def test_messages_round_trip(form: codec.Form) -> None:
     for request in REQUESTS:
         assert codec.decode_to_server(codec.encode(request, form), form) == request
     for reply in REPLIES:
@@ -109,7 +109,7 @@ def test_other_libraries_write_and_read_the_same_bytes(form: codec.Form) -> None
 
 
 @every_form
-def test_records_come_back_as_they_were(form: codec.Form) -> None:
+def test_records_round_trip(form: codec.Form) -> None:
     replay = finished("corners", moves=12)
     data = codec.encode(replay, form)
     assert data == written(content_of(replay, form), form)
@@ -117,7 +117,7 @@ def test_records_come_back_as_they_were(form: codec.Form) -> None:
     assert {type(entry.event) for entry in replay.entries} == kinds(AnyEvent)
 
 
-def test_the_log_is_written_as_any_program_writes_it() -> None:
+def test_log_entries_are_canonical_json() -> None:
     replay = finished("gallery", moves=12)
     assert header_bytes(replay.header) == written(to_builtins(replay.header), "json")
     for entry in replay.entries:
@@ -125,20 +125,20 @@ def test_the_log_is_written_as_any_program_writes_it() -> None:
         assert data == written([entry.n, entry.at, to_builtins(entry.event)], "json")
 
 
-def test_what_has_its_default_is_left_out_of_answers_and_of_the_log() -> None:
+def test_default_values_are_omitted_from_replies_and_the_log() -> None:
     assert codec.encode(m.Pong(), "json") == b'{"t":"pong"}'
     assert entry_bytes(1, 2, finished("corners", moves=0).entries[3].event) == b'[1,2,{"seat":1,"t":"readied"}]'
 
 
-def test_a_form_belongs_to_each_subprotocol() -> None:
+def test_every_subprotocol_has_an_encoding() -> None:
     assert codec.SUBPROTOCOLS == {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
 
 
-# What is no message of ours.
+# Invalid messages.
 
 
 def bad_message(content: object, path: str) -> None:
-    """Content that is refused in both forms, naming the path."""
+    """Assert that content is refused in both encodings with the path of the error."""
     for form in FORMS:
         with pytest.raises(Refused) as refusal:
             codec.decode_to_server(written(content, form), form)
@@ -154,12 +154,12 @@ WRONG: dict[str, list[object]] = {
 
 
 @pytest.mark.parametrize(("field", "value"), [(field, value) for field in WRONG for value in WRONG[field]])
-def test_a_field_of_the_wrong_kind_is_refused_by_its_path(field: str, value: object) -> None:
+def test_a_field_of_the_wrong_type_is_refused_with_its_path(field: str, value: object) -> None:
     bad_message({"t": "move", "id": 1, "move": "draw", "ply": 0} | {field: value}, f"$.{field}")
 
 
 @pytest.mark.parametrize("value", ["", "AB" * 32, "ab" * 31, "ab" * 33, "zz" * 32, "ab" * 32 + "\n", 1, None])
-def test_thirty_two_bytes_are_written_in_one_way(value: object) -> None:
+def test_thirty_two_bytes_have_one_valid_notation(value: object) -> None:
     bad_message({"t": "nonce", "id": 1, "nonce": value}, "$.nonce")
 
 
@@ -174,24 +174,24 @@ def test_an_unknown_field_is_refused_and_a_missing_one_too(request_: m.ToServer)
 
 
 @pytest.mark.parametrize("tag", ["", "Ping", "view", "welcome", "joined", 1, None, ["ping"]])
-def test_an_unknown_kind_is_refused(tag: object) -> None:
+def test_an_unknown_message_type_is_refused(tag: object) -> None:
     bad_message({"t": tag, "id": 1}, "$.t")
 
 
 @pytest.mark.parametrize("content", [None, True, 0, 1.5, "ping", [], ["ping", 1], {}])
-def test_what_is_no_object_with_a_kind_is_refused(content: object) -> None:
+def test_a_message_without_a_type_is_refused(content: object) -> None:
     bad_message(content, "bject")
 
 
 @pytest.mark.parametrize("field", ["race", "seed", "commitment", "salt"])
-def test_a_line_feed_at_the_end_does_not_slip_into_a_header(field: str) -> None:
+def test_a_trailing_line_feed_is_refused_in_header_fields(field: str) -> None:
     content = to_builtins(opened(seed="42").race.header)
     content[field] += "\n"
     with pytest.raises(Refused, match=field):
         codec.decode(written(content, "json"), "json", Header)
 
 
-def test_neither_side_takes_the_others_messages() -> None:
+def test_messages_in_the_wrong_direction_are_refused() -> None:
     for form in FORMS:
         with pytest.raises(Refused):
             codec.decode_to_server(codec.encode(REPLIES[0], form), form)
@@ -199,14 +199,14 @@ def test_neither_side_takes_the_others_messages() -> None:
             codec.decode_from_server(codec.encode(REQUESTS[0], form), form)
 
 
-def test_a_key_of_bytes_and_a_text_of_bytes_are_refused() -> None:
+def test_binary_keys_and_strings_are_refused() -> None:
     for content in ({b"t": "ping", "id": 1}, {"t": b"ping", "id": 1}, {"t": "ping", "id": b"1"}, {1: 2}):
         with pytest.raises(Refused) as refusal:
             codec.decode_to_server(msgpack.packb(content), "msgpack")
         assert refusal.value.code == "bad-message"
 
 
-# What is no message at all.
+# Malformed bytes.
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_key_of_bytes_and_a_text_of_bytes_are_refused() -> None:
         '{"t":"ping","id":1}'.encode("utf-16"),
     ],
 )
-def test_bytes_that_are_no_json_are_malformed(data: bytes) -> None:
+def test_invalid_json_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
         codec.decode_to_server(data, "json")
 
@@ -237,7 +237,7 @@ PING = msgpack.packb({"t": "ping", "id": 1})
         b"\x83\xa1t\xa5hello\xa2id\x01\xa4name\xa3\xed\xa0\x80",
     ],
 )
-def test_bytes_that_are_no_messagepack_are_malformed(data: bytes) -> None:
+def test_invalid_messagepack_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
         codec.decode_to_server(data, "msgpack")
 
@@ -258,7 +258,7 @@ def test_bytes_that_are_no_messagepack_are_malformed(data: bytes) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else f"{value[:8]!r}",
 )
-def test_depth_and_length_do_no_harm(data: bytes, form: codec.Form) -> None:
+def test_deep_nesting_and_long_input_are_handled(data: bytes, form: codec.Form) -> None:
     for decode in (codec.decode_to_server, codec.decode_from_server):
         with pytest.raises((Malformed, Refused)):
             decode(data, form)
@@ -298,7 +298,7 @@ any_content = st.builds(
 
 @settings(derandomize=True, deadline=None, max_examples=3_000)
 @given(any_bytes | near_messages | any_content)
-def test_no_bytes_raise_anything_else(given: tuple[bytes, codec.Form]) -> None:
+def test_no_input_raises_any_other_exception(given: tuple[bytes, codec.Form]) -> None:
     data, form = given
     decoders: list[Callable[[bytes, codec.Form], Struct]] = [codec.decode_to_server, codec.decode_from_server]
     for decode in decoders:

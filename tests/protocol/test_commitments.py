@@ -1,4 +1,4 @@
-"""Seals: every function against its documented text, written out here a second time, and against one fixed value."""
+"""Commitments: every function against a second implementation of its specification and against a fixed value."""
 
 import hmac
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def sha(text: str) -> str:
 
 
 def mac(key: bytes, message: bytes) -> bytes:
-    """HMAC-SHA256 by its definition (RFC 2104)."""
+    """HMAC-SHA256 as defined in RFC 2104."""
     key = key.ljust(64, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in key) + message).digest()
     return sha256(bytes(byte ^ 0x5C for byte in key) + inner).digest()
@@ -81,13 +81,13 @@ def test_the_root_is_a_hash_of_the_secret_and_all_nonces(nonces: list[bytes], te
     assert commitments.root(SECRET, iter(nonces)) == commitments.root(SECRET, nonces)
 
 
-def test_the_chain_begins_with_the_header_and_goes_on_with_each_entry() -> None:
+def test_the_chain_starts_with_the_header_and_continues_with_each_entry() -> None:
     first = mac(SECRET, b"samedeal/1/log|" + HEADER).hex()
     assert commitments.first_digest(SECRET, HEADER) == first
     assert commitments.next_digest(SECRET, first, ENTRY) == mac(SECRET, first.encode() + b"|" + ENTRY).hex()
 
 
-def test_the_values_that_other_programs_may_check_themselves_against() -> None:
+def test_published_check_values() -> None:
     assert {
         "secret": commitments.secret(KEY, RACE, SALT).hex(),
         "commitment": commitments.commitment(RACE, SECRET),
@@ -102,7 +102,7 @@ def test_the_values_that_other_programs_may_check_themselves_against() -> None:
 
 @some
 @given(st.data())
-def test_whatever_is_changed_changes_the_seal(data: st.DataObject) -> None:
+def test_every_input_changes_the_hash(data: st.DataObject) -> None:
     functions: list[tuple[Callable[..., object], tuple[st.SearchStrategy[object], ...]]] = [
         (commitments.secret, (thirty_two, races, races)),
         (commitments.commitment, (races, thirty_two)),
@@ -122,7 +122,7 @@ def test_whatever_is_changed_changes_the_seal(data: st.DataObject) -> None:
 
 @some
 @given(races, thirty_two)
-def test_a_seal_of_one_kind_is_never_one_of_another(race: str, secret: bytes) -> None:
+def test_hashes_of_different_kinds_never_collide(race: str, secret: bytes) -> None:
     seals = [
         commitments.secret(secret, race, "0" * 32).hex(),
         commitments.commitment(race, secret),

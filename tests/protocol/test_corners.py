@@ -13,7 +13,7 @@ def corners(text: str, passed: int = 1, refill: str = "stock") -> Corners:
     return replace(position(Corners, BASES + text), passed=passed, refill=refill)
 
 
-def test_the_first_card_of_each_suit_begins_its_foundation() -> None:
+def test_the_first_card_of_each_suit_starts_its_foundation() -> None:
     game = Corners.from_seed("225")
     assert [game.table[f"f{row}"] for row in (1, 2, 3, 4)] == [("2S",), ("2H",), ("TC",), ("AD",)]
     assert [game.table[f"r{cell}"] for cell in (1, 2, 3, 4, 5)] == [("4S",), ("3H",), ("5S",), ("2D",), ("6D",)]
@@ -67,13 +67,13 @@ def test_a_card_played_from_the_waste_is_not_replaced() -> None:
     assert not game.reveals(later)
 
 
-def test_a_draw_lays_one_card_on_the_waste() -> None:
+def test_a_draw_moves_one_card_to_the_waste() -> None:
     game = Corners.from_seed("225").after("draw")
     assert game.table["waste"] == ("9S",)
     assert Corners.from_seed("225").reveals(game)
 
 
-def test_places_stay_empty_while_the_stock_is_and_are_filled_first_at_the_redeal() -> None:
+def test_places_stay_empty_without_stock_and_are_filled_first_after_a_redeal() -> None:
     game = corners("r1: 3S\nr2: KH\nr3: 2D\nr4: 4D\nr5: KD\nwaste: 9C 8H 7S")
     empty = game.after("r1").after("r3")
     assert empty.table["r1"] == empty.table["r3"] == ()
@@ -92,23 +92,23 @@ def test_a_redeal_turns_the_waste_over_unshuffled() -> None:
         assert game.table.top("waste") == card
 
 
-def test_cards_may_be_turned_over_with_cards_left_to_play() -> None:
+def test_redeal_is_possible_with_cards_left_to_play() -> None:
     assert corners("r1: 3S\nwaste: 9C").moves() == ("r1", "redeal")
 
 
-def test_the_waste_is_turned_over_only_when_the_stock_is_empty() -> None:
+def test_redeal_requires_an_empty_stock() -> None:
     game = corners("r1: KS\nwaste: 9C\nstock: 8D")
-    assert refusal(game, "redeal") == "The waste is turned over only when the stock is empty."
+    assert refusal(game, "redeal") == "You can redeal only when the stock is empty."
 
 
-def test_there_is_no_redeal_without_a_waste() -> None:
-    assert refusal(corners("r1: 3S"), "redeal") == "There is no waste to turn over."
+def test_redeal_requires_a_waste() -> None:
+    assert refusal(corners("r1: 3S"), "redeal") == "The waste is empty."
 
 
 def test_there_are_two_redeals() -> None:
     assert "redeal" in corners("r1: 3S\nwaste: 9C", passed=2).moves()
     third = corners("r1: 3S\nwaste: 9C", passed=3)
-    assert refusal(third, "redeal") == "This is pass 3 of 3: there is no further redeal."
+    assert refusal(third, "redeal") == "This is pass 3 of 3: there are no more redeals."
 
 
 def test_nothing_is_drawn_from_an_empty_stock() -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_drawn_from_an_empty_stock() -> None:
 
 @pytest.mark.parametrize("move", ["r1", "w"])
 def test_nothing_is_played_from_an_empty_place(move: str) -> None:
-    assert refusal(corners("r2: 3S"), move) == "There is no card on that place."
+    assert refusal(corners("r2: 3S"), move) == "That place is empty."
 
 
 def test_the_last_pass_ends_stuck() -> None:
@@ -141,7 +141,7 @@ def test_with_refill_from_the_waste_an_empty_place_takes_the_top_of_the_waste() 
     assert not game.reveals(later)
 
 
-def test_with_refill_from_the_waste_the_stock_steps_in_when_the_waste_is_empty() -> None:
+def test_with_refill_from_the_waste_the_stock_is_used_when_the_waste_is_empty() -> None:
     game = corners("r1: 3S\nr2: KH\nr3: KC\nr4: 4D\nr5: KD\nstock: 8H 9S", refill="waste")
     later = game.after("r1")
     assert (later.table["r1"], later.table["stock"]) == (("9S",), ("8H",))
@@ -149,7 +149,7 @@ def test_with_refill_from_the_waste_the_stock_steps_in_when_the_waste_is_empty()
 
 
 def test_playing_everything_at_once_wins_about_as_often_as_measured() -> None:
-    """Greedy play wins 5.6 deals in a hundred, and 27.5 with refill from the waste."""
+    """Greedy play wins 5.6 % of the deals, and 27.5 % with refill from the waste."""
     wins = {"stock": 0, "waste": 0}
     for refill in wins:
         for seed in range(100):
@@ -162,5 +162,5 @@ def test_playing_everything_at_once_wins_about_as_often_as_measured() -> None:
 
 
 @pytest.mark.parametrize("move", ["", "r6", "w1", "W", "draw ", "f1", "deal", "r1f1"])
-def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(Corners.from_seed("1"), move).startswith(f"{move!r} is no move of Corners")
+def test_an_invalid_text_is_not_a_move(move: str) -> None:
+    assert refusal(Corners.from_seed("1"), move).startswith(f"{move!r} is not a move in Corners")

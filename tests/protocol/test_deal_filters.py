@@ -1,4 +1,4 @@
-"""Friendly deals: that the filter is what docs/bots/bots.md says, and that a claimed deal is checked."""
+"""Deal filters: they match docs/bots/bots.md, and claimed deals are checked."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,20 +22,20 @@ def wins(game: type[Game], seed: str) -> int:
     return sum(run.won for run in plays(game, seed, range(60)))
 
 
-def test_the_page_has_deals_of_every_game_that_is_filtered() -> None:
+def test_the_documentation_lists_deals_of_every_filtered_game() -> None:
     assert {row[0] for row in FIRSTS} == {"the-edge", "kings-in-the-corners", "corners"}
     assert all(f"`{name}`" in PAGE for name in FILTERS)
 
 
 @pytest.mark.parametrize("row", FIRSTS, ids=lambda row: f"{row[0]}-{row[1]}")
-def test_the_first_deals_are_those_of_the_page(row: list[str]) -> None:
+def test_the_first_friendly_deals_match_the_documentation(row: list[str]) -> None:
     slug, root, k, won = row
     assert first(GAMES[slug], root, {}, FRIENDLY) == int(k)
     assert wins(GAMES[slug], f"{root}.{k}") == int(won)
 
 
 @pytest.mark.parametrize("game", GRIDS)
-def test_to_stop_early_changes_no_answer(game: type[Game]) -> None:
+def test_stopping_early_does_not_change_the_result(game: type[Game]) -> None:
     found = {first(game, "a", {}, FRIENDLY), first(game, "samedeal", {}, FRIENDLY)}
     for k in {*range(20), *found}:
         for root in ("a", "samedeal"):
@@ -55,7 +55,7 @@ def test_to_stop_early_changes_no_answer(game: type[Game]) -> None:
         ("-" * 11 + "+" * 49, False, 60),
     ],
 )
-def test_the_bounds_pass_and_no_play_is_made_in_vain(
+def test_the_bounds_pass_and_no_play_is_wasted(
     monkeypatch: pytest.MonkeyPatch, results: str, expected: bool, made: int
 ) -> None:
     seen: list[int] = []
@@ -92,19 +92,19 @@ def test_any_deal_is_any_deal(game: type[Game]) -> None:
 
 
 @pytest.mark.parametrize(("slug", "k"), [("corners", 25), ("kings-in-the-corners", 9)])
-def test_a_claim_is_refused_that_is_too_small_or_too_large(slug: str, k: int) -> None:
+def test_a_deal_number_out_of_range_is_refused(slug: str, k: int) -> None:
     claimed = [k - 1, k + 1, 0, -1, deal_filters.TRIES, 10**9]
     assert check(GAMES[slug], "1", {}, FRIENDLY, k)
     assert not [other for other in claimed if check(GAMES[slug], "1", {}, FRIENDLY, other)]
 
 
-def test_a_later_deal_that_passes_too_is_refused() -> None:
+def test_a_later_deal_that_also_passes_is_refused() -> None:
     corners = GAMES["corners"]
     later = next(k for k in range(26, 200) if passes(corners, f"1.{k}", {}, FRIENDLY))
     assert not check(corners, "1", {}, FRIENDLY, later)
 
 
-def test_a_root_without_a_deal_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_root_without_a_passing_deal_raises_lookup_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deal_filters, "TRIES", 25)
     with pytest.raises(LookupError, match="none of the first 25 deals of the root '1' passes friendly/1"):
         first(GAMES["corners"], "1", {}, FRIENDLY)
@@ -112,11 +112,11 @@ def test_a_root_without_a_deal_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", ["", "friendly", "friendly/2"])
-def test_there_are_no_other_filters(name: str) -> None:
-    with pytest.raises(ValueError, match="is no filter: there are any and friendly/1"):
+def test_an_unknown_filter_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="is not a valid filter \\(try any or friendly/1\\)"):
         first(GAMES["gallery"], "1", {}, name)
 
 
-def test_a_root_is_a_text_without_a_bar() -> None:
+def test_a_root_with_a_bar_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a text without \|"):
         first(GAMES["corners"], "a|b", {}, FRIENDLY)

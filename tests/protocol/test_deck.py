@@ -1,4 +1,4 @@
-"""The deal, to the byte: every value here must come out the same in any other language."""
+"""Shuffling, byte for byte: implementations in other languages must produce the same values."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_a_recorded_deal(label: str) -> None:
     assert game.from_seed(seed) == game.dealt(cards)
 
 
-def test_a_shuffle_that_cannot_be_dealt_is_followed_by_another_from_the_same_stream() -> None:
+def test_an_unplayable_shuffle_is_followed_by_another_from_the_same_stream() -> None:
     words, gallery = Words("gallery|66"), GAMES["gallery"]
     first, second = words.shuffled(gallery.pack()), words.shuffled(gallery.pack())
     assert not gallery.playable(first)
@@ -39,7 +39,7 @@ def test_a_shuffle_that_cannot_be_dealt_is_followed_by_another_from_the_same_str
     assert " ".join(second) == VECTORS["deals"]["gallery|66"]
 
 
-def test_a_word_beyond_the_last_whole_multiple_is_passed_over() -> None:
+def test_a_word_beyond_the_largest_multiple_is_skipped() -> None:
     label, n = "biased", 2**31 + 1
     word = Words(label).below
     plain = [word(2**32) for _ in range(64)]
@@ -58,7 +58,7 @@ def test_numbers_are_below_their_bound(label: str, n: int) -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(label=st.text())
-def test_a_shuffle_keeps_the_cards_and_repeats_itself(label: str) -> None:
+def test_a_shuffle_is_a_permutation_and_deterministic(label: str) -> None:
     shuffled = Words(label).shuffled(pack())
     assert sorted(shuffled) == sorted(pack())
     assert shuffled == Words(label).shuffled(pack())
@@ -72,7 +72,7 @@ def test_each_place_is_about_equally_likely_for_a_card() -> None:
     assert chi_squared < 87  # 51 degrees of freedom: a fair shuffle exceeds this once in a thousand labels
 
 
-def test_a_bar_cannot_stand_in_a_seed() -> None:
+def test_a_seed_with_a_bar_is_refused() -> None:
     with pytest.raises(ValueError, match="a text without"):
         GAMES["corners"].from_seed("1|2")
 

@@ -1,4 +1,4 @@
-"""What is due in a race follows from the race and the time alone."""
+"""Timed events depend only on the race and the time."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:
 
 
 @pytest.mark.parametrize("daily", [False, True])
-def test_a_race_that_never_started_is_called_off(daily: bool) -> None:
+def test_a_race_that_never_started_is_cancelled(daily: bool) -> None:
     log = opened(daily=daily)
     log.say(joined(log, 1))
     at = log.race.expires_at
@@ -99,4 +99,4 @@ def test_a_race_that_never_started_is_called_off(daily: bool) -> None:
 def test_an_empty_race_is_due_after_ten_minutes() -> None:
     race = opened().race
     assert due_at(race, seen={}, away_ms=AWAY_MS) == race.header.opened_at + EMPTY_MS
-    assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # not an event of its log
+    assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # its expiry is not logged

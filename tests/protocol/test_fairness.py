@@ -1,6 +1,6 @@
-"""Cheats, each carried out with the library as somebody would who runs the server or a client of their own.
+"""Attacks by servers and clients, carried out with the library.
 
-docs/play/fairness.md says what stops each and what remains; where nothing does, the test here shows how far one gets.
+docs/play/fairness.md describes what prevents each attack. If nothing does, the test shows how far the attack gets.
 """
 
 import re
@@ -27,12 +27,12 @@ OTHER_SECRET = bytes(range(100, 132))
 
 
 def failures(replay: Replay) -> dict[str, int | None]:
-    """The facts that verification finds wrong, with their entries."""
+    """The failed facts with their entries."""
     return {fact.name: fact.entry for fact in verify(replay) if not fact.holds}
 
 
 def written_anew(replay: Replay, header: Header, secret: bytes) -> Replay:
-    """The log of a race told again under another header, with every digest right."""
+    """A race's log rewritten under another header, with valid digests."""
     log = Logged(Race.opened(header, secret))
     for entry in replay.entries:
         event = entry.event
@@ -41,7 +41,7 @@ def written_anew(replay: Replay, header: Header, secret: bytes) -> Replay:
 
 
 def receipts(replay: Replay) -> dict[int, str]:
-    """What clients were given while the race ran."""
+    """The receipts of a client."""
     return {entry.n: entry.h for entry in replay.entries}
 
 
@@ -49,7 +49,7 @@ def receipts(replay: Replay) -> dict[int, str]:
 
 
 def test_a_server_that_takes_another_secret_after_the_nonces_is_found_out_by_its_commitment() -> None:
-    """Both secrets are known to it from the start, and it settles for the one whose deal it likes."""
+    """The server knows both secrets from the start and takes the one whose deal it prefers."""
     fair = closed(running()).replay()
     unfair = structs.replace(fair.header, commitment=commitment(fair.header.race, OTHER_SECRET))
     swapped = written_anew(fair, unfair, OTHER_SECRET)
@@ -67,7 +67,7 @@ def test_a_server_that_takes_another_commitment_as_well_is_found_out_by_what_rac
 
 
 def test_a_log_written_anew_holds_by_itself_but_not_against_receipts() -> None:
-    """Once the secret is out anybody can write a chain; only what was given out before tells which one is true."""
+    """Once the secret is revealed, anyone can write a valid chain. Only earlier receipts show which one is genuine."""
     fair = closed(running()).replay()
     event = fair.entries[0].event
     assert isinstance(event, Joined)
@@ -91,7 +91,7 @@ def test_receipts_bind_what_came_before_them_and_nothing_after() -> None:
 def test_a_server_that_gives_its_own_racers_other_nonces_afterwards_is_found_out_by_the_receipt_of_the_countdown() -> (
     None
 ):
-    """Seat 2 is its own. When seat 1 has opened its nonce it tries others for seat 2, and writes the log anew."""
+    """Seat 2 belongs to the server. After seat 1 opens its nonce, it tries others for seat 2 and rewrites the log."""
     fair = closed(running()).replay()
     countdown = next(entry.n for entry in fair.entries if isinstance(entry.event, Counting))
     deals = set()
@@ -112,7 +112,7 @@ def test_a_server_that_gives_its_own_racers_other_nonces_afterwards_is_found_out
 
 
 def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out() -> None:
-    """Seat 2 takes its seat when the nonce of seat 1 is known; all that seat 1 was told of is its own entry."""
+    """Seat 2 joins once the nonce of seat 1 is known. Seat 1 has a receipt only for its own entry."""
     deals = set()
     for other in map(nonce, range(50, 60)):
         log = opened("corners")
@@ -142,7 +142,7 @@ def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out(
 
 
 def test_a_server_with_seats_of_its_own_chooses_among_so_many_deals_and_leaves_scratched_seats_behind() -> None:
-    """It keeps back any nonces of its own three racers once it knows that of the fourth: two to the third deals."""
+    """The server withholds nonces of its three own racers once it knows the fourth: 2**3 possible deals."""
     deals = set()
     for kept_back in (seats for count in range(4) for seats in combinations((2, 3, 4), count)):
         log = counting(racers=4)
@@ -170,7 +170,7 @@ def test_a_nonce_that_the_server_says_did_not_come_leaves_its_racer_scratched() 
 
 
 def test_a_server_that_signs_two_logs_of_one_race_is_convicted_by_its_signatures() -> None:
-    """A third person needs the two files and the key; nobody has to be believed."""
+    """A third party needs only the two files and the key."""
     fair = closed(running()).replay()
     late = structs.replace(fair.entries[-1], at=fair.entries[-1].at + 1)
     other = written_anew(structs.replace(fair, entries=(*fair.entries[:-1], late)), fair.header, SECRET)
@@ -199,7 +199,7 @@ def test_who_has_the_signing_key_can_sign_any_log_and_receipts_still_contradict_
 
 
 def test_a_server_chooses_the_deal_of_a_day_until_it_has_committed_itself() -> None:
-    """It tries secrets until the first card is an ace; then it is bound, whatever it says later."""
+    """The server tries secrets until the first card is an ace. After that, it is bound by the commitment."""
     fair = closed(running(daily=True)).replay()
     header = fair.header
     chosen = next(
@@ -242,7 +242,7 @@ def test_a_commitment_is_good_for_one_race_only() -> None:
 
 
 def test_who_copies_a_commitment_and_its_nonce_takes_nothing_away_from_it() -> None:
-    """Nonces are hashed one after another; were they combined bit by bit, two equal ones would cancel out."""
+    """Nonces are concatenated and hashed. If they were combined with XOR, two equal ones would cancel out."""
     alone, copied = root(SECRET, [nonce(1)]), root(SECRET, [nonce(1), nonce(1)])
     assert len({alone, copied, root(SECRET, []), root(SECRET, [nonce(2), nonce(2)])}) == 4
 
@@ -263,7 +263,7 @@ def test_every_race_with_a_new_nonce_has_another_deal() -> None:
     assert len(deals) == 39
 
 
-# The page.
+# The documentation.
 
 
 @pytest.mark.parametrize("page", ["play/fairness.md", "operate/security.md"])

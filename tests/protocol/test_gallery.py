@@ -40,7 +40,7 @@ def test_a_deal_fills_the_rows_and_then_the_tableau() -> None:
     assert (len(game.table["stock"]), game.table.top("stock")) == (72, "6C")
 
 
-def test_aces_leave_and_bases_in_their_own_row_are_home_at_once() -> None:
+def test_aces_are_removed_and_bases_in_their_own_row_are_home_at_once() -> None:
     game = Gallery.from_seed("3")
     assert game.table["aces"] == ("AS", "AC", "AC")
     assert [place for place in (*SPOTS, *TABLEAU) if not game.table[place]] == ["b6", "c8", "t3"]
@@ -69,7 +69,7 @@ def test_a_card_goes_onto_its_suit_three_below_at_home() -> None:
     assert game.after("t1").table["a1"] == ("2S", "5S")
     assert game.after("t2").table["b1"] == ("3S", "6S")
     assert game.after("t3").table["c1"] == ("4S", "7S")
-    assert refusal(game, "t4") == "5H goes only onto 2H in a home spot, and none shows it."
+    assert refusal(game, "t4") == "5H goes only onto 2H, and no home spot shows it."
 
 
 def test_a_card_goes_to_the_leftmost_spot_that_takes_it() -> None:
@@ -77,13 +77,13 @@ def test_a_card_goes_to_the_leftmost_spot_that_takes_it() -> None:
     assert (game.table["a2"], game.table["a4"]) == (("2S", "5S"), ("2S",))
 
 
-def test_nothing_goes_onto_a_card_that_lies_astray() -> None:
+def test_nothing_goes_onto_a_misplaced_card() -> None:
     game = gallery("a1: 3S\nb1: 5S\nt1: 6S\nt2: 8S\na2: 5H\nt3: 8H")
     assert game.moves() == ("a1",)
-    assert refusal(game, "t3") == "8H goes only onto 5H in a home spot, and none shows it."
+    assert refusal(game, "t3") == "8H goes only onto 5H, and no home spot shows it."
 
 
-def test_a_card_that_lies_astray_leaves_an_empty_spot() -> None:
+def test_a_misplaced_card_leaves_an_empty_spot() -> None:
     game = gallery("a1: 3S\nt1: 2H\nb1: 3H\nb2: KS").after("a1")
     assert (game.table["a1"], game.table["b3"]) == ((), ("3S",))
     assert game.after("t1").table["a1"] == ("2H",)
@@ -92,8 +92,8 @@ def test_a_card_that_lies_astray_leaves_an_empty_spot() -> None:
 def test_home_cards_stay_home() -> None:
     game = gallery("a1: 2S 5S\na2: 2S\nstock: 9S")
     assert refusal(game, "a1") == "5S is home, and cards that are home stay there."
-    assert refusal(game, "a3") == "There is no card on a3."
-    assert refusal(game, "t3") == "There is no card on t3."
+    assert refusal(game, "a3") == "a3 is empty."
+    assert refusal(game, "t3") == "t3 is empty."
 
 
 def test_a_run_ends_with_its_picture() -> None:
@@ -108,7 +108,7 @@ def test_only_the_last_card_of_a_tableau_pile_is_played() -> None:
     assert gallery("t1: KH 2S\nstock: 5S").after("t1").table["t1"] == ("KH",)
 
 
-def test_a_deal_lays_a_card_on_each_pile_empty_or_not() -> None:
+def test_a_deal_adds_a_card_to_each_pile_even_if_empty() -> None:
     game = gallery(stopped("a", "b", "c") + "t1: KH\nt3: TD\nstock: 9H 8H 7H 6H 5H 4H 3H 2H")
     later = game.after("deal")
     assert tops(later, TABLEAU) == "2H 3H 4H 5H 6H 7H 8H 9H"
@@ -116,7 +116,7 @@ def test_a_deal_lays_a_card_on_each_pile_empty_or_not() -> None:
     assert later.table["stock"] == ()
 
 
-def test_a_deal_may_be_asked_for_with_cards_left_to_play() -> None:
+def test_a_deal_is_possible_with_cards_left_to_play() -> None:
     assert {"t6", "deal"} <= set(Gallery.from_seed("3").moves())
 
 
@@ -125,20 +125,20 @@ def test_an_empty_tableau_pile_is_not_filled() -> None:
     assert game.after("t2").table["t2"] == ()
 
 
-def test_undo_goes_back_to_the_last_deal_and_never_across_it() -> None:
+def test_undo_stops_at_the_last_deal() -> None:
     game = Gallery.from_seed("3")
     assert not game.reveals(game.after("t6"))
     assert game.reveals(game.after("deal"))
 
 
-def test_aces_leave_one_after_another() -> None:
+def test_aces_are_removed_one_after_another() -> None:
     game = gallery("t1: KH AS AH\nb2: AD\nstock: 9S")._settled()
     assert game.table["aces"] == ("AD", "AH", "AS")
     assert game.table["t1"] == ("KH",)
     assert game.table["b2"] == ()
 
 
-def test_an_ace_freed_by_a_move_leaves_with_it() -> None:
+def test_an_ace_freed_by_a_move_is_removed_with_it() -> None:
     game = gallery("t1: KH AS 4S\nstock: 9S").after("t1")
     assert (game.table["t1"], game.table["aces"]) == (("KH",), ("AS",))
 
@@ -153,7 +153,7 @@ def test_there_is_no_deal_from_an_empty_stock() -> None:
     assert refusal(gallery("t1: 2S"), "deal") == "The stock is empty."
 
 
-def test_twenty_four_pictures_are_a_won_game() -> None:
+def test_twenty_four_complete_piles_win() -> None:
     runs = [("a", "258J", JACKS), ("b", "369Q", QUEENS), ("c", "47TK", KINGS)]
     piles = [
         f"{row}{column}: " + " ".join(rank + picture[1] for rank in ranks)
@@ -182,7 +182,7 @@ def test_a_deal_needs_an_ace_or_a_base_in_its_row_among_the_spots() -> None:
 # where a test is about another.
 
 
-def test_cap_plays_a_base_into_a_row_where_nothing_lies_astray() -> None:
+def test_cap_plays_a_base_into_a_row_without_misplaced_cards() -> None:
     assert capped("t1: 2S\na1: 2H 5H\nstock: 9S").table["a2"] == ("2S",)
     assert capped("t1: 2S\na1: KS\nstock: 9S").table["t1"] == ("2S",)
 
@@ -196,21 +196,21 @@ def test_cap_plays_a_card_whose_twin_is_home() -> None:
     assert capped("a1: 2S 5S 8S\na2: 2S\nt1: 5S\nstock: 9S").table["a2"] == ("2S", "5S")
 
 
-def test_a_twin_astray_in_its_own_row_is_not_home() -> None:
+def test_a_misplaced_twin_in_its_own_row_is_not_home() -> None:
     assert capped("a1: 5S\na2: 2S\nt1: 5S\nstock: 9S").table["a2"] == ("2S",)
 
 
-def test_cap_plays_a_card_whose_twin_lies_below_it() -> None:
+def test_cap_plays_a_card_whose_twin_is_below_it() -> None:
     assert capped("a1: 2S\nt1: 5S KH 5S\nstock: 9S").table["a1"] == ("2S", "5S")
     assert capped("a1: 2S\nt1: KH 5S\nt2: 5S KH\nstock: 9S").table["a1"] == ("2S",)
 
 
-def test_cap_plays_a_card_whose_twin_lies_astray_in_the_same_row() -> None:
+def test_cap_plays_a_card_whose_twin_is_misplaced_in_the_same_row() -> None:
     assert capped("a1: 2S\nb1: 5S\nb2: 5S\nstock: 9S").table["a1"] == ("2S", "5S")
     assert capped("a1: 2S\nb1: 5S\nc2: 5S\nstock: 9S").table["a1"] == ("2S",)
 
 
-def test_cap_plays_a_card_whose_twin_lies_directly_under_its_base() -> None:
+def test_cap_plays_a_card_whose_twin_is_directly_under_its_base() -> None:
     assert capped("a1: 2S 5S\nb1: 8S\nt1: KH 8S 5S KH\nstock: 9S").table["a1"] == ("2S", "5S", "8S")
     assert capped("a1: 2S 5S\nb1: 8S\nt1: KH 8S TD 5S KH\nstock: 9S").table["a1"] == ("2S", "5S")
 
@@ -222,7 +222,7 @@ def test_cap_plays_a_card_whose_twin_is_jammed(jam: str) -> None:
 
 
 @pytest.mark.parametrize("card", ["8H", "9S", "QS"])
-def test_other_cards_above_the_twin_are_no_jam(card: str) -> None:
+def test_other_cards_above_the_twin_do_not_jam_it(card: str) -> None:
     assert capped(f"a1: 2S\nb1: 5S\nt1: 5S {card}\nstock: 9S").table["a1"] == ("2S",)
 
 
@@ -233,19 +233,19 @@ def test_cap_plays_the_only_move_of_an_empty_stock() -> None:
     assert capped("a1: 2S\nt1: 5S\nt2: 5S KH\nstock: 9S").table["a1"] == ("2S",)
 
 
-def test_cap_goes_on_until_nothing_is_safe_and_aces_leave_in_between() -> None:
+def test_cap_continues_until_nothing_is_safe_and_removes_aces_in_between() -> None:
     game = capped("t1: KH 5S AS 2S\na3: 2S\nb1: KS\nc1: QS\nstock: 9S")
     assert game.table["aces"] == ("AS",)
     assert (game.table["a1"], game.table["a3"]) == (("2S", "5S"), ("2S",))
     assert game.table["t1"] == ("KH",)
 
 
-def test_without_cap_only_aces_move_by_themselves() -> None:
+def test_without_cap_only_aces_move_automatically() -> None:
     game = gallery("a1: 2S\na2: 2S\nt1: 5S\nt2: 2H AS\nstock: 9S")._settled()
     assert (game.table["t1"], game.table["t2"], game.table["aces"]) == (("5S",), ("2H",), ("AS",))
 
 
-def test_a_move_brings_what_follows_from_it_by_itself() -> None:
+def test_a_move_includes_its_automatic_consequences() -> None:
     game = capped("a1: 2S\nb1: 5S\nc1: 5S\nt1: 8S KD AH 8S\nstock: 9S")
     assert game.moves() == ("b1", "c1", "deal")
     later = game.after("b1")
@@ -254,5 +254,5 @@ def test_a_move_brings_what_follows_from_it_by_itself() -> None:
 
 
 @pytest.mark.parametrize("move", ["", "a9", "d1", "t0", "draw", "deal ", "A1", "aces", "stock", "t1a1"])
-def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(Gallery.from_seed("1"), move).startswith(f"{move!r} is no move of Gallery")
+def test_an_invalid_text_is_not_a_move(move: str) -> None:
+    assert refusal(Gallery.from_seed("1"), move).startswith(f"{move!r} is not a move in Gallery")

@@ -1,4 +1,4 @@
-"""Invisible names: no character that cannot be seen makes a name look like another, and existing logs keep theirs."""
+"""Names with invisible characters are refused or normalised, and existing logs with them still verify."""
 
 import unicodedata
 from itertools import chain
@@ -23,14 +23,14 @@ STACKERS = "\u1039\u17d2\u1a60\u2d7f"
 
 
 def called(name: str) -> str | None:
-    """What somebody who asks for a name is called, or None if it is refused."""
+    """The normalised name, or None if it is refused."""
     try:
         return normalised(name)
     except Refused:
         return None
 
 
-def test_no_ignorable_character_makes_another_name() -> None:
+def test_ignorable_characters_do_not_make_a_different_name() -> None:
     for number in chain.from_iterable(IGNORABLE):
         for name in (f"Ada{chr(number)}", f"A{chr(number)}da", f"{chr(number)}Ada"):
             assert called(name) in (None, "Ada"), f"U+{number:04X}"
@@ -38,20 +38,20 @@ def test_no_ignorable_character_makes_another_name() -> None:
 
 
 @pytest.mark.parametrize("character", [*BLANK, *STACKERS])
-def test_no_blank_character_is_in_a_name(character: str) -> None:
+def test_blank_characters_are_refused(character: str) -> None:
     for name in (character, f"Ada{character}", f"A{character}da", f"Ada {character}"):
         assert called(name) is None
 
 
 @pytest.mark.parametrize("selector", ["\ufe0e", "\ufe0f"])
-def test_an_emoji_is_the_same_with_and_without_a_presentation_selector(selector: str) -> None:
+def test_emoji_presentation_selectors_are_dropped(selector: str) -> None:
     assert called(f"❤{selector}") == "❤"
     assert called(f" {selector}Ada {selector} ") == "Ada"
     assert called(f"1{selector}\u20e3") == "1\u20e3"
     assert called(selector) is None
 
 
-def test_a_replay_with_a_name_that_is_refused_today_can_still_be_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_with_a_name_that_is_now_invalid_still_verifies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", ("Ada\U0001d159", "Ada\u17d2", "\ufe0f"))
     replay = finished("corners")
     joined = [entry.event.name for entry in replay.entries if isinstance(entry.event, Joined)]
@@ -59,7 +59,7 @@ def test_a_replay_with_a_name_that_is_refused_today_can_still_be_verified(monkey
     assert all(fact.holds for fact in verify(replay))
 
 
-def test_a_mark_of_one_script_is_not_on_a_letter_of_another() -> None:
+def test_a_mark_cannot_follow_a_letter_of_another_script() -> None:
     for mark in ("\u093c", "\u0e34", "\u05bc", "\u064e", "\u1a60", "\u1bab", "\u0d4d"):
         assert called(f"Ada{mark}") is None, unicodedata.name(mark)
     assert called("Ada\u0323") == "Ad\u1ea1"
@@ -73,5 +73,5 @@ def test_a_mark_of_one_script_is_not_on_a_letter_of_another() -> None:
         *("ひらがな", "か\u3099", "Nguyễn", "Ş\u0323ule", "🇳🇴", "👍🏽", "1\u20e3"),
     ],
 )
-def test_people_write_their_names_in_their_own_scripts(name: str) -> None:
+def test_names_in_many_scripts_are_accepted(name: str) -> None:
     assert called(name) == unicodedata.normalize("NFC", name)

@@ -27,19 +27,19 @@ def test_only_tens_and_pairs_that_make_ten_are_removed() -> None:
     }
 
 
-def test_three_cards_are_no_pair_even_if_they_make_ten() -> None:
+def test_three_cards_that_make_ten_cannot_be_removed() -> None:
     picture = FULL.replace("9S", "8S")
     game = on_grid(KingsInTheCorners, picture, stock="JD")
     assert "b2+d2+d3" in on_grid(TheEdge, picture, stock="JD").moves()
-    assert refusal(game, "b2+d2+d3") == "No more than 2 cards are removed together."
+    assert refusal(game, "b2+d2+d3") == "You can remove at most 2 cards together."
 
 
-def test_everything_goes_before_the_next_card_is_drawn() -> None:
+def test_all_tens_and_pairs_are_removed_before_the_next_card_is_drawn() -> None:
     game = on_grid(KingsInTheCorners, FULL, stock="KD JD")
     for move in ("a3-", "c3-", "c4+d4", "b2+d2"):
         game = game.after(move)
         assert game.table["hand"] == ()
-        assert refusal(game, "draw") == "The next card is drawn by itself."
+        assert refusal(game, "draw") == "The next card is drawn automatically."
     assert game.moves() == ("b3+d3", "c2+d3")
 
 
@@ -77,7 +77,7 @@ def test_a_face_card_drawn_after_the_clearing_can_lose_too() -> None:
     assert (game.table["hand"], game.outcome) == (("JH",), "lost")
 
 
-def test_a_full_grid_without_ten_or_pair_is_lost_while_there_is_a_stock() -> None:
+def test_a_full_grid_without_ten_or_pair_is_lost_unless_the_stock_is_empty() -> None:
     picture = "KS QS QH KH  JS 9S 9C JD  JC 9D 8H JH  KC QD QC ."
     game = on_grid(KingsInTheCorners, picture, hand="8D", stock="KD").after("d4")
     assert game.outcome == "lost"
@@ -96,7 +96,7 @@ def test_the_last_card_wins_even_if_it_fills_the_grid_and_pairs_are_left() -> No
     assert (game.outcome, game.moves(), game.progress) == ("won", (), 1.0)
 
 
-def test_the_game_goes_on_after_the_twelfth_face_card() -> None:
+def test_the_game_continues_after_the_twelfth_face_card() -> None:
     picture = "KS QS QH KH  JS . . JD  JC . . JH  KC QD QC ."
     game = on_grid(KingsInTheCorners, picture, hand="KD", stock="2S 3S").after("d4")
     assert game.notes["faces"] == "12 of 12"
@@ -121,15 +121,15 @@ def test_the_first_filling_of_a_recorded_win() -> None:
     [
         ("a3+c3", "TC and TD add up to 20, not to ten."),
         ("a4-", "7H is not a ten."),
-        ("a1-", "KS stays: only cards from ace to ten are removed."),
-        ("d2+b2", "The cells of a group are named in the order of the alphabet, each once."),
+        ("a1-", "KS cannot be removed: only cards from ace to ten can."),
+        ("d2+b2", "Name the cells of a group in alphabetical order, each once."),
         ("b2", "There is no card in hand to place."),
     ],
 )
-def test_other_moves_are_refused_in_words(move: str, words: str) -> None:
+def test_other_moves_are_refused_with_a_reason(move: str, words: str) -> None:
     assert refusal(on_grid(KingsInTheCorners, FULL, stock="JD"), move) == words
 
 
 @pytest.mark.parametrize("move", ["", "redeal", "a0", "a1+b2+", "w"])
-def test_nonsense_is_no_move(move: str) -> None:
-    assert refusal(KingsInTheCorners.from_seed("1"), move).startswith(f"{move!r} is no move of Kings in the Corners")
+def test_an_invalid_text_is_not_a_move(move: str) -> None:
+    assert refusal(KingsInTheCorners.from_seed("1"), move).startswith(f"{move!r} is not a move in Kings in the Corners")

@@ -1,4 +1,4 @@
-"""What a newer server may send is read by a client of this version; what is written down for good stays strict."""
+"""Clients read messages of newer servers leniently; stored records are read strictly."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.lenient import lenient
@@ -38,7 +38,7 @@ KNOWN = (
 
 
 def with_unknown_fields(content: Any) -> Any:
-    """The same with one more field in each object; those of tables, whose names are data, aside."""
+    """Add a field to each object, except to tables, whose keys are data."""
     if isinstance(content, list | tuple):
         return [with_unknown_fields(inner) for inner in content]
     if not isinstance(content, dict):
@@ -55,7 +55,7 @@ def content_of(message: object, form: codec.Form) -> Any:
 
 
 def edited(form: codec.Form, edit: Callable[[dict[str, Any]], object]) -> bytes:
-    """A view with a header after some edit, as bytes."""
+    """An edited view with a header, encoded."""
     content = content_of(VIEW, form)
     edit(content)
     return written(content, form)
@@ -98,7 +98,7 @@ def test_a_client_reads_unknown_stages_and_outcomes(form: codec.Form) -> None:
 
 
 @every_form
-def test_a_message_of_an_unknown_type_can_be_told_from_a_wrong_one(form: codec.Form) -> None:
+def test_a_message_of_an_unknown_type_differs_from_an_invalid_one(form: codec.Form) -> None:
     with pytest.raises(codec.UnknownMessage, match="'chat'"):
         codec.decode_from_server(written({"t": "chat", "text": "hello"}, form), form)
     wrong: list[object] = [{"t": "view"}, {"t": 1}, {"re": 1}, [], "chat"]
@@ -109,7 +109,7 @@ def test_a_message_of_an_unknown_type_can_be_told_from_a_wrong_one(form: codec.F
 
 
 @every_form
-def test_known_fields_are_checked_all_the_same(form: codec.Form) -> None:
+def test_known_fields_are_still_validated(form: codec.Form) -> None:
     edits: list[Callable[[dict[str, Any]], object]] = [
         lambda view: view.update(h="short", newer=1),
         lambda view: view["header"].update(commitment=7, newer=1),
@@ -122,7 +122,7 @@ def test_known_fields_are_checked_all_the_same(form: codec.Form) -> None:
 
 
 @every_form
-def test_a_header_is_to_be_had_whole(form: codec.Form) -> None:
+def test_a_header_keeps_its_unknown_fields(form: codec.Form) -> None:
     data = written(with_unknown_fields(content_of(VIEW, form)), form)
     assert codec.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
     with pytest.raises(Refused):
@@ -130,7 +130,7 @@ def test_a_header_is_to_be_had_whole(form: codec.Form) -> None:
 
 
 @every_form
-def test_what_is_kept_or_asked_is_read_strictly(form: codec.Form) -> None:
+def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None:
     for kind, record in ((Header, REPLAY.header), (Options, REPLAY.header.options)):
         content = to_builtins(record)
         assert codec.decode(written(content, form), form, kind) == record

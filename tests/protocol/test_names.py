@@ -1,4 +1,4 @@
-"""Names: what a person may be called, by examples, and that a name once accepted stays as it is."""
+"""Names: examples of valid and invalid names, and idempotent normalisation."""
 
 import unicodedata
 
@@ -20,7 +20,7 @@ from samedeal.names import LONGEST, normalised
         "💥" * LONGEST,
     ],
 )
-def test_people_are_called_as_they_like(name: str) -> None:
+def test_valid_names_are_accepted(name: str) -> None:
     assert normalised(name) == unicodedata.normalize("NFC", name)
 
 
@@ -28,7 +28,7 @@ def test_people_are_called_as_they_like(name: str) -> None:
     ("name", "is_called"),
     [("  Ada  ", "Ada"), ("Zoe\u0308", "Zoë"), ("\u212bke", "Åke"), ("가", "가"), ("a  b", "a  b")],
 )
-def test_a_name_has_one_form(name: str, is_called: str) -> None:
+def test_names_are_normalised(name: str, is_called: str) -> None:
     assert normalised(name) == is_called
 
 
@@ -46,7 +46,7 @@ def test_a_name_has_one_form(name: str, is_called: str) -> None:
         *("\u0301", "\u0301a", "\ufe0f", "a \u0301b"),
     ],
 )
-def test_nobody_is_called_what_deceives_a_reader_or_a_terminal(name: str) -> None:
+def test_deceptive_names_are_refused(name: str) -> None:
     with pytest.raises(Refused) as refusal:
         normalised(name)
     assert refusal.value.code == "bad-message"

@@ -1,4 +1,4 @@
-"""Par: the computer's results on a deal, and where a player stands among them."""
+"""Par: the computer's results on a deal, and how a player compares with them."""
 
 import msgspec
 import pytest
@@ -12,12 +12,12 @@ def made(slug: str, *homes: int) -> Par:
     return Par(slug, f"{slug}:x", {}, BOTS[slug].name, homes)
 
 
-def test_every_game_has_its_number_of_plays() -> None:
+def test_every_game_has_a_default_number_of_plays() -> None:
     assert dict.fromkeys(GAMES, 60) | {"corner-stones": 20, "gallery": 200} == PLAYS
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_each_result_is_that_of_a_play_which_can_be_had_again(slug: str) -> None:
+def test_each_result_is_that_of_a_reproducible_play(slug: str) -> None:
     told: list[Run] = []
     found = par(GAMES[slug], "a.0", None, 4, told.append)
     assert (found.game, found.deal, found.bot, found.plays) == (slug, f"{slug}:a.0", f"{slug}-bot/1", 4)
@@ -26,7 +26,7 @@ def test_each_result_is_that_of_a_play_which_can_be_had_again(slug: str) -> None
     assert par(GAMES[slug], "a.0", {}, 4) == found
 
 
-def test_the_par_of_a_deal_of_gallery_is_that_of_the_page() -> None:
+def test_the_par_of_a_gallery_deal_matches_the_documentation() -> None:
     found = par(GAMES["gallery"], "1")
     assert found.plays == 200
     assert (found.minimum, found.median, found.mean, found.maximum, found.solved) == (26, 33, 33.705, 49, 0)
@@ -39,7 +39,7 @@ def test_a_won_play_counts_as_the_goal() -> None:
     assert found.homes.count(52) == 24
 
 
-def test_the_variant_is_played_and_kept() -> None:
+def test_the_variant_is_played_and_recorded() -> None:
     found = par(GAMES["corners"], "1.2", {"refill": "waste"}, 3)
     assert (found.variant, found.homes[0]) == ({"refill": "waste"}, 48)
     assert par(GAMES["corners"], "1.2", None, 3).homes[0] < 48
@@ -54,7 +54,7 @@ def test_the_figures_are_what_players_quote() -> None:
     assert (scores.minimum, scores.median, scores.maximum, scores.solved) == (0, 26, 36, 1)
 
 
-def test_a_player_is_placed_among_the_plays() -> None:
+def test_a_player_is_ranked_among_the_plays() -> None:
     found = made("gallery", 60, 96, 70, 70)
     assert placed(found, 70, won=False) == (0.25, 0.5, 0.25)
     assert placed(found, 71, won=False) == (0.75, 0, 0.25)
@@ -71,7 +71,7 @@ def test_squares_go_from_the_computers_best_play_to_its_worst() -> None:
     assert squares(found, 96, won=True) == ("solved", "worse", "worse", "worse")
 
 
-def test_a_racer_is_held_against_par() -> None:
+def test_a_racer_is_compared_with_par() -> None:
     gallery = compared(made("gallery", 60, 96, 70, 80), 2, "ada", 70, won=False)
     assert (gallery.seat, gallery.name, gallery.home, gallery.won, gallery.result) == (2, "ada", 70, False, 26)
     assert (gallery.worse, gallery.equal, gallery.better) == (0.25, 0.25, 0.5)
@@ -81,8 +81,8 @@ def test_a_racer_is_held_against_par() -> None:
     assert [made(slug, 10).counted for slug in ("gallery", "corners")] == ["left", "home"]
 
 
-def test_par_can_be_sent_and_takes_a_play() -> None:
+def test_par_can_be_encoded_and_requires_a_play() -> None:
     found = made("gallery", 60, 96)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Par) == found
-    with pytest.raises(ValueError, match="one play at least"):
+    with pytest.raises(ValueError, match="at least one play"):
         par(GAMES["gallery"], "1", None, 0)

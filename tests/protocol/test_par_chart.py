@@ -1,4 +1,4 @@
-"""The strip: valid XML that needs nothing else, with a square for each play, told apart not by colour alone."""
+"""Par charts: self-contained valid SVG with a square per play, distinguishable without colour."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ def drawn(par: Par, *names: str) -> ElementTree.Element:
 
 
 def squares(picture: ElementTree.Element) -> Iterator[tuple[str, float, float]]:
-    """Every square that is drawn, and where."""
+    """All squares with their positions."""
     for use in picture.iter(f"{SVG}use"):
         yield use.attrib["href"].removeprefix("#"), float(use.attrib["x"]), float(use.attrib["y"])
 
@@ -36,7 +36,7 @@ def text(picture: ElementTree.Element) -> str:
     return " ".join("".join(element.itertext()) for element in picture)
 
 
-def test_every_play_has_a_square_in_each_racers_strip_and_the_legend_has_each_kind() -> None:
+def test_every_racer_has_a_square_per_play_and_the_legend_has_each_kind() -> None:
     picture = ElementTree.fromstring(
         svg(EDGE, [compared(EDGE, 1, "ada", 30, won=False), compared(EDGE, 2, "bo", 52, won=True)])
     )
@@ -46,7 +46,7 @@ def test_every_play_has_a_square_in_each_racers_strip_and_the_legend_has_each_ki
     assert counts == ada + Counter({"solved": 2, "worse": 6}) + Counter(legend)
 
 
-def test_what_it_says_is_there_for_those_who_cannot_see_it() -> None:
+def test_the_chart_has_a_text_alternative() -> None:
     picture = drawn(EDGE, "ada")
     labels = {element.attrib["id"]: element.text or "" for element in picture if "id" in element.attrib}
     assert picture.attrib["role"] == "img"
@@ -56,7 +56,7 @@ def test_what_it_says_is_there_for_those_who_cannot_see_it() -> None:
     assert "ada, 52 home: better than 75 %, level with 25 %, worse than 0 % of the plays." in labels["desc"]
 
 
-def test_every_kind_of_square_has_a_colour_and_a_mark_of_its_own() -> None:
+def test_every_kind_of_square_has_a_distinct_colour_and_mark() -> None:
     faces = {group.attrib["id"]: list(group) for group in drawn(EDGE, "ada").iter(f"{SVG}g")}
     assert faces.keys() == set(get_args(Square)) == MEANINGS.keys()
     for own in ("fill", "d"):
@@ -80,7 +80,7 @@ def test_nothing_is_drawn_outside_the_picture_or_over_anything_else(slug: str) -
     assert width <= 800
 
 
-def test_it_can_be_opened_without_fetching_anything() -> None:
+def test_the_chart_is_self_contained() -> None:
     source = svg(EDGE, racers(EDGE, "ada"))
     assert re.findall(r"https?://[^\"]*", source) == ["http://www.w3.org/2000/svg"]
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', source))
@@ -90,27 +90,27 @@ def test_it_can_be_opened_without_fetching_anything() -> None:
 @pytest.mark.parametrize(
     "name", ["<b>&amp;</b>", "]]><script>", "\"'", "</svg>", "a\x00b\x1b[2J\x0b", "\ufffe\uffff", "Zoë 😀 漢字", "&#0;"]
 )
-def test_any_name_and_any_seed_leave_it_valid_xml_and_stand_there_as_text(name: str) -> None:
+def test_any_name_and_seed_are_escaped_as_text(name: str) -> None:
     par = Par("corners", f"corners:{name}", {}, "corners-bot/1", (10, 20))
     picture = drawn(par, name)
     shown = re.sub("[\x00\x0b\x1b\ufffe\uffff]", "\ufffd", name)
-    assert text(picture).count(shown) == 5  # title, heading and caption; the description has it as deal and as racer
+    assert text(picture).count(shown) == 5  # title, heading, caption, and twice in the description
     assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
         *("svg", "title", "desc", "defs", "g", "rect", "path", "text", "tspan", "use")
     }
 
 
-def test_a_race_without_racers_has_its_heading() -> None:
+def test_a_race_without_racers_has_a_heading() -> None:
     assert len(list(squares(drawn(EDGE)))) == 4
 
 
-def test_rows_are_as_few_as_can_be_and_equally_long() -> None:
+def test_squares_are_split_into_as_few_equal_rows_as_possible() -> None:
     for count, lengths in {200: [50] * 4, 60: [30, 30], 20: [20], 101: [34, 34, 33], 1: [1]}.items():
         found = list(rows(("worse",) * count))
         assert [len(row) for row in found] == lengths
         assert max(lengths) <= LONGEST_ROW
 
 
-def test_a_verdict_is_in_words() -> None:
+def test_verdict_describes_the_comparison() -> None:
     assert verdict(compared(EDGE, 1, "ada", 30, won=False)) == "better than 12.5 %, level with 50 %, worse than 37.5 %"
     assert [percent(share) for share in (0, 1 / 200, 1 / 60, 0.62, 1)] == ["0 %", "0.5 %", "1.7 %", "62 %", "100 %"]

@@ -29,7 +29,7 @@ FILES = {
         ("gallery", WINS["gallery"]["seed"], WINS["gallery"]["moves"]),
     ]
 }
-"""The playthroughs: the deal and the moves of each."""
+"""The deal and the moves of each playthrough."""
 
 
 def written(slug: str, seed: str, moves: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def written(slug: str, seed: str, moves: Sequence[str]) -> str:
 
 
 def drawn(position: Game) -> Iterator[str]:
-    """The layout with the top cards in place of the names."""
+    """The layout with top cards instead of place names."""
     view = position.view()
     for line in position.layout.strip().splitlines():
         shown = [_top(view[place]) if place != "." else "" for place in line.split()]
@@ -62,11 +62,11 @@ def _top(pile: Sequence[str]) -> str:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_playthrough_comes_out_as_written(file: str) -> None:
+def test_playthroughs_match_their_files(file: str) -> None:
     assert written(*FILES[file]) == (HERE / "playthroughs" / file).read_text()
 
 
-def test_there_is_a_playthrough_of_every_game_and_no_file_besides() -> None:
+def test_every_game_has_a_playthrough_and_there_are_no_other_files() -> None:
     assert {slug for slug, _, _ in FILES.values()} == set(GAMES)
     assert {file.name for file in (HERE / "playthroughs").iterdir()} == set(FILES)
 

@@ -1,4 +1,4 @@
-"""Refusals: that they explain the rule and never give a legal move away, in every game and from many positions."""
+"""Refusals explain the rule and never reveal a legal move, in every game and from many positions."""
 
 import re
 from itertools import product
@@ -17,7 +17,7 @@ every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
 def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
-    """Positions on the way of a few random plays: early ones, and late ones."""
+    """Early and late positions of a few random plays."""
     found = []
     for seed in map(str, range(seeds)):
         luck, at = Random(seed), game.from_seed(seed)
@@ -31,30 +31,30 @@ def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
 
 
 def written(game: type[Game]) -> set[str]:
-    """Whatever might be typed as a move, by the places of the game."""
+    """Texts that might be typed as a move, built from the places of the game."""
     named = [place for place in places(game) if re.fullmatch(r"[a-z]\d", place)]
     pairs = list(product(named, repeat=2))
     return {*named, *WORDS, *(f"{a}-" for a in named), *(a + b for a, b in pairs), *(f"{a}+{b}" for a, b in pairs)}
 
 
 def told(text: str) -> set[str]:
-    """The words of a refusal that could be moves, or places that moves are made of."""
+    """The words of a refusal that could be moves or places."""
     return set(re.findall(r"(?<![\w+])(?:[a-z]\d[+-]?)+|\b(?:draw|deal|redeal|w)\b", text))
 
 
-def test_words_of_a_refusal_that_could_be_moves_are_found() -> None:
+def test_the_check_finds_moves_in_a_refusal() -> None:
     text = "QD may not lie on b2 but c3, l4u4 would do, a1+b2 too, and c2- or draw; it is drawn."
     assert told(text) == {"b2", "c3", "l4u4", "a1+b2", "c2-", "draw"}
 
 
 @every_game
-def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: type[Game]) -> None:
+def test_a_refusal_does_not_hint_at_other_places_or_moves(game: type[Game]) -> None:
     looked_at = 0
     for position in positions(game):
         legal = set(position.moves())
         for move in sorted(written(game) - legal):
             text = refusal(position, move)
-            if " is no move of " in text:
+            if " is not a move in " in text:
                 continue
             looked_at += 1
             typed = {move, *re.findall(r"[a-z]\d", move), *re.findall(r"^[a-z]+$", move)}
@@ -64,16 +64,16 @@ def test_a_refusal_names_no_place_that_was_not_typed_and_no_other_move(game: typ
 
 
 @every_game
-def test_how_moves_are_written_is_told_in_the_same_words_wherever_one_stands(game: type[Game]) -> None:
+def test_the_notation_hint_does_not_depend_on_the_position(game: type[Game]) -> None:
     for move in NONSENSE:
         texts = {refusal(position, move) for position in positions(game)}
         assert len(texts) == 1
-        assert " is no move of " in texts.pop()
+        assert " is not a move in " in texts.pop()
 
 
 @every_game
-def test_a_place_that_was_typed_is_not_praised(game: type[Game]) -> None:
-    """A refused move may name its own place even where a move from there is legal; it does not say that one is."""
+def test_a_refusal_does_not_recommend_the_place_that_was_typed(game: type[Game]) -> None:
+    """A refusal may name the place that was typed, but does not say that a move from there is legal."""
     for position in positions(game):
         for move in sorted(written(game) - set(position.moves())):
             assert not re.search(r"\b(try|instead|could|should|would|legal|possible|rather)\b", refusal(position, move))

@@ -1,4 +1,4 @@
-"""The worked example in docs/bots/replay-format.md, computed with nothing but SHA-256, HMAC, Ed25519 and JSON.
+"""The worked example of docs/bots/replay-format.md, recomputed with only SHA-256, HMAC, Ed25519 and JSON.
 
 ``python tests/protocol/test_replay_format.py`` rewrites the example.
 """
@@ -58,7 +58,7 @@ def hashed(text: str) -> str:
 
 
 def section(data: bytes) -> str:
-    """Return the example as the page shows it."""
+    """The example as shown in the documentation."""
     replay = json.loads(data)
     header, entries = replay["header"], replay["entries"]
     race, secret = header["race"], entries[-1][2]["secret"]
@@ -126,7 +126,7 @@ def in_lines(replay: Any) -> bytes:
     return b"".join(canonical(line) + b"\n" for line in (head, *replay["entries"], foot))
 
 
-def test_the_page_shows_what_follows_from_its_own_rules() -> None:
+def test_the_documentation_example_follows_its_own_rules() -> None:
     _, _, rest = PAGE.read_text().partition(BEGIN)
     shown, _, _ = rest.partition(END)
     assert shown == "\n" + section(example())
@@ -136,7 +136,7 @@ def test_the_example_holds() -> None:
     assert all(fact.holds for fact in verify(read(example())))
 
 
-def test_the_whole_chain_follows_from_the_page() -> None:
+def test_the_chain_matches_the_documentation() -> None:
     replay = json.loads(example())
     assert canonical(replay) == example()
     key = bytes.fromhex(replay["entries"][-1][2]["secret"])
@@ -147,7 +147,7 @@ def test_the_whole_chain_follows_from_the_page() -> None:
     assert digest == replay["digest"]
 
 
-def test_the_signature_follows_from_the_page() -> None:
+def test_the_signature_matches_the_documentation() -> None:
     replay = json.loads(example())
     key, value = (bytes.fromhex(replay["signature"][field]) for field in ("key", "value"))
     Ed25519PublicKey.from_public_bytes(key).verify(value, signed_text(replay).encode())
@@ -156,7 +156,7 @@ def test_the_signature_follows_from_the_page() -> None:
     assert private.sign(signed_text(replay).encode()) == value
 
 
-def test_the_lines_follow_from_the_page() -> None:
+def test_the_lines_match_the_documentation() -> None:
     replay = read(example())
     assert b"".join(replay.lines()) == in_lines(json.loads(example()))
     lines = ReplayLines(BytesIO(in_lines(json.loads(example()))))
@@ -180,7 +180,7 @@ def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
     assert b"".join(map(receipts.line, lines)).decode() == shown
 
 
-def test_the_page_gives_every_limit_of_a_file() -> None:
+def test_the_documentation_states_every_file_limit() -> None:
     text = PAGE.read_text()
     assert f"{MAX_BYTES // 2**20} MiB" in text
     assert f"{GREATEST_TIME}, the end of the year 9999" in text
@@ -189,7 +189,7 @@ def test_the_page_gives_every_limit_of_a_file() -> None:
         assert f"{limit:,}" in text
 
 
-def test_the_page_names_every_fact_and_every_field() -> None:
+def test_the_documentation_names_every_fact_and_field() -> None:
     text = PAGE.read_text()
     replay = json.loads(example())
     fields = {*replay, *replay["standings"][0], *replay["signature"], *FACTS, *RECEIPTS}

@@ -1,4 +1,4 @@
-"""A campaign of replays that were tampered with: each is refused, with the right fact and at the right entry.
+"""A campaign of tampered replays: each is refused with the right fact and entry.
 
 MUTATIONS_SEED chooses others; what is said of a failure has it.
 """
@@ -17,7 +17,7 @@ from samedeal.proof.receipts import DigestKept, Receipts
 from samedeal.proof.signature import Signature, signed
 from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.race.events import Header, Options
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import ReplayLines, read
 from samedeal.wire import codec
 from support.replay_mutations import OUR_KEY, THEIR_SIGNING_KEY, Mutation, mutations, told
@@ -58,7 +58,7 @@ LEAST = {
     "anew, and our key shown for theirs": 90,
     "against receipts": 150,
 }
-"""How many mutations of each kind there are at least, in all races."""
+"""The minimum number of mutations of each kind in all races."""
 
 every_race = pytest.mark.parametrize(("slug", "kind"), RACES)
 
@@ -66,7 +66,7 @@ every_race = pytest.mark.parametrize(("slug", "kind"), RACES)
 def failures(
     data: bytes, form: Form, keys: tuple[str, ...] = (), receipts: Receipts | None = None
 ) -> dict[str, int | None]:
-    """The facts that fail, with their entries, without those that could not be checked."""
+    """The failed facts with their entries, without unchecked ones."""
     try:
         log = ReplayLines(BytesIO(data)) if form == "lines" else read(data)
         facts = verify(log, keys, receipts)
@@ -76,7 +76,7 @@ def failures(
 
 
 def wrong(mutation: Mutation) -> str | None:
-    """What is wrong with the verification of a mutation."""
+    """The differences from the expected verification of a mutation."""
     try:
         found = failures(mutation.data, mutation.form, mutation.keys, mutation.receipts)
     except Exception as error:
@@ -93,7 +93,7 @@ def test_every_mutation_is_refused_with_the_right_fact_at_the_right_entry(slug: 
     assert not found, "\n".join([f"MUTATIONS_SEED={SEED}, {slug}, {kind}", *found[:20]])
 
 
-def test_there_are_as_many_mutations_of_every_kind_as_there_should_be() -> None:
+def test_every_kind_has_the_expected_number_of_mutations() -> None:
     made = [mutation for race in RACES for mutation in mutations(subject(*race), SEED)]
     counted = Counter(mutation.kind for mutation in made)
     print("\n".join(f"{count:6} {kind}" for kind, count in [*counted.most_common(), ("in all", counted.total())]))
@@ -106,7 +106,7 @@ def test_there_are_as_many_mutations_of_every_kind_as_there_should_be() -> None:
     ] == []
 
 
-def test_every_field_of_the_file_is_changed_in_every_race_that_has_it() -> None:
+def test_every_field_is_changed_in_every_race_that_has_it() -> None:
     for slug, kind in RACES:
         race = subject(slug, kind)
         changed = {"/".join(map(str, mutation.path)) for mutation in mutations(race, SEED)}
@@ -122,15 +122,15 @@ def test_every_field_of_the_file_is_changed_in_every_race_that_has_it() -> None:
 
 @every_race
 @pytest.mark.parametrize("form", FORMS)
-def test_what_nobody_has_touched_holds(slug: str, kind: Kind, form: Form) -> None:
+def test_untouched_replays_hold(slug: str, kind: Kind, form: Form) -> None:
     race = subject(slug, kind)
     kept = Receipts(race.replay.header, (), tuple(DigestKept(entry.n, entry.h) for entry in race.replay.entries))
     assert failures(encoded(race.content, form), form, (OUR_KEY,), kept) == {}
 
 
 @every_race
-def test_a_log_written_anew_holds_but_for_its_signature_and_for_receipts(slug: str, kind: Kind) -> None:
-    """Nothing else is wrong with it: neither the one nor the other is too much."""
+def test_a_rewritten_log_fails_only_its_signature_and_receipts(slug: str, kind: Kind) -> None:
+    """Everything else about the rewritten log is valid."""
     race = subject(slug, kind)
     stories = told(race, Random(SEED))
     assert len(stories) >= 12

@@ -1,12 +1,8 @@
-"""Replays that somebody has laid hands on: verification names the fact and the entry, and never falls over."""
+"""Tampered replays: verification names the fact and the entry."""
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from msgspec import json, structs
 
 from samedeal.errors import Refused
@@ -15,19 +11,10 @@ from samedeal.proof.commitments import commitment, nonce_commitment
 from samedeal.proof.verification import FACTS, UNCHECKED, verify
 from samedeal.race.events import Closed, Counting, Dealt, Entry, Event, Joined, Moved, Nonce, Readied
 from samedeal.race.race import Race
-from samedeal.replays.replay import MAX_BYTES, Replay, read
+from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from support.finished_races import OPENED_AT, SECRET, finished, nonce, opened
-
-FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
-race_of = cache(finished)
-
-
-def failures(replay: Replay) -> dict[str, int | None]:
-    """The facts that fail, with their entries, without those that could not be checked."""
-    facts = verify(replay)
-    assert [fact.name for fact in facts] == list(FACTS)
-    return {fact.name: fact.entry for fact in facts if not fact.holds and fact.note != UNCHECKED}
+from support.replay_edits import FORMS, failures, plain, race_of
 
 
 def unchecked(replay: Replay) -> set[str]:
@@ -39,14 +26,14 @@ def with_entries(replay: Replay, entries: list[Entry]) -> Replay:
 
 
 def replaced(replay: Replay, n: int, **fields: Any) -> Replay:
-    """The replay with other fields in entry n."""
+    """The replay with changed fields in entry n."""
     entries = list(replay.entries)
     entries[n - 1] = structs.replace(entries[n - 1], **fields)
     return with_entries(replay, entries)
 
 
 def edited(replay: Replay, n: int, **fields: Any) -> Replay:
-    """The replay with other fields in the event of entry n."""
+    """The replay with changed fields in the event of entry n."""
     return replaced(replay, n, event=structs.replace(replay.entries[n - 1].event, **fields))
 
 
@@ -56,7 +43,7 @@ def first(replay: Replay, kind: type[Event], after: int = 0) -> int:
 
 
 def another_move(replay: Replay) -> tuple[int, str]:
-    """A move that another legal one can be put in place of, and that one."""
+    """The number of a move that another legal move can replace, and that move."""
     for race, entry in zip(replay.races(), replay.entries, strict=False):
         if isinstance(entry.event, Moved) and (run := race.seat(entry.event.seat).run):
             for move in run.game.moves():
@@ -65,20 +52,15 @@ def another_move(replay: Replay) -> tuple[int, str]:
     raise AssertionError("there was never a choice")
 
 
-def plain(replay: Replay) -> Any:
-    """The replay as lists and dicts, to be damaged."""
-    return json.decode(codec.encode(replay, "json"))
-
-
 every_game = pytest.mark.parametrize("slug", GAMES)
 
 
-# Untouched.
+# Untouched replays.
 
 
 @every_game
 @pytest.mark.parametrize("form", FORMS)
-def test_an_untouched_replay_holds_in_either_form(slug: str, form: codec.Form) -> None:
+def test_an_untouched_replay_holds_in_both_encodings(slug: str, form: codec.Form) -> None:
     replay = race_of(slug)
     again = read(codec.encode(replay, form))
     assert again == replay
@@ -95,43 +77,43 @@ def test_the_replay_of_a_daily_deal_holds(slug: str) -> None:
     assert failures(finished(slug, daily=True)) == {}
 
 
-def test_white_space_and_the_order_of_fields_are_free_in_json() -> None:
+def test_json_may_have_whitespace_and_fields_in_any_order() -> None:
     replay = race_of("corners")
     turned = dict(reversed(plain(replay).items()))
     assert read(b"\n" + json.format(json.encode(turned), indent=2) + b"\n") == replay
 
 
-def test_texts_that_look_like_fields_are_texts() -> None:
+def test_strings_that_look_like_fields_are_accepted() -> None:
     replay = race_of("corners")
     odd = structs.replace(replay.standings[0], name='":"\\":\\\\" :')
     changed = structs.replace(replay, standings=(odd, *replay.standings[1:]))
     assert read(codec.encode(changed, "json").replace(b"{", b"{ ").replace(b'":1', b'"\t:\n1')) == changed
 
 
-# One entry changed.
+# Changed entries.
 
 
 @every_game
-def test_a_move_changed_to_another_legal_one_breaks_the_chain_there(slug: str) -> None:
+def test_a_move_changed_to_a_legal_one_breaks_the_chain_at_its_entry(slug: str) -> None:
     n, move = another_move(race_of(slug))
     assert failures(edited(race_of(slug), n, move=move))["chain"] == n
 
 
 @every_game
-def test_a_move_changed_to_an_illegal_one_is_found_there(slug: str) -> None:
+def test_a_move_changed_to_an_illegal_one_is_found_at_its_entry(slug: str) -> None:
     n = first(race_of(slug), Moved)
     assert failures(edited(race_of(slug), n, move="z9z9")) == {"moves": n}
 
 
 @every_game
-def test_a_move_given_to_another_seat_is_found_there(slug: str) -> None:
+def test_a_move_given_to_another_seat_is_found_at_its_entry(slug: str) -> None:
     n = first(race_of(slug), Moved)
     found = failures(edited(race_of(slug), n, seat=2))
     assert n in (found.get("chain"), found.get("moves"))
 
 
 @every_game
-def test_every_dropped_entry_is_missed_where_it_stood(slug: str) -> None:
+def test_every_dropped_entry_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries)):
         entries = [entry for entry in replay.entries if entry.n != n]
@@ -139,7 +121,7 @@ def test_every_dropped_entry_is_missed_where_it_stood(slug: str) -> None:
 
 
 @every_game
-def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(slug: str) -> None:
+def test_a_dropped_entry_is_found_even_if_the_others_are_renumbered(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries)):
         entries = [entry for entry in replay.entries if entry.n != n]
@@ -151,7 +133,7 @@ def test_a_dropped_entry_is_found_though_the_others_are_numbered_anew(slug: str)
 
 
 @every_game
-def test_every_swapped_pair_is_found_where_it_stands(slug: str) -> None:
+def test_every_swapped_pair_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries) - 1):
         entries = list(replay.entries)
@@ -163,7 +145,7 @@ def test_every_swapped_pair_is_found_where_it_stands(slug: str) -> None:
 
 
 @every_game
-def test_every_entry_dated_otherwise_is_found_there(slug: str) -> None:
+def test_every_changed_time_is_found_at_its_entry(slug: str) -> None:
     replay = race_of(slug)
     for entry in replay.entries:
         for at in (entry.at + 1, entry.at - 1):
@@ -171,7 +153,7 @@ def test_every_entry_dated_otherwise_is_found_there(slug: str) -> None:
             assert entry.n in found.values(), found
 
 
-def test_an_entry_dated_before_the_one_it_follows_makes_time_run_backwards() -> None:
+def test_an_entry_with_an_earlier_time_fails_the_times() -> None:
     replay = race_of("corners")
     n = first(replay, Moved)
     assert failures(replaced(replay, n, at=replay.entries[n - 2].at - 1))["times"] == n
@@ -179,7 +161,7 @@ def test_an_entry_dated_before_the_one_it_follows_makes_time_run_backwards() -> 
 
 
 @every_game
-def test_every_repeated_entry_is_found_where_it_stands(slug: str) -> None:
+def test_every_repeated_entry_is_found_at_its_position(slug: str) -> None:
     replay = race_of(slug)
     for n in range(1, len(replay.entries) + 1):
         entries = [*replay.entries[:n], *replay.entries[n - 1 :]]
@@ -187,7 +169,7 @@ def test_every_repeated_entry_is_found_where_it_stands(slug: str) -> None:
 
 
 @every_game
-def test_a_log_without_its_tail_is_not_complete_and_nothing_is_said_of_its_seals(slug: str) -> None:
+def test_a_truncated_log_is_not_complete_and_its_proofs_are_unchecked(slug: str) -> None:
     replay = race_of(slug)
     for n in range(len(replay.entries)):
         cut = with_entries(replay, list(replay.entries[:n]))
@@ -195,7 +177,7 @@ def test_a_log_without_its_tail_is_not_complete_and_nothing_is_said_of_its_seals
         assert unchecked(cut) == FACTS.keys() - {"complete", "numbers", "times", "signature"}
 
 
-def test_a_closing_entry_in_the_middle_is_found_there() -> None:
+def test_a_closing_entry_in_the_middle_is_found_at_its_position() -> None:
     replay = race_of("corners")
     n = first(replay, Moved)
     entries = [*replay.entries[:n], replay.entries[-1], *replay.entries[n:]]
@@ -203,7 +185,7 @@ def test_a_closing_entry_in_the_middle_is_found_there() -> None:
 
 
 @every_game
-def test_every_digest_counts(slug: str) -> None:
+def test_every_changed_digest_is_found(slug: str) -> None:
     replay = race_of(slug)
     for entry in replay.entries:
         assert failures(replaced(replay, entry.n, h="0" * 64)) == {"chain": entry.n}
@@ -213,47 +195,47 @@ def test_every_digest_counts(slug: str) -> None:
 
 
 @pytest.mark.parametrize("fields", [{"name": "eve"}, {"player": "eve"}, {"bot": True}])
-def test_a_forged_seat_breaks_the_chain_there(fields: dict[str, Any]) -> None:
+def test_a_forged_seat_breaks_the_chain_at_its_entry(fields: dict[str, Any]) -> None:
     found = failures(edited(race_of("corners"), 1, **fields))
     assert found.pop("standings", None) is None
     assert found == {"chain": 1}
 
 
-def test_a_seat_out_of_order_is_found_there() -> None:
+def test_a_seat_out_of_order_is_found_at_its_entry() -> None:
     assert failures(edited(race_of("corners"), 2, seat=5)) == {"order": 2}
 
 
-def test_a_seat_that_nobody_took_is_found_where_it_moves() -> None:
+def test_a_move_of_an_unoccupied_seat_is_found_at_its_entry() -> None:
     n = first(race_of("corners"), Moved)
     assert failures(edited(race_of("corners"), n, seat=9)) == {"moves": n}
 
 
-def test_a_seat_without_a_promise_is_found_there() -> None:
+def test_a_seat_without_a_commitment_is_found_at_its_entry() -> None:
     assert failures(edited(race_of("corners"), 1, commitment=None)) == {"nonces": 1}
 
 
-def test_another_promise_is_found_there_and_at_its_nonce() -> None:
+def test_a_changed_commitment_is_found_at_its_entry_and_its_nonce() -> None:
     n = first(race_of("corners"), Nonce)
     assert failures(edited(race_of("corners"), 1, commitment="0" * 64)) == {"chain": 1, "nonces": n}
 
 
-def test_another_nonce_is_found_there() -> None:
+def test_a_changed_nonce_is_found_at_its_entry() -> None:
     n = first(race_of("corners"), Nonce)
     assert failures(edited(race_of("corners"), n, nonce="0" * 64)) == {"nonces": n}
 
 
-def test_another_secret_is_not_the_one_committed_to() -> None:
+def test_a_changed_secret_does_not_match_the_commitment() -> None:
     replay = race_of("corners")
     assert failures(edited(replay, len(replay.entries), secret="0" * 64)) == {"commitment": len(replay.entries)}
 
 
-def test_another_deal_from_the_same_root_is_found_there() -> None:
+def test_another_deal_of_the_same_root_is_found_at_its_entry() -> None:
     replay = race_of("corners")
     n = first(replay, Dealt)
     assert failures(edited(replay, n, k=1))["filter"] == n
 
 
-def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole() -> None:
+def test_a_chosen_deal_is_found_even_if_the_chain_is_intact() -> None:
     log = opened("corners")
     for seat in (1, 2):
         log.say(
@@ -285,7 +267,7 @@ def test_a_server_that_chose_among_deals_is_found_out_though_its_chain_is_whole(
         ({"opened_at": OPENED_AT + 10**9}, "times", 1),
     ],
 )
-def test_every_field_of_the_header_counts(fields: dict[str, Any], fact: str, entry: int | None) -> None:
+def test_every_changed_header_field_is_found(fields: dict[str, Any], fact: str, entry: int | None) -> None:
     replay = race_of("corners")
     assert len(replay.entries) == 56
     changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
@@ -303,7 +285,7 @@ def test_every_field_of_the_header_counts(fields: dict[str, Any], fact: str, ent
         {"commitment": commitment("calm-otter-42", SECRET)},
     ],
 )
-def test_a_daily_deal_passed_off_as_another_is_not_the_one_committed_to(fields: dict[str, Any]) -> None:
+def test_a_relabelled_daily_deal_does_not_match_the_commitment(fields: dict[str, Any]) -> None:
     replay = finished("corners", daily=True)
     changed = structs.replace(replay, header=structs.replace(replay.header, **fields))
     assert failures(changed) == {"commitment": len(replay.entries)}
@@ -321,7 +303,7 @@ def test_a_daily_deal_passed_off_as_another_is_not_the_one_committed_to(fields: 
         {"unlisted": True},
     ],
 )
-def test_every_option_counts(fields: dict[str, Any]) -> None:
+def test_every_changed_option_is_found(fields: dict[str, Any]) -> None:
     replay = race_of("corners")
     options = structs.replace(replay.header.options, **fields)
     changed = structs.replace(replay, header=structs.replace(replay.header, options=options))
@@ -329,7 +311,7 @@ def test_every_option_counts(fields: dict[str, Any]) -> None:
 
 
 @every_game
-def test_every_field_of_the_standings_counts(slug: str) -> None:
+def test_every_changed_field_of_the_standings_is_found(slug: str) -> None:
     replay = race_of(slug)
     for racer, standing in enumerate(replay.standings):
         for field, value in json.decode(json.encode(standing)).items():
@@ -341,237 +323,18 @@ def test_every_field_of_the_standings_counts(slug: str) -> None:
     assert failures(structs.replace(replay, standings=())) == {"standings": None}
 
 
-def test_the_last_digest_counts() -> None:
+def test_a_changed_last_digest_is_found() -> None:
     replay = race_of("corners")
     assert failures(structs.replace(replay, digest="0" * 64)) == {"chain": len(replay.entries), "signature": None}
 
 
-def test_a_whole_replay_cannot_be_passed_off_as_that_of_another_race() -> None:
+def test_a_replay_relabelled_as_another_race_is_found() -> None:
     ours, theirs = race_of("corners"), race_of("gallery")
     assert failures(structs.replace(ours, header=theirs.header))
     assert failures(structs.replace(ours, entries=theirs.entries))
 
 
-# Bytes that are no replay.
-
-
-def refusal(data: bytes) -> str:
-    with pytest.raises(Refused) as raised:
-        read(data)
-    assert raised.value.code == "bad-replay"
-    return raised.value.text
-
-
-Damage = Callable[[Any], None]
-
-
-def _set(*path: Any) -> Damage:
-    """The damage that puts the last of these at the path made of the others."""
-
-    def damage(content: Any) -> None:
-        *way, field, value = path
-        for step in way:
-            content = content[step]
-        content[field] = value
-
-    return damage
-
-
-def _without(*path: Any) -> Damage:
-    def damage(content: Any) -> None:
-        *way, field = path
-        for step in way:
-            content = content[step]
-        del content[field]
-
-    return damage
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "damage",
-    [
-        _set("format", "other.replay/1"),
-        _set("format", None),
-        _set("more", 1),
-        _set("header", "more", 1),
-        _set("header", "options", "more", 1),
-        _set("entries", 0, 2, "more", 1),
-        _set("entries", 1, 2, "t", "cheated"),
-        _set("entries", 0, [1]),
-        _set("entries", 0, {}),
-        _set("entries", {}),
-        _set("standings", 0, "more", 1),
-        _set("standings", 0, "home", "4"),
-        _set("standings", 0, 7),
-        _set("digest", 5),
-        _set("entries", 0, 0, 0),
-        _set("entries", 0, 0, -1),
-        _set("entries", 0, 0, 1.5),
-        _set("entries", 0, 0, "1"),
-        _set("entries", 0, 0, True),
-        _set("entries", 0, 1, 2**53),
-        _set("entries", 0, 1, 2**63),
-        _set("entries", 0, 2, None),
-        _set("entries", 0, 2, "seat", 2**64 - 1),
-        _set("entries", 0, 2, "name", ""),
-        _set("entries", 0, 2, "bot", False),
-        _set("header", "options", "undo", True),
-        _set("header", "variant", {}),
-        _set("header", "commitment", "F" * 64),
-        _set("header", "race", "../etc"),
-        _without("header"),
-        _without("entries"),
-        _without("standings"),
-        _without("digest"),
-        _without("format"),
-        _without("entries", 0, 3),
-        _without("entries", 0, 2, "t"),
-    ],
-)
-def test_content_of_another_shape_is_refused(form: codec.Form, damage: Damage) -> None:
-    content = plain(race_of("corners"))
-    read(codec.encode(content, "json"))
-    damage(content)
-    refusal(codec.encode(content, form))
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'"place":1', b'"place":9,"place":1'),
-        (b'"place":1', b'"place":1,"place":1'),
-        (b'"place":1', b'"place":1' + b"0" * 5_000),
-        (b'"place":1', b'"place":1 , "place" : 1'),
-        (b'"place":1', b'"place":1,"pl\\u0061ce":1'),
-        (b'"place":1', b'"place":1,"\\"":1'),
-        (b'"limit_ms"', b'"undo":true,"limit_ms"'),
-        (b'"place":1', b'"place":NaN'),
-        (b'"place":1', b'"place":1e999'),
-        (b'"place":1', b'"place":1,"more":NaN'),
-        (b'"place":1', b'"place":1,"more":' + b"[" * 100_000),
-        (b'"place":1', b'"place":1,"more":' + b"[" * 900 + b"]" * 900),
-        (b'"place":1', b'"place":1,"more":' + b'{"a":' * 100_000),
-        (b'"ada"', b'"\\ud800"'),
-        (b'"ada"', b'"\xff"'),
-        (b'"ada"', b"'ada'"),
-    ],
-    ids=lambda text: text[:24].decode(errors="replace"),
-)
-def test_json_that_means_two_things_or_none_is_refused(old: bytes, new: bytes) -> None:
-    data = codec.encode(race_of("corners"), "json")
-    assert data.count(old) >= 1
-    refusal(data.replace(old, new, 1))
-
-
-@pytest.mark.parametrize("digits", [15, 30, 3_000, 5_000])
-def test_a_huge_number_is_a_wrong_number_or_none(digits: int) -> None:
-    data = codec.encode(race_of("corners"), "json").replace(b"[1,", b"[" + b"9" * digits + b",", 1)
-    if digits == 15:
-        assert failures(read(data))["numbers"] == 1
-    else:
-        refusal(data)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "more", [b"x", b"\x00", b"{}", b"\xc0", b"[" * 100_000], ids=["x", "zero", "object", "nil", "deep"]
-)
-def test_trailing_bytes_are_refused(form: codec.Form, more: bytes) -> None:
-    refusal(codec.encode(race_of("corners"), form) + more)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_file_that_ends_early_is_refused_wherever_it_ends(form: codec.Form) -> None:
-    data = codec.encode(race_of("corners"), form)
-    for length in range(0, len(data), 7):
-        refusal(data[:length])
-
-
-def test_messagepack_is_read_only_in_its_one_form() -> None:
-    replay = race_of("corners")
-    data = codec.encode(replay, "msgpack")
-    assert read(data) == replay
-    refusal(data.replace(b"\xa5place\x01", b"\xa5place\xcc\x01", 1))
-    refusal(codec.encode(dict(reversed(plain(replay).items())), "msgpack"))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b" ",
-        b"{",
-        b"{}",
-        b"[]",
-        b"null",
-        b"\x00",
-        b"\xc1",
-        b"\x80",
-        b"\x91" * 100_000,
-        b"{" * 100_000,
-        b"\xff\xfe{",
-    ],
-    ids=lambda data: repr(data[:8]),
-)
-def test_other_bytes_are_refused(data: bytes) -> None:
-    refusal(data)
-
-
-def test_more_bytes_than_any_replay_has_are_refused() -> None:
-    assert str(MAX_BYTES) in refusal(b"{" + b" " * MAX_BYTES)
-
-
-# Any byte.
-
-_bytes = {form: codec.encode(finished("kings-in-the-corners", moves=6), form) for form in FORMS}
-
-
-def _survives(data: bytes, form: codec.Form) -> None:
-    """Damaged bytes are refused, or a fact fails, or they still mean the same."""
-    try:
-        replay = read(data)
-    except Refused:
-        refusal(data)
-        return
-    facts = verify(replay)
-    assert replay == read(_bytes[form]) or not all(fact.holds for fact in facts)
-
-
-@settings(max_examples=600, derandomize=True, database=None, deadline=None)
-@given(st.integers(0, len(_bytes["json"]) - 1), st.integers(0, 255))
-@example(0, ord("["))
-def test_no_single_byte_of_json_can_be_changed_unseen(position: int, byte: int) -> None:
-    data = bytearray(_bytes["json"])
-    data[position] = byte
-    _survives(bytes(data), "json")
-
-
-@settings(max_examples=600, derandomize=True, database=None, deadline=None)
-@given(st.integers(0, len(_bytes["msgpack"]) - 1), st.integers(0, 255))
-@example(0, ord("{"))
-def test_no_single_byte_of_messagepack_can_be_changed_unseen(position: int, byte: int) -> None:
-    data = bytearray(_bytes["msgpack"])
-    data[position] = byte
-    _survives(bytes(data), "msgpack")
-
-
-@settings(max_examples=300, derandomize=True, database=None, deadline=None)
-@given(
-    st.integers(0, len(_bytes["json"]) - 1), st.integers(0, 40), st.sampled_from([b"", b'"', b",", b"9", b"{}", b"\\"])
-)
-def test_no_stretch_of_json_can_be_replaced_unseen(start: int, length: int, by: bytes) -> None:
-    data = _bytes["json"]
-    _survives(data[:start] + by + data[start + length :], "json")
-
-
-@settings(max_examples=200, derandomize=True, database=None, deadline=None)
-@given(st.binary(max_size=200))
-def test_noise_is_refused(data: bytes) -> None:
-    refusal(data)
-
-
-def test_the_races_of_a_replay_are_those_that_were_folded() -> None:
+def test_the_races_of_a_replay_match_the_original_fold() -> None:
     replay = race_of("corners")
     races = list(replay.races())
     assert len(races) == len(replay.entries) + 1
@@ -580,8 +343,8 @@ def test_the_races_of_a_replay_are_those_that_were_folded() -> None:
         list(edited(replay, 1, name="eve").races())
 
 
-def test_a_replay_comes_only_from_its_own_race() -> None:
-    """The fold refuses an entry of another log, whatever its number."""
+def test_a_replay_requires_a_closed_race_and_its_own_entries() -> None:
+    """The fold refuses entries of another log."""
     ours = race_of("corners")
     race = Race.opened(ours.header, SECRET)
     for entry in race_of("gallery").entries[:3]:

@@ -1,4 +1,4 @@
-"""Formats of replays: all that there are today state samedeal.replay/1, and readers name a newer one that they meet."""
+"""Replay formats: current replays state samedeal.replay/1, and readers name a newer format."""
 
 import json
 import re
@@ -34,12 +34,12 @@ def stating(form: str, stated: str) -> bytes:
     return data.replace(b"samedeal.replay/1", stated.encode())
 
 
-def test_every_format_of_races_has_one_of_replays() -> None:
+def test_every_race_format_has_a_replay_format() -> None:
     assert list(FORMATS) == list(range(1, RACE_FORMAT + 1))
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_replays_of_today_state_the_first_format(race: str) -> None:
+def test_current_replays_state_the_first_format(race: str) -> None:
     replay = read(replay_file(1, race, "json").read_bytes())
     assert replay.header.format == 1
     assert replay.format == FORMATS[replay.header.format] == "samedeal.replay/1"
@@ -47,7 +47,7 @@ def test_replays_of_today_state_the_first_format(race: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("stated", ["samedeal.replay/2", "samedeal.replay/x"])
-def test_a_newer_format_is_refused_by_its_name(form: str, stated: str, server: Server) -> None:
+def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server: Server) -> None:
     data = stating(form, stated)
     with pytest.raises(Refused) as refused:
         read(data)
@@ -78,14 +78,14 @@ def test_a_newer_format_is_named_whatever_else_is_new(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("stated", ["chess_org.replay1", "Samedeal.replay/1", "samedeal.replay_1"])
-def test_what_states_no_format_of_ours_is_no_replay(form: str, stated: str) -> None:
+def test_a_file_without_a_known_format_is_not_a_replay(form: str, stated: str) -> None:
     with pytest.raises(Refused) as refused:
         read(stating(form, stated))
     assert refused.value.code == "bad-replay"
 
 
 def verified(data: bytes, folder: Path) -> tuple[int, str]:
-    """What the verifier in JavaScript ends with and what it says."""
+    """The exit code and the output of the JavaScript verifier."""
     file = folder / "replay"
     file.write_bytes(data)
     done = subprocess.run([str(NODE), VERIFIER, file], capture_output=True, encoding="utf-8", timeout=60, check=False)
@@ -94,7 +94,7 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("form", ["json", "ndjson"])
-def test_the_verifier_in_javascript_names_a_newer_format(form: str, tmp_path: Path) -> None:
+def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
     code, said = verified(stating(form, "samedeal.replay/2"), tmp_path)
     assert code == 5
     assert "in the format samedeal.replay/2, and this program reads samedeal.replay/1" in said
@@ -103,6 +103,6 @@ def test_the_verifier_in_javascript_names_a_newer_format(form: str, tmp_path: Pa
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 @pytest.mark.parametrize("race", RACES)
-def test_the_verifier_in_javascript_reads_saved_replays(race: str, form: str, tmp_path: Path) -> None:
+def test_the_javascript_verifier_reads_saved_replays(race: str, form: str, tmp_path: Path) -> None:
     code, said = verified(replay_file(1, race, form).read_bytes(), tmp_path)
     assert code == 0, said

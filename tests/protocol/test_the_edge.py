@@ -35,7 +35,7 @@ def test_the_first_card_is_drawn_to_the_hand() -> None:
         ("AC", "a1 a2 a3 a4 b1 b2 b3 b4 c1 c2 c3 c4 d1 d2 d3 d4"),
     ],
 )
-def test_a_face_card_goes_to_a_cell_of_its_own_and_others_anywhere(card: str, cells: str) -> None:
+def test_a_face_card_goes_to_its_own_cells_and_others_anywhere(card: str, cells: str) -> None:
     game = on_grid(TheEdge, ". . . . " * 4, hand=card, stock="2S")
     assert sorted(game.moves()) == cells.split()
 
@@ -51,19 +51,19 @@ def test_after_a_placement_the_next_card_is_drawn() -> None:
 
 def test_a_card_on_the_grid_does_not_move() -> None:
     game = TheEdge.from_seed("1").after("b2")
-    assert refusal(game, "b2") == "b2 is taken: cards on the grid do not move."
+    assert refusal(game, "b2") == "b2 is taken, and cards on the grid do not move."
 
 
 def test_a_face_card_is_refused_elsewhere() -> None:
     game = on_grid(TheEdge, ". . . . " * 4, hand="KS", stock="2S")
-    assert refusal(game, "b2") == "KS may not lie on b2: its place is one of the corners."
+    assert refusal(game, "b2") == "KS cannot go to b2, only to the corners."
 
 
 def test_nothing_is_removed_before_the_grid_is_full() -> None:
     game = on_grid(TheEdge, "5S 5H TC . " + ". . . . " * 3, hand="KS", stock="2S")
     for move in ("a1+b1", "c1-"):
-        assert refusal(game, move) == "Cards are removed only when the grid is full."
-    assert refusal(game, "draw") == "The card in hand is placed first."
+        assert refusal(game, move) == "You can remove cards only when the grid is full."
+    assert refusal(game, "draw") == "Place the card in hand first."
 
 
 def test_the_placement_that_fills_the_grid_draws_nothing_and_can_be_undone() -> None:
@@ -86,7 +86,7 @@ def test_any_number_of_cards_that_add_up_to_ten_is_a_group() -> None:
     assert moves == summed | {"a3-", "c3-"}
 
 
-def test_an_ace_counts_one_and_a_ten_goes_alone() -> None:
+def test_an_ace_counts_as_one_and_a_ten_is_removed_alone() -> None:
     game = on_grid(TheEdge, FULL, stock="JD").after("d2+d3").after("a3-")
     assert game.table["discard"] == ("9H", "AH", "TC")
     assert not {"d2", "d3", "a3"} - set(game.table.empty(["d2", "d3", "a3"]))
@@ -97,9 +97,9 @@ def test_a_removed_card_still_counts_as_placed() -> None:
     assert game.home == game.after("a3-").home == 16
 
 
-def test_the_player_may_draw_only_after_a_removal() -> None:
+def test_drawing_requires_a_removal() -> None:
     game = on_grid(TheEdge, FULL, stock="KD JD")
-    assert refusal(game, "draw") == "At least one group is removed before the next card is drawn."
+    assert refusal(game, "draw") == "Remove at least one group before you draw the next card."
     removed = game.after("a3-")
     assert "draw" in removed.moves()
     assert "c3-" in removed.moves()
@@ -108,10 +108,10 @@ def test_the_player_may_draw_only_after_a_removal() -> None:
     assert drawn.table["hand"] == ("JD",)
     assert removed.reveals(drawn)
     assert drawn.moves() == ("a3",)
-    assert refusal(drawn, "c3-") == "Cards are removed only when the grid is full."
+    assert refusal(drawn, "c3-") == "You can remove cards only when the grid is full."
 
 
-def test_drawing_is_all_that_is_left_when_the_last_group_is_gone() -> None:
+def test_drawing_is_the_only_move_after_the_last_group() -> None:
     game = on_grid(TheEdge, "KS QS QH KH  JS 9S 9C JD  JC 9H 9D JH  KC TH QC KD", stock="QD").after("b4-")
     assert game.moves() == ("draw",)
 
@@ -127,26 +127,26 @@ def test_no_card_is_placed_while_groups_are_removed() -> None:
         ("a3+c3", "TC and TD add up to 20, not to ten."),
         ("b2+b3", "2S and 4S add up to 6, not to ten."),
         ("d2-", "9H is not a ten."),
-        ("a1+d3", "KS stays: only cards from ace to ten are removed."),
-        ("a1-", "KS stays: only cards from ace to ten are removed."),
-        ("d3+d2", "The cells of a group are named in the order of the alphabet, each once."),
-        ("c4+c4", "The cells of a group are named in the order of the alphabet, each once."),
+        ("a1+d3", "KS cannot be removed: only cards from ace to ten can."),
+        ("a1-", "KS cannot be removed: only cards from ace to ten can."),
+        ("d3+d2", "Name the cells of a group in alphabetical order, each once."),
+        ("c4+c4", "Name the cells of a group in alphabetical order, each once."),
     ],
 )
-def test_other_groups_are_refused_in_words(move: str, words: str) -> None:
+def test_other_groups_are_refused_with_a_reason(move: str, words: str) -> None:
     assert refusal(on_grid(TheEdge, FULL, stock="JD"), move) == words
 
 
 def test_an_empty_cell_cannot_be_removed() -> None:
     game = on_grid(TheEdge, FULL, stock="JD").after("a3-")
-    assert refusal(game, "a3-") == "There is no card on a3."
+    assert refusal(game, "a3-") == "a3 is empty."
 
 
 @pytest.mark.parametrize("move", ["", "e1", "a5", "a1+", "+a1", "a1+b2-", "a1--", "A1", "undo", " a1", "a1+e9", "-"])
-def test_nonsense_is_no_move(move: str) -> None:
+def test_an_invalid_text_is_not_a_move(move: str) -> None:
     said = refusal(TheEdge.from_seed("1"), move)
-    assert said.startswith(f"{move!r} is no move of The Edge")
-    assert all(written in said for written in ("a2+b3+d1", "order of the alphabet", "c2-", "draw"))
+    assert said.startswith(f"{move!r} is not a move in The Edge")
+    assert all(written in said for written in ("a2+b3+d1", "alphabetical order", "c2-", "draw"))
 
 
 def test_a_face_card_drawn_without_a_free_cell_loses_at_once() -> None:
@@ -162,7 +162,7 @@ def test_a_full_grid_without_a_group_is_lost() -> None:
     assert game.notes == {"phase": "match", "faces": "10 of 12"}
 
 
-def test_the_twelfth_face_card_wins_whatever_is_left_in_the_stock() -> None:
+def test_the_twelfth_face_card_wins_regardless_of_the_stock() -> None:
     picture = "KS QS QH KH  JS . . JD  JC . . JH  KC QD QC ."
     game = on_grid(TheEdge, picture, hand="KD", stock="2S 3S").after("d4")
     assert (game.outcome, game.progress, game.moves()) == ("won", 1.0, ())
@@ -175,7 +175,7 @@ def test_the_twelfth_face_card_wins_on_a_full_grid_too() -> None:
     assert game.outcome == "won"
 
 
-def test_a_quick_loss_number_cards_on_the_cells_of_the_jacks() -> None:
+def test_number_cards_on_the_cells_of_the_jacks_lose_quickly() -> None:
     game = TheEdge.from_seed("1")
     laid = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4"]
     for cell in laid:

@@ -1,10 +1,11 @@
-"""Steps: put together they are the tables that the fold has, and nothing is sent twice."""
+"""Timelines: steps reproduce the tables of the fold without redundancy."""
 
 import pytest
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
-from samedeal.race.race import OPEN_MS, RESTART
+from samedeal.race.race import OPEN_MS
+from samedeal.race.run import RESTART
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from support.finished_races import finished, opened
@@ -13,7 +14,7 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 
 
 @every_game
-def test_the_steps_lead_through_the_tables_of_the_fold(slug: str) -> None:
+def test_steps_reproduce_the_tables_of_the_fold(slug: str) -> None:
     replay = finished(slug, moves=120)
     told = steps(replay)
     races = list(replay.races())
@@ -37,7 +38,7 @@ def test_the_steps_lead_through_the_tables_of_the_fold(slug: str) -> None:
 
 
 @every_game
-def test_a_new_attempt_begins_with_the_deal(slug: str) -> None:
+def test_a_new_attempt_starts_with_the_deal(slug: str) -> None:
     log = opened(slug, seed="7")
     told = steps(finished(slug, moves=150))
     again = [step for racer in told.racers for step in racer.steps if step.move == RESTART]
@@ -52,14 +53,14 @@ def test_a_new_attempt_begins_with_the_deal(slug: str) -> None:
     assert again or slug not in ("the-edge", "kings-in-the-corners")
 
 
-def test_a_race_that_was_called_off_has_no_tables() -> None:
+def test_a_cancelled_race_has_no_tables() -> None:
     log = opened("corners")
     log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
     told = steps(log.replay())
     assert (told.deal, told.racers, told.table) == (None, (), {})
 
 
-def test_the_racers_stand_in_the_order_of_the_standings() -> None:
+def test_racers_are_in_the_order_of_the_standings() -> None:
     told = steps(finished("corners"))
     assert [racer.seat for racer in told.racers] == [one.seat for one in told.standings]
     assert codec.decode(codec.encode(told, "json"), "json", type(told)) == told

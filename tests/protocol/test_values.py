@@ -1,4 +1,4 @@
-"""Value values: what follows from one is worked out once, and trails share what they have in common."""
+"""Values: derived properties are computed once, and persistent lists share their items."""
 
 from random import Random
 
@@ -17,19 +17,19 @@ class Square(Value, frozen=True):
         return self.side**2
 
 
-def test_what_follows_is_worked_out_once_and_anew_for_another_value() -> None:
+def test_derived_properties_are_computed_once_per_value() -> None:
     asked: list[int] = []
     square = Square(3, asked)
     assert (square.area, square.area, asked) == (9, 9, [3])
     assert (replace(square, side=4).area, square.area, asked) == (16, 9, [3, 4])
 
 
-def test_a_value_does_not_change() -> None:
+def test_a_value_is_immutable() -> None:
     with pytest.raises(AttributeError):
-        setattr(Square(3, []), "side", 4)  # noqa: B010 written out, it is an error of types
+        setattr(Square(3, []), "side", 4)  # noqa: B010 (an assignment would be a type error)
 
 
-def test_a_trail_is_what_was_put_on_it_whatever_becomes_of_others() -> None:
+def test_a_list_keeps_its_items_when_others_share_them() -> None:
     random = Random(1)
     trails: list[tuple[PersistentList[int], tuple[int, ...]]] = [(PersistentList(), ())]
     for number in range(2_000):
@@ -44,7 +44,7 @@ def test_a_trail_is_what_was_put_on_it_whatever_becomes_of_others() -> None:
         assert (trail[-1:], trail[2:4]) == (list(items[-1:]), list(items[2:4]))
 
 
-def test_a_trail_has_no_items_beyond_its_ends() -> None:
+def test_an_index_out_of_range_is_refused() -> None:
     trail = PersistentList([1, 2]).appended(3).without_last()
     for at in (2, -3):
         with pytest.raises(IndexError):
@@ -53,7 +53,7 @@ def test_a_trail_has_no_items_beyond_its_ends() -> None:
         PersistentList[int]().without_last()
 
 
-def test_going_on_from_a_trail_copies_nothing() -> None:
+def test_appending_does_not_copy() -> None:
     trail = PersistentList(range(5))
     longer = trail.appended(5)
     assert longer.appended(6)._items is longer._items is trail._items

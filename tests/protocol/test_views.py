@@ -1,4 +1,4 @@
-"""Sight: with one deal for all, every glimpse is a leak. What each viewer gets is searched for what nobody may know."""
+"""Views: no viewer receives hidden information, which would leak the deal that all racers share."""
 
 from collections.abc import Iterator
 from random import Random
@@ -13,7 +13,9 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Left, Moved, Readied, Resigned
-from samedeal.race.race import RESTART, UNDO, Race, Run, Seat
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.seat import Seat
 from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
 from samedeal.wire.messages import Progress, View
@@ -33,7 +35,7 @@ def viewers(race: Race) -> list[int | None]:
 
 
 def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
-    """All that a viewer is ever sent of a race as it stands."""
+    """All messages that a viewer can be sent about a race."""
     return views.view(race, viewer, race.at, re=1, legal=True, header=True), views.progress(race, viewer)
 
 
@@ -55,7 +57,7 @@ def play(log: Logged, seat: int, *moves: str) -> None:
         log.say(Moved(seat=seat, move=move), 10)
 
 
-# What a view says.
+# What a view shows.
 
 
 def test_a_view_before_the_deal_has_a_seat_but_no_board() -> None:
@@ -67,13 +69,13 @@ def test_a_view_before_the_deal_has_a_seat_but_no_board() -> None:
     assert view.standings == log.race.standings()
 
 
-def test_the_header_comes_only_when_it_is_asked_for() -> None:
+def test_the_header_is_included_only_on_request() -> None:
     race = opened().race
     assert views.view(race, None, race.at).header is None
     assert views.view(race, None, race.at, header=True).header == race.header
 
 
-def test_the_clock_says_how_long_until_the_deal_and_then_until_the_end() -> None:
+def test_the_clock_counts_down_to_the_deal_then_to_the_end() -> None:
     race = counting(start_delay_ms=5_000).race
     assert views.view(race, 1, race.at + 1_200).clock_ms == 3_800
     assert views.view(race, 1, race.at + 9_000).clock_ms == 0
@@ -85,7 +87,7 @@ def test_the_clock_says_how_long_until_the_deal_and_then_until_the_end() -> None
 
 
 @every_game
-def test_a_racer_sees_the_own_table_and_what_can_be_done(slug: str) -> None:
+def test_a_racer_sees_their_table_and_legal_moves(slug: str) -> None:
     log = running(slug=slug)
     run = run_of(log.race)
     board = views.view(log.race, 1, log.race.at, legal=True).board
@@ -101,7 +103,7 @@ def test_a_racer_sees_the_own_table_and_what_can_be_done(slug: str) -> None:
     assert board.undo == run_of(log.race).may(UNDO)
 
 
-def test_who_has_stopped_has_no_moves_left() -> None:
+def test_a_racer_who_is_done_has_no_moves() -> None:
     log = running(slug="corner-stones")
     play(log, 1, run_of(log.race).game.moves()[0])
     log.say(Resigned(seat=1))
@@ -114,7 +116,7 @@ def test_who_has_stopped_has_no_moves_left() -> None:
     assert (board.moves, board.undo, board.restart) == ((), False, False)
 
 
-def test_who_has_no_seat_cannot_look_as_if_seated() -> None:
+def test_a_viewer_without_a_seat_cannot_view_as_a_racer() -> None:
     log = opened()
     log.say(joined(log, 1))
     log.say(Left(seat=1))
@@ -126,11 +128,11 @@ def test_who_has_no_seat_cannot_look_as_if_seated() -> None:
             views.progress(log.race, number)
 
 
-# What it never says.
+# What a view never shows.
 
 
 @pytest.mark.parametrize("spectators", ["progress", "after"])
-def test_tables_of_others_are_never_shown(spectators: str) -> None:
+def test_other_tables_are_never_shown(spectators: str) -> None:
     log = running(3, slug="the-edge", spectators=spectators)
     play(log, 1, run_of(log.race).game.moves()[0])
     log.say(Resigned(seat=3))
@@ -140,7 +142,7 @@ def test_tables_of_others_are_never_shown(spectators: str) -> None:
     assert seen[1].board != seen[2].board
 
 
-def test_in_an_open_race_onlookers_see_tables_and_racers_when_they_have_stopped() -> None:
+def test_in_an_open_race_spectators_and_finished_racers_see_tables() -> None:
     log = running(3, slug="the-edge", spectators="open")
     boards = {viewer: views.view(log.race, viewer, log.race.at, legal=True).boards for viewer in viewers(log.race)}
     assert {viewer: None if found is None else set(found) for viewer, found in boards.items()} == {
@@ -157,14 +159,14 @@ def test_in_an_open_race_onlookers_see_tables_and_racers_when_they_have_stopped(
     assert all(board.moves is None for board in boards[2].values())
 
 
-def test_an_end_that_can_be_undone_or_restarted_opens_nobodys_table() -> None:
+def test_an_end_that_can_be_undone_or_restarted_shows_no_other_tables() -> None:
     log = running(slug="the-edge", spectators="open")
     while not run_of(log.race).game.over:
         play(log, 1, run_of(log.race).game.moves()[-1])
     assert views.view(log.race, 1, log.race.at).boards is None
 
 
-def test_onlookers_of_a_race_shown_after_wait_for_the_standings() -> None:
+def test_spectators_of_an_after_race_see_no_standings_until_it_ends() -> None:
     log = running(spectators="after")
     assert views.view(log.race, None, log.race.at).standings == views.progress(log.race, None).standings == ()
     assert views.view(log.race, 1, log.race.at).standings == log.race.standings()
@@ -173,7 +175,7 @@ def test_onlookers_of_a_race_shown_after_wait_for_the_standings() -> None:
     assert views.view(log.race, None, log.race.at).standings == log.race.standings()
 
 
-def test_an_open_deal_is_known_from_the_start_and_a_sealed_one_at_the_end() -> None:
+def test_an_open_deal_is_public_from_the_start_and_a_sealed_one_after_the_race() -> None:
     log = running(seed="42")
     assert views.view(log.race, None, log.race.at).deal == "corners:42"
     log = running()
@@ -186,7 +188,7 @@ def test_an_open_deal_is_known_from_the_start_and_a_sealed_one_at_the_end() -> N
 @every_game
 @few
 @given(random=luck)
-def test_no_byte_that_is_sent_tells_what_is_sealed(slug: str, spectators: str, random: Random) -> None:
+def test_no_message_contains_a_sealed_deal(slug: str, spectators: str, random: Random) -> None:
     log = raced(slug, random, 80, spectators=spectators, start_delay_ms=50, limit_ms=9_000, max_racers=3)
     for race in stages(log):
         sealed = {SECRET.hex(), *(nonce(seat.number).hex() for seat in race.seats)}
@@ -215,7 +217,7 @@ def test_no_byte_that_is_sent_tells_what_is_sealed(slug: str, spectators: str, r
 @every_sight
 @few
 @given(random=luck)
-def test_races_that_differ_in_what_lies_face_down_look_the_same(slug: str, spectators: str, random: Random) -> None:
+def test_races_that_differ_only_in_face_down_cards_look_identical(slug: str, spectators: str, random: Random) -> None:
     log = raced(slug, random, 60, spectators=spectators, start_delay_ms=50, max_racers=3)
     differed = False
     for race in stages(log):
@@ -230,8 +232,8 @@ def test_races_that_differ_in_what_lies_face_down_look_the_same(slug: str, spect
 @every_game
 @few
 @given(random=luck)
-def test_of_a_rival_a_racer_learns_the_standing_and_no_more(slug: str, random: Random) -> None:
-    """Two races that differ in one racer's moves alone give the others the same but for standings and digest."""
+def test_a_racer_learns_only_the_standing_of_a_rival(slug: str, random: Random) -> None:
+    """Two races that differ only in one racer's moves look the same to others except for standings and digest."""
     log = running(3, slug=slug)
     for _ in range(random.randrange(1, 8)):
         if moves := run_of(log.race, 2).game.moves():
@@ -254,7 +256,7 @@ def test_a_standing_has_no_field_that_shows_a_card_or_a_move() -> None:
     }
 
 
-def test_looking_changes_nothing() -> None:
+def test_viewing_does_not_change_the_race() -> None:
     log = opened("gallery")
     log.say(joined(log, 1))
     log.say(Readied(seat=1))
@@ -270,7 +272,7 @@ def _runs(log: Logged) -> list[Run]:
 
 
 def _turned_over(seat: Seat) -> Seat:
-    """The seat with every face-down pile in the other order, now, in the deal and in all that undo goes back to."""
+    """The seat with all face-down piles reversed, in the current position, the deal and the undo history."""
     run = seat.run
     if run is None:
         return seat
@@ -281,7 +283,7 @@ def _turned_over(seat: Seat) -> Seat:
             run,
             deal=_other(run.deal),
             game=_other(run.game),
-            past=replace(run.past, positions=PersistentList(map(_other, run.past.positions))),
+            undo_history=replace(run.undo_history, positions=PersistentList(map(_other, run.undo_history.positions))),
         ),
     )
 

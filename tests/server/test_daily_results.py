@@ -8,7 +8,7 @@ from redis import Redis
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options, Readied, Resigned
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal_server.races.daily import Dailies, Page, Result, results
 from samedeal_server.store.daily_results import DailyRace
 from support.stores import KEY as STORE_KEY

@@ -196,7 +196,7 @@ async def test_an_illegal_move_raises_the_rule_it_breaks(redis_url: str) -> None
     async with process(redis_url) as parts:
         room = await opened(parts)
         await run(room)
-        with pytest.raises(IllegalMove, match="no move of Corners"):
+        with pytest.raises(IllegalMove, match="not a move in Corners"):
             await room.submit(that(Moved(seat=1, move="nonsense")))
         await room.submit(that(Moved(seat=1, move="draw")))
         await agrees(room, parts.log)

@@ -119,10 +119,10 @@ async def test_an_illegal_move_is_refused_with_the_rule_and_changes_nothing(
         board = boarded(view)
         assert board.moves is not None
         for move, words in [
-            ("redeal", "The waste is turned over only when the stock is empty."),
-            ("w", "There is no card on that place."),
+            ("redeal", "You can redeal only when the stock is empty."),
+            ("w", "That place is empty."),
             ("undo", "There is nothing to undo"),
-            ("restart", "The deal is untouched"),
+            ("restart", "There is nothing to restart"),
             ("Draw", ""),
             ("draw,draw", ""),
             ("__class__", ""),

@@ -36,7 +36,7 @@ from samedeal.race.events import (
     Taken,
     header_bytes,
 )
-from samedeal.race.race import RESTART, UNDO
+from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from support.servers import Racer, Reachable, Server

@@ -6,7 +6,8 @@ from cli.test_cli_text_table import after
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header, Options
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.commands.games import described
 from samedeal_cli.net.http_api import GameInfo

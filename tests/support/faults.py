@@ -15,7 +15,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 
 from samedeal.proof import commitments, receipts
-from samedeal.race.race import MAX_MOVES, RESTART, UNDO
+from samedeal.race.run import MAX_MOVES, RESTART, UNDO
 from samedeal.wire import messages as m
 from support.campaign import Persistent, started
 from support.faulty_proxy import Proxy

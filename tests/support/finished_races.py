@@ -23,7 +23,8 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race, Run
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.replays.replay import Replay
 
 OPENED_AT = 1_700_000_000_000
@@ -110,7 +111,7 @@ def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = 
 def _move(run: Run | None, random: Random) -> str | None:
     """A legal move, now and then an undo; a new attempt where there is no other."""
     assert run
-    if run.past and random.random() < 0.1 and run.game.outcome in ("playing", "stuck"):
+    if run.undo_history and random.random() < 0.1 and run.game.outcome in ("playing", "stuck"):
         return UNDO
     if run.game.over:
         return None if run.game.won else RESTART

@@ -18,7 +18,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from samedeal.proof.signature import public_key
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_cli.net.http_api import Daily, GameInfo, Opened, ParInfo, RaceLine, ReplayLine

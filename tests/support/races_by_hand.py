@@ -24,7 +24,8 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race, Run
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
 from support import finished_races
 from support.finished_races import SECRET, Logged, nonce
 
@@ -135,7 +136,7 @@ def _event(log: Logged, random: Random) -> AnyEvent:
     run = race.seats[seat - 1].run
     if run is None or random.randrange(40) == 0:
         return Taken(seat=seat)
-    if run.past and random.randrange(5) == 0:
+    if run.undo_history and random.randrange(5) == 0:
         return Moved(seat=seat, move=UNDO)
     if run.game.over or random.randrange(40) == 0:
         return Moved(seat=seat, move=RESTART)

@@ -24,7 +24,8 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
 from support.finished_races import DAY, OPENED_AT, SECRET, Logged
 from support.races_by_hand import closed, running

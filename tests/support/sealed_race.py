@@ -18,7 +18,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire import messages as m

@@ -36,7 +36,8 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from support import finished_races

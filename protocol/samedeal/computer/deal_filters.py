@@ -1,8 +1,8 @@
-"""Friendly deals: which of the deals that a root allows is dealt.
+"""Deal filters, which decide which deal of a root is dealt.
 
-A root is a text that stands for a row of deals, those of the seeds ``root.0``, ``root.1``, ``root.2`` …, and the first
-of them that passes a filter is dealt. A filter chooses among deals and changes no rule. Like a bot it has a version:
-whoever knows the root and the name of the filter can work out again which deal it had to be.
+A root is a text that defines a sequence of deals with the seeds ``root.0``, ``root.1``, ``root.2`` …. The first deal
+that passes the filter is dealt. Filters do not change the rules. They are versioned like bots, so the choice can be
+reproduced from the root and the name of the filter.
 """
 
 from collections.abc import Callable
@@ -11,38 +11,38 @@ from samedeal.computer.bots import play, plays
 from samedeal.game import Game, Variant
 
 FILTERS = ("any", "friendly/1")
-"""Every deal passes `any`. Those that pass `friendly/1` can be won with a fair chance."""
+"""Every deal passes ``any``. Players have a fair chance of winning the deals that pass ``friendly/1``."""
 TRIES = 4096
-"""How many deals of a root are tried. Of a game's deals at least four in a hundred pass, so more are never needed."""
+"""The maximum number of deals to try per root. At least 4 % of the deals pass, so more are never needed."""
 
 _PLAYS = 60
 _WINS = range(18, 49)
-"""How many of its plays the bot wins where a deal is friendly: from 30 to 80 in a hundred."""
+"""The number of wins in these plays that makes a deal friendly: 30 % to 80 %."""
 
 
 def usual_filter(game: type[Game]) -> str:
-    """The filter that suits a sealed deal of a game: one that does something, where there is one."""
+    """Return the default filter for sealed deals of a game."""
     return FILTERS[-1] if game.slug in _TESTS else "any"
 
 
 def passes(game: type[Game], seed: str, variant: Variant, name: str) -> bool:
-    """Whether the deal of a seed passes a filter. Raises ValueError for a filter that there is not."""
+    """Return whether the deal of a seed passes a filter. Raises ValueError for an unknown filter."""
     if name not in FILTERS:
-        raise ValueError(f"{name!r} is no filter: there are {' and '.join(FILTERS)}")
+        raise ValueError(f"{name!r} is not a valid filter (try {' or '.join(FILTERS)})")
     test = _TESTS.get(game.slug) if name != "any" else None
     return test is None or test(game, seed, variant)
 
 
 def first(game: type[Game], root: str, variant: Variant, name: str) -> int:
-    """The smallest k for which the seed ``root.k`` passes. Raises LookupError if none of the first 4096 does."""
-    found = _first(game, root, variant, name, TRIES)
-    if found is None:
+    """Return the smallest k for which the seed ``root.k`` passes. Raises LookupError if none of the first 4096 does."""
+    k = _first(game, root, variant, name, TRIES)
+    if k is None:
         raise LookupError(f"none of the first {TRIES} deals of the root {root!r} passes {name}")
-    return found
+    return k
 
 
 def check(game: type[Game], root: str, variant: Variant, name: str, k: int) -> bool:
-    """Whether k is what ``first`` answers. Looks at no deal after the first that passes."""
+    """Return whether ``first`` returns ``k``. Checks no deal beyond the first that passes."""
     return 0 <= k < TRIES and _first(game, root, variant, name, k + 1) == k
 
 
@@ -50,9 +50,9 @@ def _first(game: type[Game], root: str, variant: Variant, name: str, tries: int)
     return next((k for k in range(tries) if passes(game, f"{root}.{k}", variant, name)), None)
 
 
-def _won_now_and_then(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Whether the bot wins 18 to 48 of its first 60 plays, found out with as few of them as it takes."""
-    fewest, most = 0, _PLAYS  # wins, whatever comes
+def _is_won_sometimes(game: type[Game], seed: str, variant: Variant) -> bool:
+    """Return whether the bot wins 18 to 48 of its first 60 plays, with as few plays as possible."""
+    fewest, most = 0, _PLAYS  # bounds on the number of wins
     for run in plays(game, seed, range(_PLAYS), variant):
         fewest, most = fewest + run.won, most - (not run.won)
         if most < _WINS[0] or fewest > _WINS[-1] or (fewest in _WINS and most in _WINS):
@@ -60,14 +60,14 @@ def _won_now_and_then(game: type[Game], seed: str, variant: Variant) -> bool:
     return fewest in _WINS and most in _WINS
 
 
-def _won_at_first(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Whether the bot wins its first play."""
+def _is_won_first(game: type[Game], seed: str, variant: Variant) -> bool:
+    """Return whether the bot wins its first play."""
     return play(game, seed, 0, variant).won
 
 
 _TESTS: dict[str, Callable[[type[Game], str, Variant], bool]] = {
-    "the-edge": _won_now_and_then,
-    "kings-in-the-corners": _won_now_and_then,
-    "corners": _won_at_first,
+    "the-edge": _is_won_sometimes,
+    "kings-in-the-corners": _is_won_sometimes,
+    "corners": _is_won_first,
 }
-"""What makes a deal friendly. Nearly every deal of Corner Stones can be won, and in Gallery only the score counts."""
+"""The test for a friendly deal. Nearly every deal of Corner Stones can be won, and Gallery is played for its score."""

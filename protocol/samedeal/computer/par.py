@@ -1,7 +1,7 @@
-"""Par: what the computer makes of a deal.
+"""Par: the computer's results on a deal.
 
-The bot of the game plays the same deal many times over, and a player's result is held against what came out. Every
-play can be had again, with its moves, by its number: ``bots.play(game, seed, k)``.
+The game's bot plays the same deal many times, and a player's result is compared with its results. Each play can be
+reproduced by its number with ``bots.play(game, seed, k)``.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,18 +21,18 @@ PLAYS: Mapping[str, int] = {
     "kings-in-the-corners": 60,
     "gallery": 200,
 }
-"""How many plays make the par of a deal, by the slug of the game."""
+"""The default number of plays, by the slug of the game."""
 
 Square = Literal["worse", "equal", "better", "solved"]
-"""How one play of the computer compares with the player's; `solved` is a play that it won, whatever the player's."""
+"""A play of the computer compared with the player's result; ``solved`` is a win, whatever the player's result."""
 
 
 Counted = Literal["home", "left"]
-"""What a result counts: the cards home, or in a game that is played for its score the cards that are left."""
+"""What a result counts: the cards home or, in a game played for its score, the cards left."""
 
 
 class Placing(NamedTuple):
-    """The shares of the computer's plays that did worse than the player, as well, and better; together 1."""
+    """The fractions of the computer's plays that are worse than the player's result, equal, and better."""
 
     worse: float
     equal: float
@@ -40,14 +40,14 @@ class Placing(NamedTuple):
 
 
 class Compared(Struct, frozen=True, kw_only=True):
-    """One player held against par."""
+    """A player's result compared with par."""
 
     seat: int
     name: str
     home: int
     won: bool
     result: int
-    """What the player quotes: a play that was won counts as the goal, as the computer's do."""
+    """The player's result as quoted. A win counts as the goal."""
     worse: float
     equal: float
     better: float
@@ -55,7 +55,7 @@ class Compared(Struct, frozen=True, kw_only=True):
 
 
 class Par(Struct, frozen=True):
-    """What came out when the computer played a deal."""
+    """The computer's results on a deal."""
 
     game: str
     deal: str
@@ -63,7 +63,7 @@ class Par(Struct, frozen=True):
     variant: dict[str, str | bool]
     bot: str
     homes: tuple[int, ...]
-    """How many cards each play brought home, play 0 first. A play that was won counts as the game's goal."""
+    """The number of cards home in each play, starting with play 0. A win counts as the goal."""
 
     @property
     def plays(self) -> int:
@@ -71,7 +71,7 @@ class Par(Struct, frozen=True):
 
     @property
     def results(self) -> tuple[int, ...]:
-        """The same plays as players quote them."""
+        """The results as players quote them."""
         return tuple(map(self._quoted, self.homes))
 
     @property
@@ -84,7 +84,7 @@ class Par(Struct, frozen=True):
 
     @property
     def median(self) -> float:
-        """The result in the middle, or half-way between the two in the middle."""
+        """The median, or the mean of the two middle results."""
         ranked = sorted(self.results)
         return (ranked[(self.plays - 1) // 2] + ranked[self.plays // 2]) / 2
 
@@ -98,7 +98,7 @@ class Par(Struct, frozen=True):
 
     @property
     def solved(self) -> int:
-        """How many plays the computer won."""
+        """The number of plays that the computer won."""
         return self.homes.count(GAMES[self.game].goal)
 
     def _quoted(self, home: int) -> int:
@@ -112,13 +112,13 @@ def par(
     number: int | None = None,
     after_each: Callable[[Run], object] = lambda run: None,
 ) -> Par:
-    """The par of a deal, from so many plays or as many as are usual; `after_each` is told of each when it is over.
+    """Return the par of a deal from ``number`` plays, by default PLAYS. ``after_each`` is called after each play.
 
-    Raises ValueError for less than one play.
+    Raises ValueError for fewer than one play.
     """
     number = PLAYS[game.slug] if number is None else number
     if number < 1:
-        raise ValueError("par takes one play at least")
+        raise ValueError("par requires at least one play")
     homes = []
     for run in plays(game, seed, range(number), variant):
         homes.append(game.goal if run.won else run.home)
@@ -127,20 +127,20 @@ def par(
 
 
 def placed(par: Par, home: int, won: bool) -> Placing:
-    """Where a player stands among the computer's plays who brought so many cards home, or won."""
+    """Compare a player's result with the computer's, given the most cards home or a win."""
     mine, ranked = _counted(par, home, won), sorted(par.homes)
     worse, not_better = bisect_left(ranked, mine), bisect_right(ranked, mine)
     return Placing(worse / par.plays, (not_better - worse) / par.plays, (par.plays - not_better) / par.plays)
 
 
 def squares(par: Par, home: int, won: bool) -> tuple[Square, ...]:
-    """One square for each play of the computer, from its best to its worst, as the player sees them."""
+    """Return one square per play of the computer, best first, from the player's point of view."""
     mine = _counted(par, home, won)
-    return tuple(_square(par, its, mine) for its in sorted(par.homes, reverse=True))
+    return tuple(_square(par, other, mine) for other in sorted(par.homes, reverse=True))
 
 
 def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
-    """All of it for one racer, from the most cards home in any attempt or the win."""
+    """Return the full comparison for a racer, given the most cards home in any attempt or a win."""
     worse, equal, better = placed(par, home, won)
     return Compared(
         seat=seat,
@@ -155,10 +155,10 @@ def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
     )
 
 
-def _square(par: Par, its: int, mine: int) -> Square:
-    if its == GAMES[par.game].goal:
+def _square(par: Par, other: int, mine: int) -> Square:
+    if other == GAMES[par.game].goal:
         return "solved"
-    return "worse" if its < mine else "equal" if its == mine else "better"
+    return "worse" if other < mine else "equal" if other == mine else "better"
 
 
 def _counted(par: Par, home: int, won: bool) -> int:

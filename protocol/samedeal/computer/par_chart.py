@@ -1,4 +1,4 @@
-"""The strip: a picture of par as little squares, one for each play of the computer, as each racer sees them."""
+"""Par charts: an SVG with one square per play of the computer, from each racer's point of view."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from samedeal.games.catalogue import GAMES
 
 T = TypeVar("T")
 LONGEST_ROW: Final = 50
-"""How many squares stand in a row at most."""
+"""The maximum number of squares per row."""
 MEANINGS: Final[dict[Square, str]] = {
     "solved": "the computer solved the deal",
     "better": "it did better than you",
     "equal": "as well",
     "worse": "worse",
 }
-"""What each square says to the racer whose strip it is in, in the order in which they come."""
+"""The legend of the squares, in display order."""
 
 _SIDE, _STEP = 12, 14
 _MARGIN, _LEAST_WIDTH = 20, 580
@@ -25,35 +25,35 @@ _LEGEND = (0, 215, 380, 470)
 _LONGEST_SEED = 20
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# Each kind has a mark besides its colour: a tick, an arrow up, two bars, an arrow down.
+# Besides its colour, each kind has a mark: a tick, an up arrow, two bars, a down arrow.
 _FACES: Final[dict[Square, tuple[str, str, str]]] = {
     "solved": ("#1a7f37", "#ffffff", "M3 6.4 5.2 8.6 9.2 3.8"),
     "better": ("#cf222e", "#ffffff", "M6 9V3.4M3.4 5.8 6 3.2 8.6 5.8"),
     "equal": ("#ffffff", "#57606a", "M3.6 4.6H8.4M3.6 7.4H8.4"),
     "worse": ("#b6d4fe", "#0a3d8f", "M6 3V8.6M3.4 6.2 6 8.8 8.6 6.2"),
 }
-"""The colour of each square, and that and the shape of its mark."""
+"""The colour of each square, and the colour and shape of its mark."""
 
 
 def rows(squares: Sequence[T], longest: int = LONGEST_ROW) -> Iterator[Sequence[T]]:
-    """Squares, one at least, in as few rows as they fit in, all but the last equally long."""
+    """Split one or more squares into as few rows as possible, all but the last of equal length."""
     length = -(-len(squares) // -(-len(squares) // longest))
     return (squares[start : start + length] for start in range(0, len(squares), length))
 
 
 def percent(share: float) -> str:
-    """A share such as ``62 %`` or ``0.5 %``."""
+    """Format a fraction, such as ``62 %`` or ``0.5 %``."""
     return f"{round(100 * share, 1):g} %"
 
 
 def verdict(racer: Compared) -> str:
-    """How a racer's result stands to par, in words."""
+    """Describe a racer's result relative to par."""
     shares = percent(racer.worse), percent(racer.equal), percent(racer.better)
     return "better than {}, level with {}, worse than {}".format(*shares)
 
 
 def svg(par: Par, racers: Sequence[Compared]) -> str:
-    """A picture in SVG with a strip for each racer. It needs nothing else to be drawn, neither script nor font."""
+    """Return a self-contained SVG with a chart for each racer."""
     game, seed = GAMES[par.game].title, par.deal.partition(":")[2]
     title = f"{game}, deal {_shortened(seed)}"
     figures = (
@@ -68,7 +68,7 @@ def svg(par: Par, racers: Sequence[Compared]) -> str:
     body, y = list[str](), _HEADING
     for racer in racers:
         y += _GAP
-        body += _strip(par, racer, y)
+        body += _chart(par, racer, y)
         y += _CAPTION + _STEP * len(list(rows(racer.squares)))
     width, height = max(_LEAST_WIDTH, _STEP * columns + 2 * _MARGIN), y + _GAP
     return "\n".join(
@@ -106,7 +106,7 @@ def _legend() -> Iterator[str]:
         yield _text(_MARGIN + left + _STEP + 3, 70, meaning, ' font-size="12"')
 
 
-def _strip(par: Par, racer: Compared, top: int) -> Iterator[str]:
+def _chart(par: Par, racer: Compared, top: int) -> Iterator[str]:
     name = f'<tspan font-weight="600">{_escaped(racer.name)}</tspan>'
     yield f'<text x="{_MARGIN}" y="{top + 13}">{name} · {_result(par, racer)}</text>'
     yield _text(_MARGIN, top + 29, verdict(racer), ' font-size="12"')
@@ -128,6 +128,6 @@ def _shortened(seed: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text as it stands in XML; what cannot stand there becomes U+FFFD."""
+    """Escape a text for XML. Characters that XML does not allow become U+FFFD."""
     text = _NOT_XML.sub("\ufffd", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""The catalogue: every game there is, by its slug. Adding a game is one module and one line here."""
+"""The catalogue of all games by slug. Adding a game takes one module and one line here."""
 
 from samedeal.game import Game
 from samedeal.games.corner_stones import CornerStones
@@ -10,3 +10,14 @@ from samedeal.games.the_edge import TheEdge
 GAMES: dict[str, type[Game]] = {
     game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery)
 }
+
+
+def deal(code: str, **variant: str | bool) -> Game:
+    """Return the deal of a code, such as ``corners:42``: the slug of a game and a seed.
+
+    Raises ValueError for an unknown game, an invalid seed or an unknown variant.
+    """
+    slug, _, seed = code.partition(":")
+    if slug not in GAMES or not seed:
+        raise ValueError(f"{code!r} is not a valid deal (try {next(iter(GAMES))}:42)")
+    return GAMES[slug].from_seed(seed, **variant)

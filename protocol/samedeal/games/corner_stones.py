@@ -1,11 +1,11 @@
-"""Corner Stones: eight foundations, fed by the stacks beside them and by the four corners of the table.
+"""Corner Stones: build eight foundations from the stacks beside them and the four corner stacks.
 
-Each of four rows belongs to a suit and holds two foundations: one goes up from the ace, the other down from the king.
-A stack stands at either side of the row and feeds only these two; the four corner stacks feed all eight. The other 96
-cards are dealt onto these twelve stacks face up.
+Each of the four rows belongs to a suit and has two foundations: one goes up from the ace, the other down from the king.
+The side stacks of a row can play only to its two foundations; the four corner stacks can play to all eight. The other
+96 cards are dealt face up onto these twelve stacks.
 
-Only the top card of a stack moves. It goes to a foundation, or onto the top card of another stack that is next to it in
-rank, whatever the suit, king and ace being neighbours here. An empty corner takes any card; an empty side stack stays
+Only the top card of a stack can be moved, either to a foundation or onto the top card of another stack that is adjacent
+in rank, regardless of suit; king and ace are adjacent. An empty corner takes any card, and an empty side stack stays
 empty. Cards on foundations stay there. The game is won when all cards are on the foundations.
 """
 
@@ -19,19 +19,19 @@ from samedeal.values import derived, replace
 
 CORNERS = ("c1", "c2", "c3", "c4")
 STACKS = ("c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4")
-"""The corners and sides in the order in which they are dealt."""
+"""The corner and side stacks in dealing order."""
 ROWS = {suit: str(row) for row, suit in enumerate(SUITS, start=1)}
 STEPS = {"u": 1, "d": -1}
-"""Up and down: the first letter of a foundation and the difference from one card to the next."""
+"""The difference between successive cards on a foundation, by the first letter of its name."""
 FIRSTS = {direction + row: rank + suit for direction, rank in (("u", "A"), ("d", "K")) for suit, row in ROWS.items()}
-"""The card that each foundation starts with."""
+"""The first card of each foundation."""
 
 _RUNS = {place: [rank + first[1] for rank in RANKS[:: STEPS[place[0]]]] for place, first in FIRSTS.items()}
-"""The cards of each foundation in their order."""
+"""The cards of each foundation in order."""
 _AFTER = {foundation: dict(zip(run, [*run[1:], None], strict=True)) for foundation, run in _RUNS.items()}
-"""The card that each foundation takes after each; None after the last."""
-_NEIGHBOURS = {rank: (RANKS[at - 1], RANKS[(at + 1) % KING]) for at, rank in enumerate(RANKS)}
-"""The ranks next to each, all by their letters."""
+"""For each foundation, the card that follows each card; None after the last."""
+_NEIGHBOURS = {rank: (RANKS[index - 1], RANKS[(index + 1) % KING]) for index, rank in enumerate(RANKS)}
+"""The adjacent ranks of each rank, by letter."""
 
 
 class CornerStones(Game, frozen=True):
@@ -77,9 +77,9 @@ class CornerStones(Game, frozen=True):
                 moves += [source + foundation for foundation in self._foundations(source, card)]
             for target in takers[card[0]]:
                 moves.append(source + target)
-        if free:  # the only card of a corner does not go to another: nothing would change
-            vain = {source + target for source in CORNERS if len(self.table[source]) == 1 for target in free}
-            moves = [move for move in moves if move not in vain]
+        if free:  # moving the only card of a corner to another corner changes nothing
+            pointless = {source + target for source in CORNERS if len(self.table[source]) == 1 for target in free}
+            moves = [move for move in moves if move not in pointless]
         return moves
 
     def _after(self, move: Move) -> Self:
@@ -92,48 +92,50 @@ class CornerStones(Game, frozen=True):
     def why_not(self, move: Move) -> str:
         source, target = move[:2], move[2:]
         if not {source, target} <= self.table.piles.keys():
-            return f"{move!r} is no move of Corner Stones: a move is a stack and where its top card goes, such as l4u4."
+            return (
+                f"{move!r} is not a move in Corner Stones: a move is a stack and where its top card goes, such as l4u4."
+            )
         if source in FIRSTS:
             return "Cards on foundations stay there."
         card = self.table.top(source)
         if card is None:
-            return f"There is no card on {source}."
+            return f"{source} is empty."
         if source == target:
-            return "A card moves to another place."
+            return "Name another place to move the card to."
         return self._why_no_foundation(source, card, target) if target in FIRSTS else self._why_no_stack(card, target)
 
     def _wanted(self) -> set[Card | None]:
-        """The cards that foundations take next."""
+        """Return the cards that the foundations take next."""
         piles = self.table.piles
         return {after[piles[foundation][-1]] for foundation, after in _AFTER.items()}
 
     def _foundations(self, source: str, card: Card) -> list[str]:
-        """The foundations that the top card of a stack may go to."""
+        """Return the foundations that the top card of a stack can go to."""
         row = ROWS[suit_of(card)]
         feeds = source in CORNERS or source[1] == row
-        there = (direction + row for direction in STEPS) if feeds else ()
-        return [foundation for foundation in there if _AFTER[foundation][self.table[foundation][-1]] == card]
+        targets = (direction + row for direction in STEPS) if feeds else ()
+        return [foundation for foundation in targets if _AFTER[foundation][self.table[foundation][-1]] == card]
 
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]
         if suit_of(card) != suit_of(top):
-            return f"{card} has another suit than {foundation}, which begins with {FIRSTS[foundation]}."
+            return f"{card} does not match the suit of {foundation}, which starts with {FIRSTS[foundation]}."
         if rank_of(card) != rank_of(top) + STEPS[foundation[0]]:
             way = "up" if foundation[0] == "u" else "down"
-            return f"{card} does not follow {top}: {foundation} goes {way} one rank at a time, without going round."
-        return f"{source} stands in another row: a side stack feeds only the foundations of its own row."
+            return f"{card} does not follow {top}: {foundation} goes {way} one rank at a time and does not wrap."
+        return f"{source} is in another row: a side stack can play only to the foundations of its own row."
 
     def _why_no_stack(self, card: Card, target: str) -> str:
         top = self.table.top(target)
         if top is not None:
-            return f"{card} and {top} are not next to each other in rank."
+            return f"{card} and {top} are not adjacent in rank."
         if target in CORNERS:
-            return "The only card of a corner does not go to another empty corner: nothing would change."
+            return "Moving the only card of a corner to another empty corner changes nothing."
         return f"{target} is empty, and an empty side stack stays empty."
 
 
 def _takers(tops: Sequence[tuple[str, Card]], free: Sequence[str]) -> dict[str, list[str]]:
-    """For each rank the stacks that take a card of it, free corners included, in their order."""
+    """Return for each rank the stacks that take a card of it, including empty corners, in order."""
     takers: dict[str, list[str]] = {rank: [] for rank in RANKS}
     for stack, card in tops:
         lower, higher = _NEIGHBOURS[card[0]]

@@ -1,8 +1,8 @@
-"""Corners: build each corner up in suit, round from king to ace, out of a cross of five cards.
+"""Corners: build each foundation up in suit, wrapping from king to ace, from a reserve of five cards.
 
-The four foundations start with the first card of each suit in the deck. An empty place of the cross, the reserve, is
-filled from the stock at once, or, in the easier variant ``refill=waste``, from the waste while there is one. Cards are
-drawn one at a time to the waste, which may be turned over twice.
+The four foundations start with the first card of each suit in the deck. An empty place of the reserve is filled from
+the stock at once or, in the easier variant ``refill=waste``, from the waste if it is not empty. Cards are drawn one at
+a time to the waste, which can be redealt twice.
 """
 
 from typing import Self
@@ -16,9 +16,9 @@ FOUNDATIONS = {suit: f"f{row}" for row, suit in enumerate(SUITS, start=1)}
 RESERVE = ("r1", "r2", "r3", "r4", "r5")
 PASSES = 3
 _AFTER = {card: RANKS[rank_of(card) % KING] + suit_of(card) for card in pack()}
-"""The card that goes onto each on a foundation."""
+"""The card that follows each card on a foundation."""
 _MOVES = {**{place: place for place in RESERVE}, "waste": "w"}
-"""The move that plays the card of each place home."""
+"""The move that plays the card of each place to its foundation."""
 
 
 class Corners(Game, frozen=True):
@@ -39,7 +39,7 @@ class Corners(Game, frozen=True):
     """
 
     passed: int = 1
-    """Which pass through the stock this is, 1 to 3."""
+    """The current pass through the stock, 1 to 3."""
     refill: str = "stock"
 
     @classmethod
@@ -85,26 +85,27 @@ class Corners(Game, frozen=True):
             case "draw":
                 return "The stock is empty."
             case "redeal" if self.table["stock"]:
-                return "The waste is turned over only when the stock is empty."
+                return "You can redeal only when the stock is empty."
             case "redeal" if not self.table["waste"]:
-                return "There is no waste to turn over."
+                return "The waste is empty."
             case "redeal":
-                return f"This is pass {self.passed} of {PASSES}: there is no further redeal."
+                return f"This is pass {self.passed} of {PASSES}: there are no more redeals."
             case "w" | "r1" | "r2" | "r3" | "r4" | "r5":
                 card = self.table.top("waste" if move == "w" else move)
                 if card is None:
-                    return "There is no card on that place."
+                    return "That place is empty."
                 foundation = self.table[FOUNDATIONS[suit_of(card)]]
                 return (
                     f"{card} does not follow {foundation[-1]}: foundations go up in suit, and the ace follows the king."
                 )
             case _:
                 return (
-                    f"{move!r} is no move of Corners: r1 to r5 or w plays a card home, draw and redeal work the stock."
+                    f"{move!r} is not a move in Corners: r1 to r5 or w plays a card, draw draws one, "
+                    "and redeal turns the waste over."
                 )
 
     def _filled(self) -> Self:
-        """The position with the gaps of the reserve filled, as far as the cards go."""
+        """Return the position with the empty places of the reserve filled while there are cards."""
         table = self.table
         for place in table.empty(RESERVE):
             sources = ("waste", "stock") if self.refill == "waste" else ("stock",)

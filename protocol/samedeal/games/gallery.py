@@ -1,13 +1,14 @@
-"""Gallery: hang twenty-four pictures, rows of jacks, queens and kings, each on a run of its own suit.
+"""Gallery: build three rows of eight piles up to jacks, queens and kings, in suit and by threes.
 
-There are three rows of eight spots. A spot is home when its first card is the base of its row, a 2, 3 or 4; on it the
-suit goes up by three: 2 5 8 J in the top row, 3 6 9 Q in the middle, 4 7 T K at the bottom. A card that lies astray,
-and the last card of each of the eight tableau piles, may be played: a base to an empty spot of its row, another card to
-a home spot that shows the card three below it. Nothing else moves. Aces leave by themselves. A deal lays a card from
-the stock on each tableau pile and may be asked for at any time.
+There are three rows of eight spots. A spot is home when its first card is the base of its row, a 2, 3 or 4. The pile
+goes up in suit by threes: 2 5 8 J in the top row, 3 6 9 Q in the middle row, 4 7 T K in the bottom row. Misplaced cards
+in the rows and the last card of each of the eight tableau piles can be played: a base to an empty spot of its row,
+another card to a home spot that shows the card three ranks below it. No other moves are possible. Aces are removed
+automatically. A deal puts a card from the stock on each tableau pile, at any time.
 
-With ``cap`` the game also plays by itself what can never hurt. The game is over when the stock is empty and nothing can
-be played. The score is the number of cards that are not home, without the aces: the lower the better, and 0 is won.
+With ``cap``, the game also plays automatically what can never hurt. The game is over when the stock is empty and
+nothing can be played. The score is the number of cards that are not home, not counting aces: lower is better, and 0
+wins.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from samedeal.table import Table
 from samedeal.values import derived, replace
 
 BASES = {"a": 2, "b": 3, "c": 4}
-"""The rank that each row begins with."""
+"""The rank of the base of each row."""
 STEP = 3
 HIGHEST_BASE = max(BASES.values())
 ROWS = {row: tuple(f"{row}{column}" for column in range(1, 9)) for row in BASES}
@@ -28,16 +29,16 @@ TABLEAU = tuple(f"t{column}" for column in range(1, 9))
 SOURCES = SPOTS + TABLEAU
 ACES = frozenset(RANKS[ACE - 1] + suit for suit in SUITS)
 ROW_OF = {rank: row for row, base in BASES.items() for rank in range(base, KING + 1, STEP)}
-"""The row that a card of each rank but the ace belongs to."""
+"""The row to which each rank belongs, except the ace."""
 _BASES_OF = {row: frozenset(RANKS[base - 1] + suit for suit in SUITS) for row, base in BASES.items()}
 _HOMES = tuple((spot, _BASES_OF[spot[0]]) for spot in SPOTS)
-"""Each spot with the cards that make it a home."""
+"""Each spot with the cards that are its bases."""
 _ONTO = {
     RANKS[rank - 1] + suit: row if rank <= HIGHEST_BASE else RANKS[rank - STEP - 1] + suit
     for rank, row in ROW_OF.items()
     for suit in SUITS
 }
-"""What each card goes onto: one three below it in a home spot, a base onto an empty spot of its row, an ace nowhere."""
+"""What each card goes onto: the card three ranks below it or, for a base, an empty spot of its row. Aces have none."""
 
 
 class Gallery(Game, frozen=True):
@@ -61,7 +62,7 @@ class Gallery(Game, frozen=True):
     """
 
     cap: bool = True
-    """Whether the computer assists the player: plays by itself what can never hurt."""
+    """Computer-assisted play: moves that can never hurt are made automatically."""
 
     @classmethod
     def pack(cls) -> Pile:
@@ -69,7 +70,7 @@ class Gallery(Game, frozen=True):
 
     @classmethod
     def playable(cls, cards: Pile, **variant: str | bool) -> bool:
-        """Whether an ace or a base in its own row lies among the spots; otherwise nothing could ever be played."""
+        """Return whether a spot has an ace or a base of its row. Otherwise nothing could ever be played."""
         return any(rank_of(card) in (ACE, BASES[spot[0]]) for spot, card in zip(SPOTS, cards, strict=False))
 
     @classmethod
@@ -102,29 +103,29 @@ class Gallery(Game, frozen=True):
         if move == "deal":
             return "The stock is empty."
         if move not in SOURCES:
-            return f"{move!r} is no move of Gallery: a1 to c8 or t1 to t8 plays a card, deal deals eight more."
+            return f"{move!r} is not a move in Gallery: a1 to c8 or t1 to t8 plays a card, and deal deals eight more."
         card = self.table.top(move)
         if card is None:
-            return f"There is no card on {move}."
+            return f"{move} is empty."
         home, _, _ = self._spots
         if move in home:
             return f"{card} is home, and cards that are home stay there."
         row = ROW_OF[rank_of(card)]
         if rank_of(card) <= HIGHEST_BASE:
             return f"{card} is a base of row {row}, which has no empty spot."
-        return f"{card} goes only onto {_ONTO[card]} in a home spot, and none shows it."
+        return f"{card} goes only onto {_ONTO[card]}, and no home spot shows it."
 
-    # What a position is like.
+    # Properties of a position.
 
     @derived
     def _spots(self) -> tuple[list[str], list[str], list[str]]:
-        """The spots that are home, those that are empty, and those whose card lies astray."""
+        """The spots that are home, those that are empty, and those with a misplaced card."""
         piles = self.table.piles
-        home, empty, astray = list[str](), list[str](), list[str]()
+        home, empty, misplaced = list[str](), list[str](), list[str]()
         for spot, bases in _HOMES:
             pile = piles[spot]
-            (empty if not pile else home if pile[0] in bases else astray).append(spot)
-        return home, empty, astray
+            (empty if not pile else home if pile[0] in bases else misplaced).append(spot)
+        return home, empty, misplaced
 
     @derived
     def _shown(self) -> list[Card]:
@@ -135,22 +136,24 @@ class Gallery(Game, frozen=True):
 
     @derived
     def _playable(self) -> list[str]:
-        """The places whose last card has a place to go to."""
+        """The places whose last card can be played."""
         piles = self.table.piles
-        _, empty, astray = self._spots
+        _, empty, misplaced = self._spots
         open_to = {*self._shown, *[spot[0] for spot in empty]}
-        return [source for source in (*astray, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to]
+        return [
+            source for source in (*misplaced, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to
+        ]
 
     def _spot_for(self, card: Card) -> str:
-        """The leftmost spot that a card may go to."""
+        """Return the leftmost spot that a card can go to."""
         onto = _ONTO[card]
         home, empty, _ = self._spots
         return next(spot for spot in empty if spot[0] == onto) if onto in ROWS else home[self._shown.index(onto)]
 
-    # What follows from one.
+    # Moves and their automatic consequences.
 
     def _settled(self, places: Iterable[str] = SOURCES) -> Self:
-        """The position after everything that happens by itself, once other cards are last on these places."""
+        """Return the position after all automatic moves, given the places whose last card changed."""
         position = self._without_aces(places)
         while position.cap and (source := next(position._safe(), None)):
             position = position._played(source)._without_aces((source,))
@@ -168,7 +171,7 @@ class Gallery(Game, frozen=True):
         return replace(self, table=Table(piles))
 
     def _without_aces(self, places: Iterable[str]) -> Self:
-        """The position after the aces have left that lie last on these places, place by place."""
+        """Return the position without the aces at the end of these places."""
         table = self.table
         for place, card in self.table.tops(places):
             while card in ACES:
@@ -176,10 +179,10 @@ class Gallery(Game, frozen=True):
                 card = table.top(place) or ""
         return self if table is self.table else replace(self, table=table)
 
-    # What can never hurt.
+    # Moves that can never hurt.
 
     def _safe(self) -> Iterator[str]:
-        """The places whose card is playable and never better kept. The twin of a card is the other one like it."""
+        """Yield the places whose card is safe to play. The twin of a card is its duplicate from the other deck."""
         if len(self._playable) == 1 and not self.table["stock"]:
             yield from self._playable
         for source in self._playable:
@@ -191,41 +194,41 @@ class Gallery(Game, frozen=True):
                 yield source
 
     def _is_clean(self, row: str) -> bool:
-        """Whether no card lies astray in the row: enough empty spots are left for all eight of its bases."""
-        _, _, astray = self._spots
-        return row not in [spot[0] for spot in astray]
+        """Return whether the row has no misplaced card, so that its eight bases all have a spot."""
+        _, _, misplaced = self._spots
+        return row not in [spot[0] for spot in misplaced]
 
     def _twin_is_no_reason(self, card: Card, source: str) -> bool:
-        """Whether the twin, no longer in the stock, gives no reason to keep the place for it."""
+        """Return whether the place need not be kept for the twin, which has left the stock."""
         return card not in self.table["stock"] and (
             self._twin_is_home(card) or self._twin_is_interchangeable(card, source) or self._twin_has_to_wait(card)
         )
 
     def _twin_is_home(self, card: Card) -> bool:
-        """Whether nothing else will ever use the card's place."""
+        """Return whether the twin is home, so that no other card can use the place."""
         piles = self.table.piles
-        return any(card in piles[spot][1:] for spot in ROWS[ROW_OF[rank_of(card)]])  # a card astray lies alone
+        return any(card in piles[spot][1:] for spot in ROWS[ROW_OF[rank_of(card)]])  # a misplaced card is alone
 
     def _twin_is_interchangeable(self, card: Card, source: str) -> bool:
-        """Whether the twin lies deeper in the same tableau pile, or astray in the same row: it cannot matter which."""
+        """Return whether the twin is deeper in the same tableau pile, or misplaced in the same row."""
         if source in TABLEAU:
             return card in self.table[source][:-1]
         piles = self.table.piles
         return any(piles[spot] == (card,) for spot in ROWS[source[0]] if spot != source)
 
     def _twin_has_to_wait(self, card: Card) -> bool:
-        """Whether the twin lies in the tableau under a card to be played after this one, or that makes its place.
+        """Return whether the twin is buried in the tableau and can only be freed after this card is played.
 
-        Directly on the twin lies the card that goes below it, so that to free the twin is to make a second place for
-        it; or somewhere above it lies one of the suit, three, six or nine ranks higher, that goes onto this card sooner
-        or later.
+        Either the card directly on the twin is the one that the twin goes onto, so that freeing the twin creates a
+        second place for it; or a card above it has the same suit and is three, six or nine ranks higher, so that it
+        goes onto this card sooner or later.
         """
         piles = self.table.piles
         for place in TABLEAU:
             pile = piles[place]
             if card in pile[:-1]:
-                at = pile.index(card)
-                if pile[at + 1] == _ONTO[card] or any(_jams(upper, card) for upper in pile[at + 1 :]):
+                index = pile.index(card)
+                if pile[index + 1] == _ONTO[card] or any(_jams(upper, card) for upper in pile[index + 1 :]):
                     return True
         return False
 

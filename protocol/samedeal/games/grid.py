@@ -1,13 +1,13 @@
-"""The grid: sixteen cells to lay cards on, where jacks, queens and kings go only to cells of their own.
+"""The grid: sixteen cells for cards, where jacks, queens and kings go only to cells of their own.
 
     K Q Q K
     J . . J
     J . . J
     K Q Q K
 
-The Edge and Kings in the Corners are both played on it. Cards come from the stock one at a time and stay where they are
-laid. When the grid is full, cards from ace to ten whose ranks add up to ten leave it again. A jack, queen or king that
-is drawn when its four cells are taken loses the game, and so does a full grid from which nothing can be removed.
+The Edge and Kings in the Corners are both played on it. Cards are drawn from the stock one at a time and stay where
+they are placed. When the grid is full, cards from ace to ten whose ranks add up to ten can be removed. The game is lost
+when a jack, queen or king is drawn and its four cells are taken, or when the grid is full and nothing can be removed.
 """
 
 from abc import abstractmethod
@@ -33,7 +33,7 @@ _NUMBERS = {card: rank_of(card) for card in pack() if rank_of(card) <= TEN}
 
 
 class Grid(Game, frozen=True):
-    """A position on the grid. A card in hand is to be placed; with an empty hand, groups are to be removed."""
+    """A position on the grid. A card in hand must be placed; with an empty hand, groups are removed."""
 
     goal = 52
     labels = {cell: RANKS[rank - 1] for rank, (_, cells) in OWN_CELLS.items() for cell in cells}
@@ -47,12 +47,11 @@ class Grid(Game, frozen=True):
         hand stock discard
     """
     largest_group: ClassVar[int] = len(CELLS)
-    """How many cards may be removed together."""
+    """The maximum number of cards removed together."""
     writing: ClassVar[str] = (
-        "a cell such as b2 places the card in hand, a2+b3 removes a pair, its cells in the order of the alphabet, "
-        "c2- a ten."
+        "b2 places the card in hand, a2+b3 removes a pair (cells in alphabetical order), and c2- removes a ten."
     )
-    """How moves are written."""
+    """The notation of moves."""
 
     @classmethod
     def dealt(cls, cards: Pile, **variant: str | bool) -> Self:
@@ -61,7 +60,7 @@ class Grid(Game, frozen=True):
     @property
     @abstractmethod
     def _groups(self) -> list[Move]:
-        """The moves that remove cards from the grid as it is, in the order of the alphabet."""
+        """The moves that remove cards from the grid, in alphabetical order."""
 
     def _moves(self) -> list[Move]:
         hand = self.table.top("hand")
@@ -75,7 +74,7 @@ class Grid(Game, frozen=True):
 
     @derived
     def home(self) -> int:
-        """How many cards have been placed so far, removed ones included."""
+        """The number of cards placed so far, including removed ones."""
         piles = self.table.piles
         return self.goal - len(piles["stock"]) - len(piles["hand"])
 
@@ -94,36 +93,36 @@ class Grid(Game, frozen=True):
         if move in CELLS:
             return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
         if hand:
-            return "Cards are removed only when the grid is full."
+            return "You can remove cards only when the grid is full."
         return self._why_not_remove(cells)
 
     def _why_not_draw(self) -> str:
-        """Why the player may not draw now."""
-        return "The next card is drawn by itself."
+        """Explain why the player cannot draw now."""
+        return "The next card is drawn automatically."
 
     def _why_no_move(self, move: Move) -> str:
-        return f"{move!r} is no move of {self.title}: {self.writing}"
+        return f"{move!r} is not a move in {self.title}: {self.writing}"
 
     def _why_not_place(self, hand: Card, cell: str) -> str:
         if self.table[cell]:
-            return f"{cell} is taken: cards on the grid do not move."
+            return f"{cell} is taken, and cards on the grid do not move."
         where, _ = OWN_CELLS[rank_of(hand)]
-        return f"{hand} may not lie on {cell}: its place is one of {where}."
+        return f"{hand} cannot go to {cell}, only to {where}."
 
     def _why_not_remove(self, cells: Sequence[str]) -> str:
         if list(cells) != sorted(set(cells)):
-            return "The cells of a group are named in the order of the alphabet, each once."
+            return "Name the cells of a group in alphabetical order, each once."
         for cell in cells:
             card = self.table.top(cell)
             if card is None:
-                return f"There is no card on {cell}."
+                return f"{cell} is empty."
             if rank_of(card) > TEN:
-                return f"{card} stays: only cards from ace to ten are removed."
+                return f"{card} cannot be removed: only cards from ace to ten can."
         cards = [self.table[cell][-1] for cell in cells]
         total = sum(map(rank_of, cards))
         if total != TEN:
             return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
-        return f"No more than {self.largest_group} cards are removed together."
+        return f"You can remove at most {self.largest_group} cards together."
 
     @property
     def _full(self) -> bool:
@@ -136,7 +135,7 @@ class Grid(Game, frozen=True):
 
     @property
     def _numbers(self) -> list[tuple[str, int]]:
-        """The cells with cards from ace to ten, with their ranks."""
+        """The cells with cards from ace to ten, and the ranks."""
         piles = self.table.piles
         return [(cell, _NUMBERS[pile[0]]) for cell in CELLS if (pile := piles[cell]) and pile[0] in _NUMBERS]
 
@@ -150,16 +149,16 @@ class Grid(Game, frozen=True):
 
 
 def _cells_for(card: Card) -> Sequence[str]:
-    """Where a card may be placed if there is room."""
+    """Return the cells in which a card can be placed if they are empty."""
     rank = rank_of(card)
     return CELLS if rank <= TEN else OWN_CELLS[rank][1]
 
 
 def written(cells: Sequence[str]) -> Move:
-    """The move that removes the cards of these cells."""
+    """Return the move that removes the cards in these cells."""
     return "+".join(cells) if len(cells) > 1 else f"{cells[0]}-"
 
 
 def _cells(move: Move) -> list[str]:
-    """The cells that a move names."""
+    """Return the cells that a move names."""
     return move.removesuffix("-").split("+")

@@ -1,12 +1,12 @@
-"""Kings in the Corners: fill the grid, clear every ten and every pair that makes ten, until the stock is used up.
+"""Kings in the Corners: fill the grid and clear every ten and every pair that makes ten, until the stock is empty.
 
 Jacks, queens and kings go only to cells of their own: kings to the corners, queens to the middle of the top and bottom
 rows, jacks to the middle of the left and right columns. Other cards go anywhere. When all sixteen cells are full, tens
-are removed alone and other cards in pairs that add up to ten, the ace counting one. When no ten and no pair is left,
+are removed alone and other cards in pairs that add up to ten, with aces counting as one. When no ten or pair is left,
 the next card is drawn.
 
 The game is won when the last card of the stock is placed. It is lost when a face card is drawn that has no free cell,
-or when the grid is full, holds neither a ten nor a pair, and there are still cards in the stock.
+or when the grid is full, no ten or pair can be removed, and the stock is not empty.
 """
 
 from itertools import combinations

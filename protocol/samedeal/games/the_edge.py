@@ -1,12 +1,12 @@
 """The Edge: fill the grid, clear groups that make ten, fill it again, until all twelve face cards are in their cells.
 
 Jacks, queens and kings go only to cells of their own: kings to the corners, queens to the middle of the top and bottom
-rows, jacks to the middle of the left and right columns. Other cards go anywhere. Only when all sixteen cells are full
-may groups be removed: a ten alone, or any number of cards that add up to ten, the ace counting one. At least one group
-must go before the next card is drawn; how many more is the player's choice.
+rows, jacks to the middle of the left and right columns. Other cards go anywhere. Groups can be removed only when all
+sixteen cells are full: a ten alone, or any number of cards that add up to ten, with aces counting as one. At least one
+group must be removed before the next card is drawn; removing more is optional.
 
-The game is won the moment the twelfth face card is placed. It is lost when a face card is drawn that has no free cell,
-or when the grid is full and holds no group.
+The game is won as soon as the twelfth face card is placed. It is lost when a face card is drawn that has no free cell,
+or when the grid is full and no group can be removed.
 """
 
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ class TheEdge(Grid, frozen=True):
     title = "The Edge"
     rules = "the-edge/1"
     writing = (
-        "a cell such as b2 places the card in hand; a2+b3+d1 removes a group, its cells in the order of the alphabet, "
-        "c2- a ten alone; draw turns up the next card once a group is gone."
+        "b2 places the card in hand, a2+b3+d1 removes a group (cells in alphabetical order), c2- removes a ten, and "
+        "draw draws the next card after a removal."
     )
 
     def _moves(self) -> list[Move]:
@@ -43,23 +43,23 @@ class TheEdge(Grid, frozen=True):
     @derived
     def _groups(self) -> list[Move]:
         """Tens, and any number of cards that add up to ten."""
-        found = list[tuple[str, ...]]()
-        _add_up(self._numbers, 0, TEN, (), found)
-        return list(map(written, found))
+        groups = list[tuple[str, ...]]()
+        _collect_groups(self._numbers, 0, TEN, (), groups)
+        return list(map(written, groups))
 
     def _why_not_draw(self) -> str:
         if self.table["hand"]:
-            return "The card in hand is placed first."
-        return "At least one group is removed before the next card is drawn."
+            return "Place the card in hand first."
+        return "Remove at least one group before you draw the next card."
 
 
-def _add_up(
-    numbers: Sequence[tuple[str, int]], first: int, total: int, cells: tuple[str, ...], found: list[tuple[str, ...]]
+def _collect_groups(
+    numbers: Sequence[tuple[str, int]], first: int, total: int, cells: tuple[str, ...], groups: list[tuple[str, ...]]
 ) -> None:
-    """Finds all groups that begin with these cells and go on with some from the first on that make up the total."""
-    for at in range(first, len(numbers)):
-        cell, rank = numbers[at]
+    """Append all groups that extend ``cells`` with cells from index ``first`` on whose ranks add up to ``total``."""
+    for index in range(first, len(numbers)):
+        cell, rank = numbers[index]
         if rank == total:
-            found.append((*cells, cell))
+            groups.append((*cells, cell))
         elif rank < total:
-            _add_up(numbers, at + 1, total - rank, (*cells, cell), found)
+            _collect_groups(numbers, index + 1, total - rank, (*cells, cell), groups)

@@ -1,1 +1,1 @@
-"""Proof: commitments, signatures, receipts and the verification of a replay."""
+"""Proofs: commitments, signatures, receipts and the verification of replays."""

@@ -1,7 +1,7 @@
-"""Seals: the commitments, the nonces, the root of a deal, and the chain of digests that no entry can leave unseen.
+"""Commitments: secrets, nonces, the root of a deal, and the tamper-evident chain of digests.
 
-All are SHA-256 over texts that begin with a label of their own; texts are UTF-8, bytes stand as lower-case hexadecimal.
-docs/bots/replay-format.md specifies each to the byte.
+All of them are SHA-256 over UTF-8 text with a distinct label as its prefix; bytes are written as lower-case
+hexadecimal. docs/bots/replay-format.md specifies them byte by byte.
 """
 
 from collections.abc import Iterable
@@ -13,47 +13,45 @@ SECRET_BYTES = NONCE_BYTES = 32
 
 
 def secret(master_key: bytes, race: str, salt: str) -> bytes:
-    """The 32 secret bytes of a race, which the holders of the master key can derive at any time, and nobody else."""
+    """Derive the 32-byte secret of a race from the master key."""
     return hmac_digest(master_key, f"samedeal/1/secret|{race}|{salt}".encode(), "sha256")
 
 
 def commitment(race: str, secret: bytes) -> str:
-    """What the server publishes before anybody takes a seat."""
+    """Return the commitment that the server publishes before anyone takes a seat."""
     return _sha256(f"samedeal/1/commit|{race}|{secret.hex()}")
 
 
 def daily_secret(master_key: bytes, game: str, date: str) -> bytes:
-    """The 32 secret bytes of a game's deal of a day, such as 2026-11-21; known like those of a race."""
+    """Derive the 32-byte secret of a game's daily deal from the master key. The date looks like 2026-11-21."""
     return hmac_digest(master_key, f"samedeal/1/daily-secret|{game}|{date}".encode(), "sha256")
 
 
 def daily_commitment(game: str, date: str, secret: bytes) -> str:
-    """What the server publishes of a daily deal before its day."""
+    """Return the commitment that the server publishes before the day of a daily deal."""
     return _sha256(f"samedeal/1/daily|{game}|{date}|{secret.hex()}")
 
 
 def nonce_commitment(race: str, nonce: bytes) -> str:
-    """What a racer sends with the seat, before any nonce is known."""
+    """Return the commitment that a racer sends when taking a seat, before any nonce is revealed."""
     return _sha256(f"samedeal/1/nonce|{race}|{nonce.hex()}")
 
 
 def root(secret: bytes, nonces: Iterable[bytes]) -> str:
-    """What the deal follows from: the secret and the nonces of all racers in the order of their seats, none for a daily
-    deal.
-    """
+    """Return the root of a deal from the secret and the racers' nonces in seat order; daily deals use no nonces."""
     return _sha256(f"samedeal/1/root|{secret.hex()}|{','.join(nonce.hex() for nonce in nonces)}")
 
 
 def first_digest(secret: bytes, header: bytes) -> str:
-    """The digest before the first entry, from the canonical bytes of the header."""
+    """Return the digest before the first entry, from the canonical bytes of the header."""
     return hmac_digest(secret, b"samedeal/1/log|" + header, "sha256").hex()
 
 
 def next_digest(secret: bytes, digest: str, entry: bytes) -> str:
-    """The digest after an entry, from the one before and the entry's canonical bytes.
+    """Return the digest after an entry, from the previous digest and the canonical bytes of the entry.
 
-    Keyed with the race's secret, so that a digest given out as a receipt while the race runs cannot be used to guess a
-    rival's move; after the race the secret is known and everybody can check the chain.
+    Digests are keyed with the secret. Racers receive them as receipts during the race and must not be able to guess
+    rivals' moves from them. The secret is revealed after the race, so that everyone can check the chain.
     """
     return hmac_new(secret, digest.encode() + b"|" + entry, "sha256").hexdigest()
 

@@ -1,8 +1,7 @@
-"""Receipts: what a client was told of a log while its race ran, to be held against the replay afterwards.
+"""Receipts: what a client received about a log during the race, to compare with the replay afterwards.
 
-As bytes they are lines of JSON that are only ever added to: ``["header",{…}]`` when a race was entered,
-``["nonce",seat,"…"]`` before the own nonce was sent, ``["digest",n,"…"]`` with every view. What follows a header is
-about its race.
+A receipts file is an append-only sequence of JSON lines: ``["header",{…}]`` on entering a race, ``["nonce",seat,"…"]``
+before sending the client's nonce, and ``["digest",n,"…"]`` with every view. Lines after a header belong to its race.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,20 +19,20 @@ MAX_LINES = 2**20
 
 
 class HeaderKept(Struct, frozen=True, array_like=True, tag="header", forbid_unknown_fields=True):
-    """What was settled before the race, as it was told on entering."""
+    """The header of the race, as received on entering it."""
 
     header: Header
 
 
 class NonceKept(Struct, frozen=True, array_like=True, tag="nonce", forbid_unknown_fields=True):
-    """The own nonce and the seat that it was for."""
+    """The client's nonce and its seat."""
 
     seat: SeatNumber
     nonce: Hex32
 
 
 class DigestKept(Struct, frozen=True, array_like=True, tag="digest", forbid_unknown_fields=True):
-    """The digest of the log up to and with entry n; before the first entry n is 0."""
+    """The digest of the log up to and including entry n; n is 0 before the first entry."""
 
     n: Annotated[int, Meta(ge=0, le=2**53 - 1)]
     digest: Hex32
@@ -44,16 +43,16 @@ Kept = HeaderKept | NonceKept | DigestKept
 
 @dataclass(frozen=True)
 class Receipts:
-    """All that one client was told of one race."""
+    """The receipts of one client for one race."""
 
     header: Header
     nonces: tuple[NonceKept, ...] = ()
-    """The own nonce, if it was sent."""
+    """The client's nonce, if it was sent."""
     digests: tuple[DigestKept, ...] = ()
-    """As they came. A server that changes its log contradicts here what it has said before."""
+    """The digests in order of arrival. If the server changed its log, they contradict each other."""
     sent_after: int | None = None
-    """The newest entry that had been told of before the nonce was sent, since the header before it; the oldest of them,
-    if it was sent several times. None if it was not sent."""
+    """The newest entry received before the nonce was sent, counted from the preceding header. If the nonce was sent
+    several times, the oldest of these entries. None if it was not sent."""
 
 
 _encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Kept)
@@ -61,28 +60,30 @@ _newer_decoder: "json.Decoder[HeaderKept]" = json.Decoder(lenient(HeaderKept))
 
 
 def line(kept: Kept) -> bytes:
-    """One line, with its end."""
+    """Encode one line, including the line end."""
     return _encoder.encode(kept) + b"\n"
 
 
 def header_line(header: dict[str, Any]) -> bytes:
-    """The line of a header as the server sent it, with fields that this version may not know."""
+    """Encode the line for a header as the server sent it, including fields that this version does not know."""
     return _encoder.encode(("header", header)) + b"\n"
 
 
 def read(lines: Iterable[bytes]) -> list[Receipts]:
-    """The receipts of each header in a file, the oldest first; a race that was entered twice has those of both times.
+    """Return the receipts for each header in a file, oldest first. If a race was entered twice, they are merged.
 
-    Raises Refused("bad-replay") if they are none, Refused("unsupported-version") if the header of a race has more in it
-    than this version knows.
+    Raises Refused("bad-replay") for an invalid file, and Refused("unsupported-version") if the header of a race has
+    fields that this version does not know.
     """
-    found: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept], list[int]]] = {}
+    by_header: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept], list[int]]] = {}
     current, newest = None, 0
     for number, kept in enumerate(_kept(lines), start=1):
         if isinstance(kept, HeaderKept):
-            current, newest = found.setdefault(header_bytes(kept.header), (kept.header, [], [], [])), 0
+            current, newest = by_header.setdefault(header_bytes(kept.header), (kept.header, [], [], [])), 0
         elif current is None:
-            raise Refused("bad-replay", f"Receipts begin with a header, and line {number} comes before one.")
+            raise Refused(
+                "bad-replay", f"Receipts must start with a header, but line {number} comes before the first one."
+            )
         elif isinstance(kept, NonceKept):
             current[1].append(kept)
             current[3].append(newest)
@@ -91,14 +92,14 @@ def read(lines: Iterable[bytes]) -> list[Receipts]:
             newest = max(newest, kept.n)
     return [
         Receipts(header, tuple(nonces), tuple(digests), min(after, default=None))
-        for header, nonces, digests, after in found.values()
+        for header, nonces, digests, after in by_header.values()
     ]
 
 
 def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
-    """What one or several clients were told of the race with this header, or of another one if there is nothing else.
+    """Merge the receipts for the race with this header. If there are none, return those of another race.
 
-    A nonce that was sent in another race as well was sent before anything was told of this one.
+    A nonce that was also sent in another race counts as sent before the first entry of this one.
     """
     mine = [receipts for receipts in kept if receipts.header == header]
     if not mine:
@@ -114,7 +115,7 @@ def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
 def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
     for number, text in enumerate(lines, start=1):
         if number > MAX_LINES or len(text) > MAX_LINE_BYTES:
-            raise Refused("bad-replay", f"Receipts have at most {MAX_LINES} lines of {MAX_LINE_BYTES} bytes.")
+            raise Refused("bad-replay", f"Receipts can have at most {MAX_LINES} lines of {MAX_LINE_BYTES} bytes.")
         try:
             yield _decoder.decode(text)
         except (DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -122,10 +123,10 @@ def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
 
 
 def _unreadable(number: int, text: bytes, error: Exception) -> Refused:
-    """Why a line is refused: it is no receipt, or that of a header in a newer format."""
+    """Return the refusal for a line: it is invalid, or the header is in a newer format."""
     try:
         race = _newer_decoder.decode(text).header.race
     except (DecodeError, UnicodeDecodeError, RecursionError):
-        return Refused("bad-replay", f"Line {number} is no receipt: {error}")
-    newer = f"These receipts of {race} need a newer version of samedeal: {error}. Update samedeal."
+        return Refused("bad-replay", f"Line {number} is not a valid receipt: {error}")
+    newer = f"These receipts for {race} need a newer version of samedeal: {error}. Update samedeal."
     return Refused("unsupported-version", newer)

@@ -1,4 +1,4 @@
-"""Signatures: the server's word for the last digest of a race, by which everybody knows it again."""
+"""Signatures of the last digest of a race, which identify the server that hosted it."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ KEY_BYTES = 32
 
 
 class Signature(Record, frozen=True, kw_only=True):
-    """An Ed25519 signature (RFC 8032) and the public key that it is to be checked with."""
+    """An Ed25519 signature (RFC 8032) with its public key."""
 
     key: Hex32
     value: Annotated[str, Meta(pattern=r"^[0-9a-f]{128}$(?!\n)")]
@@ -20,22 +20,22 @@ class Signature(Record, frozen=True, kw_only=True):
 
 
 def public_key(private_key: bytes) -> str:
-    """The public part, in hexadecimal, of a private key of 32 bytes."""
+    """Return the public key, in hexadecimal, for a private key of 32 bytes."""
     return Ed25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw().hex()
 
 
 def signed(private_key: bytes, race: str, digest: str) -> Signature:
-    """The signature of a race's last digest, which covers its header and every entry. The same again each time."""
+    """Sign the last digest of a race, which covers its header and all entries. Signatures are deterministic."""
     value = Ed25519PrivateKey.from_private_bytes(private_key).sign(_text(race, digest)).hex()
     return Signature(key=public_key(private_key), value=value)
 
 
 def holds(signature: Signature, race: str, digest: str) -> bool:
-    """Whether the signature was made with its key for this race and this digest."""
+    """Return whether the signature is valid for this race, this digest and its own key."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.key))
         key.verify(bytes.fromhex(signature.value), _text(race, digest))
-    except (InvalidSignature, ValueError):  # ValueError: 32 bytes that are no key
+    except (InvalidSignature, ValueError):  # ValueError: not a valid public key
         return False
     return True
 

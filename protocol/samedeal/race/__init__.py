@@ -1,1 +1,1 @@
-"""A race as a fold over its log: events, the race itself, undo, and what is due when."""
+"""Races: events, the fold over the log, seats, undo, and timed events."""

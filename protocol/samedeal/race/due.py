@@ -1,19 +1,20 @@
-"""What is due in a race: everything that is triggered by time rather than by a player, as pure functions of the race.
+"""Timed events: everything in a race that is triggered by time rather than by a player, as pure functions of the race.
 
-Seats are released here too. Whether a player is connected is not in the log, so the caller supplies when each seat was
-last seen connected. The process that holds a race calls ``due`` whenever ``due_at`` has come.
+This includes releasing the seats of absent players. The log does not record whether a player is connected, so the
+caller passes in when each seat was last seen connected. The process that holds a race calls ``due`` at ``due_at``.
 """
 
 from collections.abc import Mapping
 
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left
-from samedeal.race.race import Race, Seat
+from samedeal.race.race import Race
+from samedeal.race.seat import Seat
 
 EMPTY_MS = 600_000
-"""How long a race with an empty log is kept: nobody has ever taken a seat."""
+"""How long a race is kept if nobody takes a seat."""
 NONCE_MS, NONCE_AFTER_OUTAGE_MS = 1_000, 5_000
-"""The least time that racers have to open their nonces: from the start of the countdown, and from the end of an outage.
-A countdown may be shorter than a round trip, and nobody should be scratched for a nonce that could not be received."""
+"""The minimum time to open a nonce, from the start of the countdown and from the end of an outage. A countdown can be
+shorter than a round trip, and nobody should be scratched because of an outage."""
 
 
 def due(
@@ -25,11 +26,11 @@ def due(
     reachable_from: int = 0,
     deal_number: int | None = None,
 ) -> AnyEvent | None:
-    """The next event that has to be written at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
+    """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
 
-    ``seen`` maps seat numbers to when the seat was last seen connected; a seat that stays away for ``away_ms`` before
-    the countdown is released. ``reachable_from`` is when the players could last reach a server again.
-    ``deal_number`` is which deal of the root to deal, or None while that is still being searched for.
+    ``seen`` maps seat numbers to the time when the seat was last connected. Before the countdown, a seat is released
+    after ``away_ms`` without a connection. ``reachable_from`` is the end of the last server outage. ``deal_number`` is
+    the number of the deal, or None while the search for it is running.
     """
     if race.closed:
         return None
@@ -46,7 +47,7 @@ def due(
 
 
 def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, reachable_from: int = 0) -> int:
-    """When something is due next, or is due since. Arguments and times are those of ``due``."""
+    """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
         return race.ends_at
     if race.stage == "countdown":
@@ -56,12 +57,12 @@ def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, reachable_from:
 
 
 def released_at(seat: Seat, seen: Mapping[int, int], away_ms: int) -> int:
-    """When a seat is released unless its player comes back: ``away_ms`` after it was taken or last seen."""
+    """Return when a seat is released unless its player reconnects: ``away_ms`` after it was taken or last seen."""
     return max(seat.taken_at, seen.get(seat.number, 0)) + away_ms
 
 
 def deal_at(race: Race, reachable_from: int = 0) -> int:
-    """When a countdown ends. While nonces are missing, it lasts long enough for them to arrive."""
+    """Return when a countdown ends. While nonces are missing, it is extended so that they can arrive."""
     starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
     if race.has_all_nonces:
         return starts_at

@@ -1,38 +1,38 @@
-"""The past: what undo goes back to. One position in 32 is kept, and the moves, from which the others follow."""
+"""The undo history: every 32nd position and all moves, from which the other positions are recomputed."""
 
 from msgspec import Struct
 
 from samedeal.game import Game, Move
 from samedeal.values import PersistentList, replace
 
-KEPT = 32
-"""A position takes as much as dozens of moves do, and this few moves are played again in no time."""
+INTERVAL = 32
+"""A position takes as much memory as dozens of moves, and replaying this many moves is fast."""
 
 
 class UndoHistory(Struct, frozen=True):
-    """The positions that one came through, back to the last that undo may reach."""
+    """The positions that undo can return to."""
 
     positions: PersistentList[Game] = PersistentList()
-    """Every KEPT-th, from the first on."""
+    """Every INTERVAL-th position, starting with the first."""
     moves: PersistentList[Move] = PersistentList()
-    """The one that was made in each."""
+    """The move made in each position."""
 
     def __len__(self) -> int:
         return len(self.moves)
 
     def appended(self, position: Game, move: Move) -> "UndoHistory":
-        """The past with one more position, and the move that was made there."""
+        """Return the history with one more position and the move made there."""
         positions = self.positions
-        if len(self.moves) % KEPT == 0:
-            # What was worked out for the position is left behind, or all that can be undone would carry its moves.
+        if len(self.moves) % INTERVAL == 0:
+            # A copy without the cached properties, which would keep the legal moves of every position in memory.
             positions = positions.appended(replace(position))
         return UndoHistory(positions, self.moves.appended(move))
 
     def back(self) -> "tuple[Game, UndoHistory]":
-        """The newest position, and the past before it. Raises IndexError if there is none."""
+        """Return the newest position and the history before it. Raises IndexError if there is none."""
         moves, positions = self.moves.without_last(), self.positions
-        at, since = divmod(len(moves), KEPT)
-        position = positions[at]
+        index, since = divmod(len(moves), INTERVAL)
+        position = positions[index]
         for move in moves[len(moves) - since :]:
             position = position.after(move)
         return position, UndoHistory(positions if since else positions.without_last(), moves)

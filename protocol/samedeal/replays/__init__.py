@@ -1,1 +1,1 @@
-"""Finished races as files, and as a timeline of tables."""
+"""Replays: finished races as files and as timelines of tables."""

@@ -1,7 +1,7 @@
-"""The replay of a bot's play: a race of one on an open deal, made up so that everybody can verify what the bot did.
+"""Replays of bots: a synthetic race of one on an open deal, with which everyone can verify how a bot played.
 
-It took place nowhere. Its clock starts at 0 and ticks once for each move, and its id and secret follow from the deal
-and the number of the play, so that it is the same whenever it is made.
+The race never took place on a server. Its clock starts at 0 and advances by one tick per move, and its id and secret
+are derived from the deal and the number of the play, so the replay is reproducible.
 """
 
 from collections.abc import Iterator
@@ -30,24 +30,24 @@ from samedeal.replays.replay import Replay
 
 TICK_MS = 1_000
 PLAYER = "computer"
-"""The public id of every bot that plays for par."""
+"""The player id of every bot that plays for par."""
 
 
 def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: Variant | None = None) -> Replay:
-    """Play number k of the bot of a game on the deal of a seed, signed with a private key of 32 bytes.
+    """Return the replay of a bot's play number ``k`` on the deal of a seed, signed with a private key of 32 bytes.
 
-    The variant is the one that the bot plays. Raises ValueError for a seed or a variant that the game has not.
+    The bot's own variant takes precedence. Raises ValueError for an invalid seed or variant.
     """
     run = play(game, seed, k, variant)
     choices = {**(variant or {}), **BOTS[game.slug].variant}
-    unusual = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
-    name = f"{run.bot}|{game.slug}:{seed}|{json.encode(unusual, order='sorted').decode()}|{k}"
+    non_default = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
+    name = f"{run.bot}|{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}|{k}"
     id_, secret = f"par-{_sha256(f'samedeal/1/par|{name}').hex()[:32]}", _sha256(f"samedeal/1/par-secret|{name}")
     header = Header(
         race=id_,
         game=game.slug,
         rules=game.rules,
-        variant=unusual,
+        variant=non_default,
         seed=seed,
         commitment=commitment(id_, secret),
         opened_at=0,
@@ -67,7 +67,7 @@ def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: 
 
 
 def _events(run: Run) -> Iterator[tuple[int, AnyEvent]]:
-    """What happens, and when, up to the bot's last move."""
+    """Yield the events up to the bot's last move, with their times."""
     yield 0, Joined(seat=1, player=PLAYER, name=run.bot, bot=True)
     yield from ((0, event) for event in (Readied(seat=1), Counting(), Dealt()))
     yield from ((number * TICK_MS, Moved(seat=1, move=move)) for number, move in enumerate(run.moves, start=1))

@@ -1,18 +1,20 @@
-"""Steps: a finished race as the tables that its racers saw one after another, for those who draw and hold no rules."""
+"""Timelines: the sequence of tables that each racer saw, for programs that draw replays without knowing the rules."""
 
 from msgspec import Struct
 
 from samedeal.game import Game
 from samedeal.race.events import Dealt, Moved, Resigned
-from samedeal.race.race import Race, Run, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import Run
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 
 Table = dict[str, tuple[str, ...]]
-"""Piles by their places, bottom to top; ``??`` is a card that lies face down."""
+"""Piles by place, bottom to top; ``??`` is a face-down card."""
 
 
 class Step(Struct, frozen=True, omit_defaults=True):
-    """What one entry did to one racer's table."""
+    """The effect of one entry on a racer's table."""
 
     n: int
     """The number of the entry."""
@@ -21,16 +23,16 @@ class Step(Struct, frozen=True, omit_defaults=True):
     move: str
     """The move, ``undo``, ``restart`` or ``resign``."""
     changed: Table
-    """The piles that are otherwise than before."""
+    """The piles that changed."""
     notes: dict[str, str]
     home: int
-    """Cards home in this attempt."""
+    """The number of cards home in this attempt."""
     attempt: int
     outcome: str
 
 
 class Racer(Struct, frozen=True):
-    """One racer's way through the deal."""
+    """A racer's steps."""
 
     seat: int
     name: str
@@ -39,15 +41,15 @@ class Racer(Struct, frozen=True):
 
 
 class Steps(Struct, frozen=True):
-    """A whole race: the deal, and each racer's steps from there, in the order of the standings."""
+    """A finished race: the deal and each racer's steps, in the order of the standings."""
 
     race: str
     game: str
     deal: str | None
-    """The code of the deal; None if the race was called off before it."""
+    """The code of the deal, or None if the race was cancelled before it."""
     opened_at: int
     ms: int
-    """How long the race lasted from the deal on."""
+    """The time from the deal to the end."""
     table: Table
     notes: dict[str, str]
     racers: tuple[Racer, ...]
@@ -55,20 +57,20 @@ class Steps(Struct, frozen=True):
 
 
 def steps(replay: Replay) -> Steps:
-    """The steps of a replay. Raises Refused where its log does not hold."""
+    """Return the steps of a replay. Raises Refused if its log is invalid."""
     races = replay.races()
     race = next(races)
-    made: dict[int, list[Step]] = {}
+    steps_of: dict[int, list[Step]] = {}
     dealt: Game | None = None
     for entry, after in zip(replay.entries, races, strict=True):
         before, race, event = race, after, entry.event
         if isinstance(event, Dealt):
-            made = {seat.number: [] for seat in race.roster if seat.run}
+            steps_of = {seat.number: [] for seat in race.roster if seat.run}
             dealt = next((seat.run.deal for seat in race.roster if seat.run), None)
         elif isinstance(event, Moved | Resigned):
             old, new = _run(before, event.seat), _run(race, event.seat)
             move = event.move if isinstance(event, Moved) else "resign"
-            made[event.seat].append(_step(entry.n, entry.at - (race.started_at or 0), move, old, new))
+            steps_of[event.seat].append(_step(entry.n, entry.at - (race.started_at or 0), move, old, new))
     seats = {seat.number: seat for seat in race.roster}
     return Steps(
         race=race.id,
@@ -79,9 +81,9 @@ def steps(replay: Replay) -> Steps:
         table=dealt.view() if dealt else {},
         notes=dealt.notes if dealt else {},
         racers=tuple(
-            Racer(standing.seat, standing.name, seats[standing.seat].bot, tuple(made[standing.seat]))
+            Racer(standing.seat, standing.name, seats[standing.seat].bot, tuple(steps_of[standing.seat]))
             for standing in race.standings()
-            if standing.seat in made
+            if standing.seat in steps_of
         ),
         standings=race.standings(),
     )
@@ -90,7 +92,7 @@ def steps(replay: Replay) -> Steps:
 def _run(race: Race, number: int) -> Run:
     run = race.seat(number).run
     if run is None:
-        raise AssertionError("only who was dealt to has moved")
+        raise AssertionError("only racers with a run can move")
     return run
 
 

@@ -1,4 +1,4 @@
-"""The wire: messages and records to bytes and back, in MessagePack and in JSON, the same content in either."""
+"""Encoding and decoding of messages and records in MessagePack and JSON, with the same content in both."""
 
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -9,10 +9,10 @@ from samedeal.wire.lenient import lenient
 from samedeal.wire.messages import FromServer, Id, ToServer
 
 Form = Literal["msgpack", "json"]
-"""How messages are written in bytes; their content is the same."""
+"""The encoding of messages. The content is the same in both."""
 
 SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
-"""The WebSocket subprotocols and the form of their messages; JSON is spoken if none is asked for."""
+"""The WebSocket subprotocols and the encoding of their messages. The default is JSON."""
 
 T = TypeVar("T")
 
@@ -41,25 +41,25 @@ _NUMBERED: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(_Numbered), "js
 
 
 def encode(message: object, form: Form) -> bytes:
-    """The bytes of a message or a record. JSON has no white space and its keys sorted, as in RFC 8785.
+    """Encode a message or a record. JSON has no whitespace and sorted keys, as in RFC 8785.
 
-    Only a float, which no entry of a log has, is not written as there: it keeps its point, as in ``1.0``.
+    Floats are an exception: they keep the decimal point, as in ``1.0``. Log entries contain no floats.
     """
     try:
         data: bytes = _ENCODERS[form].encode(message)
-    except TypeError:  # a number as a key, such as a seat: the sorting encoder takes texts only
+    except TypeError:  # integer keys, such as seats: the sorting encoder supports only strings
         data = _ENCODERS[form].encode(msgspec.to_builtins(message, str_keys=True))
     return data
 
 
 def decode_to_server(data: bytes, form: Form) -> ToServer:
-    """A client's message. Raises Malformed for bytes that are none, Refused("bad-message") for one that is not ours."""
+    """Decode a client's message. Raises Malformed for invalid bytes, Refused("bad-message") for an invalid message."""
     message: ToServer = _decode(_TO_SERVER[form], data)
     return message
 
 
 def number(data: bytes, form: Form) -> int | None:
-    """The number that the client gave to a message, however wrong the rest of it is, if it can be told."""
+    """Return the id of a request, even if the rest of it is invalid, or None if it cannot be decoded."""
     try:
         numbered: _Numbered = _NUMBERED[form].decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -68,16 +68,16 @@ def number(data: bytes, form: Form) -> int | None:
 
 
 class UnknownMessage(Refused):
-    """A message from the server of a type that this version does not know. Clients skip it."""
+    """A server message of a type that this version does not know. Clients ignore it."""
 
     def __init__(self, type_: str) -> None:
-        super().__init__("bad-message", f"Messages of type {type_!r} are unknown to this version.")
+        super().__init__("bad-message", f"This version does not know messages of type {type_!r}.")
 
 
 def decode_from_server(data: bytes, form: Form) -> FromServer:
-    """The server's message, read as ``decode_from_newer`` reads.
+    """Decode a server's message as leniently as ``decode_from_newer``.
 
-    Raises as ``decode_to_server``, and UnknownMessage for a message of an unknown type.
+    Raises the errors of ``decode_to_server``, and UnknownMessage for an unknown type.
     """
     try:
         message: FromServer = _decode(_FROM_SERVER[form], data)
@@ -90,9 +90,9 @@ def decode_from_server(data: bytes, form: Form) -> FromServer:
 
 
 def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:
-    """A record of a kind from a server that may be newer than this version. Raises as ``decode_to_server``.
+    """Decode a record from a server that may be newer than this version. Raises the errors of ``decode_to_server``.
 
-    Unknown fields are ignored. An enumeration may have an unknown value; then the record is of a subclass of its kind.
+    Unknown fields are ignored. A record with an unknown enumeration value is an instance of a subclass of ``kind``.
     """
     try:
         return decode(data, form, kind)
@@ -105,12 +105,12 @@ def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:
 
 
 def header_sent(data: bytes, form: Form) -> dict[str, Any]:
-    """The header in a message or an answer, with every field that it came with. Raises as ``decode_to_server``."""
+    """Return the header in a message with all fields, even unknown ones. Raises the errors of ``decode_to_server``."""
     return decode(data, form, _Headed).header
 
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:
-    """A record of a kind. Raises as ``decode_to_server``."""
+    """Decode a record. Raises the errors of ``decode_to_server``."""
     decoder: Any = msgspec.msgpack.Decoder if form == "msgpack" else msgspec.json.Decoder
     record: T = _decode(decoder(kind), data)
     return record

@@ -1,4 +1,4 @@
-"""Lenient types: how a client reads what a newer server may send, where the strict types would refuse it."""
+"""Lenient types, with which clients read messages of newer servers that the strict types reject."""
 
 from functools import cache, reduce
 from operator import or_
@@ -10,9 +10,9 @@ from msgspec import NODEFAULT, Struct, defstruct, field, structs
 
 @cache
 def lenient(kind: Any) -> Any:
-    """A type that reads whatever `kind` reads, and besides that unknown fields and unknown values of enumerations.
+    """Return a type that also accepts unknown fields and unknown enumeration values.
 
-    Unknown fields are dropped and enumerations become texts. A struct's lenient type is a subclass of it.
+    Unknown fields are dropped, and enumerations become strings. The lenient type of a struct is a subclass of it.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Struct):
@@ -28,15 +28,15 @@ def lenient(kind: Any) -> Any:
 
 def _lenient_struct(kind: type[Struct]) -> type[Struct]:
     changed: list[tuple[str, Any] | tuple[str, Any, Any]] = []
-    for its in structs.fields(kind):
-        if (type_ := lenient(its.type)) == its.type:
+    for old in structs.fields(kind):
+        if (type_ := lenient(old.type)) == old.type:
             continue
-        if its.required:
-            changed.append((its.name, type_))
-        elif its.default is not NODEFAULT:
-            changed.append((its.name, type_, its.default))
+        if old.required:
+            changed.append((old.name, type_))
+        elif old.default is not NODEFAULT:
+            changed.append((old.name, type_, old.default))
         else:
-            changed.append((its.name, type_, field(default_factory=its.default_factory)))
+            changed.append((old.name, type_, field(default_factory=old.default_factory)))
     if not changed and not kind.__struct_config__.forbid_unknown_fields:
         return kind
     return defstruct(kind.__name__, changed, bases=(kind,), forbid_unknown_fields=False, module=kind.__module__)

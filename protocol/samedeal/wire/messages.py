@@ -1,6 +1,6 @@
-"""Messages: everything that a client and the server say to each other over the socket, in two unions.
+"""The WebSocket messages: one union for each direction.
 
-Each request has an `id` chosen by the client; its answer repeats it as `re`. See docs/bots/protocol.md.
+A request has an ``id`` chosen by the client, which the reply repeats as ``re``. See docs/bots/protocol.md.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,8 @@ from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
-from samedeal.race.race import Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.seat import Standing
 
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -18,145 +19,145 @@ Token = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="t", tag=str.lower):
-    """Something a client asks; an answer with `re` equal to `id` follows."""
+    """A client's request. A reply with ``re`` equal to ``id`` follows."""
 
     id: Id
 
 
 class Hello(Request, frozen=True, kw_only=True, omit_defaults=True):
-    """The first message: who is there. A name makes a new guest; a token comes back as the guest it was given to.
+    """The first message, which identifies the client. A name creates a new guest, and a token identifies a known one.
 
-    Answered by Welcome. Fields that have their defaults are not sent: older servers refuse those they do not know.
+    Answered by Welcome. Fields with default values are omitted, because older servers reject fields they do not know.
     """
 
     token: Token | None = None
     name: Annotated[str, Meta(max_length=64)] | None = None
     client: Annotated[str, Meta(max_length=64)] = ""
-    """The program and its version, for the server's log."""
+    """The client program and its version, for the server's log."""
     format: Annotated[int, Meta(ge=1, le=2**31)] = 1
-    """The newest race format that the client reads. Races that need a newer one refuse it with unsupported-version."""
+    """The newest race format that the client reads. Races in a newer one refuse it with unsupported-version."""
     features: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=32)] = ()
-    """The optional messages that the client understands. The server sends no others, and ignores unknown names."""
+    """The optional messages that the client supports. The server sends no others and ignores unknown names."""
 
 
 class Join(Request, frozen=True, kw_only=True):
-    """Take a seat in a race, or take up the seat one has, fencing off older connections. Answered by View."""
+    """Take a seat in a race, or reconnect to your seat and disconnect older connections. Answered by View."""
 
     race: RaceId
     commitment: Hex32 | None = None
-    """To this racer's nonce (docs/bots/replay-format.md). Needed for a new seat at a sealed deal."""
+    """The commitment to the racer's nonce (docs/bots/replay-format.md). Required for a new seat at a sealed deal."""
     bot: bool = False
-    """Whether a program plays; everybody sees it."""
+    """Whether a program plays. This is public."""
     legal: bool = True
-    """Whether views shall list the legal moves."""
+    """Whether views list the legal moves."""
 
 
 class Watch(Request, frozen=True, kw_only=True):
-    """Look on without a seat. Answered by View."""
+    """Watch a race without a seat. Answered by View."""
 
     race: RaceId
 
 
 class Ready(Request, frozen=True, kw_only=True):
-    """Be ready for the countdown, or not after all. Answered by View."""
+    """Set whether you are ready for the countdown. Answered by View."""
 
     ready: bool = True
 
 
 class Nonce(Request, frozen=True, kw_only=True):
-    """Open the commitment, once the countdown has begun. Answered by View."""
+    """Open the commitment during the countdown. Answered by View."""
 
     nonce: Hex32
 
 
 class Move(Request, frozen=True, kw_only=True):
-    """Make a move, ``undo`` and ``restart`` included. Answered by View when it is validated and in the log."""
+    """Make a move, including ``undo`` and ``restart``. Answered by View once the move is validated and logged."""
 
     move: MoveText
     ply: Annotated[int, Meta(ge=0, le=2**31)]
-    """How many moves the client knows it has made. A move that was already made from there is answered as made; another
-    one is refused as stale."""
+    """The number of moves made before this one. Repeating a move that is already logged at this ply succeeds; any other
+    move from an older ply is refused with stale-move."""
 
 
 class Resign(Request, frozen=True, kw_only=True):
-    """Stop for good; the best attempt counts. Answered by View."""
+    """Resign from the race. The best attempt counts. Answered by View."""
 
 
 class Leave(Request, frozen=True, kw_only=True):
-    """Give the seat up before the countdown. Answered by View."""
+    """Give up the seat before the countdown. Answered by View."""
 
 
 class Ping(Request, frozen=True, kw_only=True):
-    """Ask for a sign of life. Answered by Pong."""
+    """Check the connection. Answered by Pong."""
 
 
 ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Ping
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
-    """Something the server says; `re` is the number of the request it answers, if it answers one."""
+    """A server's message. ``re`` is the id of the request that it answers, if any."""
 
     re: int | None = None
 
 
 class Welcome(Reply, frozen=True, kw_only=True):
-    """Who you are here."""
+    """The client's identity on this server."""
 
     player: str
-    """The public id."""
+    """The public player id."""
     name: str
     token: str | None = None
-    """Given once, to a new guest: whoever has it is that guest."""
+    """A new guest's secret token, sent only once. It authenticates the guest."""
     server: str
-    """The program and its version."""
+    """The server program and its version."""
 
 
 class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One racer's table as its owner sees it."""
+    """A racer's table as the racer sees it."""
 
     table: dict[str, tuple[str, ...]]
-    """Every pile by its place, bottom to top; ``??`` is a card that lies face down."""
+    """The piles by place, bottom to top; ``??`` is a face-down card."""
     notes: dict[str, str] = {}
-    """What the owner knows beyond the piles, by name."""
+    """What the racer knows besides the piles, by name."""
     outcome: str
     home: int
-    """Cards home in this attempt."""
+    """The number of cards home in this attempt."""
     attempt: int
     ply: int
-    """How many moves have been made over all attempts, undo and restart included."""
+    """The number of moves in all attempts, including undo and restart."""
     moves: tuple[str, ...] | None = None
-    """The legal moves, if they were asked for."""
+    """The legal moves, if requested."""
     undo: bool = False
     """Whether undo is possible."""
     restart: bool = False
 
 
 class View(Reply, frozen=True, kw_only=True):
-    """All that its receiver may know of a race now. It replaces every earlier one."""
+    """Everything that the recipient may see of a race. It replaces all earlier views."""
 
     race: str
     n: Annotated[int, Meta(ge=0)]
-    """The number of the newest entry of the race's log."""
+    """The number of the newest log entry."""
     h: Hex32
-    """The digest of the log up to there: a receipt, to be compared with the replay."""
+    """The digest of the log up to this entry: a receipt to compare with the replay."""
     stage: Stage
     clock_ms: int | None = None
-    """In the countdown the time until the deal, in a running race the time left."""
+    """During the countdown, the time until the deal; in a running race, the time left."""
     standings: tuple[Standing, ...] = ()
     seat: SeatNumber | None = None
-    """The receiver's own seat."""
+    """The recipient's seat."""
     board: Board | None = None
-    """The receiver's own table."""
+    """The recipient's table."""
     boards: dict[int, Board] | None = None
-    """The tables of others by seat, where the race lets the receiver see them."""
+    """The other racers' tables by seat, if the recipient may see them."""
     deal: str | None = None
-    """The code that names the deal, when it may be known."""
+    """The code of the deal, if the recipient may know it."""
     header: Header | None = None
-    """What was settled before the race: only in the answer to Join and Watch."""
+    """The header of the race, only in the reply to Join and Watch."""
 
 
 class Progress(Reply, frozen=True, kw_only=True):
-    """How the racers stand, when only that has changed. At most four a second; newer ones replace older ones."""
+    """The standings, if nothing else changed. At most four per second; newer ones replace older ones."""
 
     race: str
     n: int
@@ -164,7 +165,7 @@ class Progress(Reply, frozen=True, kw_only=True):
 
 
 class Problem(Reply, frozen=True, kw_only=True):
-    """A refusal, as a problem object (RFC 9457). Nothing was changed."""
+    """A refusal as a problem object (RFC 9457). The request had no effect."""
 
     type: str
     title: str
@@ -178,7 +179,7 @@ class Problem(Reply, frozen=True, kw_only=True):
 
 
 class Pong(Reply, frozen=True, kw_only=True):
-    """A sign of life."""
+    """The reply to Ping."""
 
 
 FromServer = Welcome | View | Progress | Problem | Pong
@@ -188,9 +189,9 @@ ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
     Ping: Pong,
     **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave), View),
 }
-"""What answers each request that is not refused."""
+"""The reply to each request that is not refused."""
 
-_IN_A_SEAT = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
+_SEATED = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
 REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Hello: ("bad-token", "too-many", "store-unavailable"),
     Join: (
@@ -198,13 +199,13 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
         *("nonce-mismatch", "not-allowed", "store-unavailable"),
     ),
     Watch: ("bad-token", "not-found", "unsupported-version", "store-unavailable"),
-    Ready: _IN_A_SEAT,
-    Nonce: (*_IN_A_SEAT, "nonce-mismatch"),
-    Move: (*_IN_A_SEAT, "not-playing", "illegal-move", "stale-move"),
-    Resign: (*_IN_A_SEAT, "not-playing"),
-    Leave: _IN_A_SEAT,
+    Ready: _SEATED,
+    Nonce: (*_SEATED, "nonce-mismatch"),
+    Move: (*_SEATED, "not-playing", "illegal-move", "stale-move"),
+    Resign: (*_SEATED, "not-playing"),
+    Leave: _SEATED,
     Ping: (),
 }
-"""The codes that each request may be refused with, beside those of ANY_REFUSED_WITH."""
+"""The codes with which each request can be refused, besides ANY_REFUSED_WITH."""
 ANY_REFUSED_WITH: Final = ("bad-message", "malformed", "too-large")
-"""The codes that whatever is sent may be refused with; after `malformed` the connection is closed."""
+"""The codes with which any message can be refused. After ``malformed`` the connection is closed."""

@@ -1,16 +1,18 @@
-"""Sight: what one viewer may see of a race. Whatever is hidden is hidden here, and only here."""
+"""Views: what a viewer may see of a race. This is the only place where information is hidden."""
 
-from samedeal.race.race import RESTART, UNDO, Race, Run, Seat, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.seat import Seat, Standing
 from samedeal.wire.messages import Board, Progress, View
 
 
 def view(
     race: Race, viewer: int | None, now: int, *, re: int | None = None, legal: bool = False, header: bool = False
 ) -> View:
-    """The whole view of a race for the holder of a seat, or for None, somebody who looks on, at a time.
+    """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
-    While the race runs, a racer sees the own table; a rival's only when `spectators` is ``open`` and the racer has
-    stopped for good. Nobody sees a hidden card, and nobody learns the deal of a sealed race before it is over.
+    During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
+    themselves. Nobody sees a face-down card, or the deal of a sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
     others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
@@ -31,18 +33,18 @@ def view(
 
 
 def progress(race: Race, viewer: int | None) -> Progress:
-    """What has changed for a viewer when somebody else has moved."""
+    """Return the message for a viewer after another racer's move."""
     return Progress(race=race.id, n=race.n, standings=standings(race, race.seat(viewer) if viewer else None))
 
 
 def standings(race: Race, seat: Seat | None) -> tuple[Standing, ...]:
-    """The standings as far as a viewer may know them: onlookers wait for the end of a race shown ``after``."""
+    """Return the standings that a viewer may see. With ``spectators: after``, spectators see them after the race."""
     hidden = seat is None and race.options.spectators == "after" and race.stage == "running"
     return () if hidden else race.standings()
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:
-    """Whether a viewer may see the tables of others now: in an open race whoever does not play, or has stopped."""
+    """Return whether a viewer may see other tables: only with ``spectators: open``, and only if not playing."""
     if race.closed or race.options.spectators != "open":
         return False
     run = race.seat(viewer).run if viewer is not None else None
@@ -50,7 +52,7 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
 
 
 def _board(race: Race, run: Run, legal: bool) -> Board:
-    stopped = race.closed or run.done
+    done = race.closed or run.done
     return Board(
         table=run.game.view(),
         notes=run.game.notes,
@@ -58,9 +60,9 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
         home=run.game.home,
         attempt=run.attempts,
         ply=len(run.moves),
-        moves=(() if stopped else run.game.moves()) if legal else None,
-        undo=not stopped and run.may(UNDO),
-        restart=not stopped and run.may(RESTART),
+        moves=(() if done else run.game.moves()) if legal else None,
+        undo=not done and run.may(UNDO),
+        restart=not done and run.may(RESTART),
     )
 
 

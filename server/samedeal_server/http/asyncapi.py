@@ -5,12 +5,11 @@ from typing import Any, Final, get_args
 
 from samedeal.errors import CODES
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.http.openapi import INFO
 from samedeal_server.http.responses import MEDIA, PROBLEM
 from samedeal_server.http.schemas import plain, schemas
-from samedeal_server.uvicorn_limits.websocket import POLICY, TOO_BIG
-from samedeal_server.ws.session import INTERNAL, LATER, PROTOCOL, REPLACED, TOKEN, TOO_SLOW
 
 DESCRIPTION: Final = (
     "The WebSocket API. The subprotocol selects the encoding of messages: `samedeal.v1.json` (text, the default) or "
@@ -20,20 +19,7 @@ DESCRIPTION: Final = (
     "replies. Fields with default values may be omitted. Clients must ignore unknown fields. For the HTTP API, see "
     "/openapi.json."
 )
-CLOSE_CODES: Final = {
-    1001: ("the server shuts down", "yes"),
-    1002: ("invalid WebSocket frames", "no"),
-    1007: ("invalid UTF-8", "no"),
-    POLICY: ("too many pings or pongs", "no"),
-    TOO_BIG: ("a message over 64 KiB, or in too many fragments", "no"),
-    INTERNAL: ("internal server error", "yes"),
-    1012: ("the server restarts", "yes"),
-    LATER: ("temporary: the store is unavailable, or the seat was released and can be taken again", "yes"),
-    PROTOCOL: ("invalid message, or no `hello` in time", "no"),
-    TOKEN: ("unknown token", "with a name"),
-    TOO_SLOW: ("the client reads too slowly", "yes"),
-    REPLACED: ("a newer connection took the seat", "no"),
-}
+CLOSE_CODES: Final = {int(code): (code.meaning, code.retry) for code in CloseCode}
 """The close codes of the server: the meaning of each, and whether to reconnect."""
 HANDSHAKE_REFUSALS: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
 """The codes of refused handshakes."""

@@ -22,12 +22,13 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from samedeal.race.race import Stage
+from samedeal.wire.close_codes import CloseCode
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the directory in which several workers combine their metrics."""
 STAGES: Final[tuple[Stage, ...]] = ("open", "countdown", "running", "over", "cancelled")
-CLOSE_CODES: Final = frozenset({1000, 1001, 1005, 1006, 1007, 1009, 1011, 1012, 1013, 4001, 4003, 4008, 4009})
+CLOSE_CODES: Final = frozenset({1000, 1005, 1006, *CloseCode})
 """The close codes that are counted separately. Clients can send any code; all others count as one."""
 LAG_INTERVAL_S, SAMPLE_INTERVAL_S = 0.25, 1.0
 

@@ -14,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock

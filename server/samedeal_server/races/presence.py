@@ -10,7 +10,8 @@ import asyncio
 
 from samedeal.errors import Refused
 from samedeal.race.due import released_at
-from samedeal.race.race import Race, Seat
+from samedeal.race.race import Race
+from samedeal.race.seat import Seat
 from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.store.clock import Clock
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from samedeal.errors import Refused
 from samedeal.race.events import Entry
-from samedeal.race.race import Race, Standing
+from samedeal.race.race import Race
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_server.ops import metrics
 from samedeal_server.store import replay_codec, stored_replays

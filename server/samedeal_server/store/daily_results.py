@@ -7,7 +7,8 @@ from typing import Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal.race.race import Race, Standing
+from samedeal.race.race import Race
+from samedeal.race.seat import Standing
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from samedeal.proof import commitments
 from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Closed, Dealt, Header, Hex32, Joined, Moved, Nonce
-from samedeal.race.race import Standing, committed
+from samedeal.race.race import committed
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES
 from samedeal_server.store.replay_codec import StoredRace, Summary
 

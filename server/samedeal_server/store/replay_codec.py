@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Closed, Entry, Header, Joined, Moved, Nonce
-from samedeal.race.race import Race, Standing
+from samedeal.race.race import Race
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES
 
 TAG: Final = b"\x02"

@@ -14,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.proof.commitments import first_digest, next_digest
 from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Entry, Header, entry_bytes, header_bytes
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import FORMATS, Replay, read
 from samedeal.wire import codec
 from samedeal_server.store import old_replay_formats, replay_codec

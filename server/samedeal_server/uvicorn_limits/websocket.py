@@ -9,6 +9,7 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
 
@@ -17,7 +18,6 @@ RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
 CONTROL_WINDOW_S = 10.0
 SENT_NOW: Final = "samedeal.sent_now"
 """The key of an optional ASGI extension: ``send_now(data, *, text) -> bool``. See ``_send_now``."""
-POLICY, TOO_BIG = 1008, 1009
 
 
 class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
@@ -102,7 +102,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         self._fragments += 1
         if self._fragments > self.config.settings.fragments_per_message:
             self.frames = []
-            self._fail(TOO_BIG, "too many fragments")
+            self._fail(CloseCode.TOO_BIG, "too many fragments")
         else:
             super().handle_cont(event)
 
@@ -131,7 +131,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
             self._controls, self._controls_since = 0, now
         self._controls += 1
         if self._controls > self.config.settings.control_frames:
-            self._fail(POLICY, "too many control frames")
+            self._fail(CloseCode.POLICY_VIOLATION, "too many control frames")
         return not self.close_sent
 
     def _fail(self, code: int, reason: str) -> None:

@@ -15,6 +15,7 @@ from samedeal.race.race import Race
 from samedeal.race.requests import SeatRequest, join_events, seat_events
 from samedeal.wire import codec, views
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.well_known import PROGRAM
@@ -29,8 +30,6 @@ from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
 logger = logging.getLogger(__name__)
 
-INTERNAL, LATER, PROTOCOL, TOKEN, TOO_SLOW, REPLACED = 1011, 1013, 4001, 4003, 4008, 4009
-"""The close codes that a session uses (docs/bots/protocol.md)."""
 ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
 """The requests with which clients arrive. Their number in progress is limited, so that moves are served in between."""
 
@@ -83,7 +82,7 @@ class Session:
     async def run(self) -> int:
         """Serve the connection until it ends. Return the first close code, from either side."""
         sender = asyncio.create_task(self._outbox.run())
-        code = INTERNAL
+        code: int = CloseCode.INTERNAL_ERROR
         try:
             await self._receive_all()
         except Closing as closing:
@@ -114,7 +113,7 @@ class Session:
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
             # Another process considered this one dead.
-            self._outbox.close(LATER, "the seat was released; join again")
+            self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
             return
         for entry in entries:
             event = entry.event
@@ -127,7 +126,7 @@ class Session:
         """Log the exception being handled, and close the connection."""
         extra = about(race=self._room.race.id if self._room else None, seat=self._seat, connection=self._name)
         logger.exception("%s", what, extra=extra)
-        self._outbox.close(INTERNAL, "internal error")
+        self._outbox.close(CloseCode.INTERNAL_ERROR, "internal error")
 
     # Receiving.
 
@@ -138,8 +137,8 @@ class Session:
                     await self._receive()
         except TimeoutError:
             if self._store_unavailable:
-                raise Closing(LATER, "the store is unavailable") from None
-            raise Closing(PROTOCOL, "hello timed out") from None
+                raise Closing(CloseCode.TRY_AGAIN_LATER, "the store is unavailable") from None
+            raise Closing(CloseCode.MALFORMED, "hello timed out") from None
         while True:
             await self._receive()
 
@@ -166,13 +165,13 @@ class Session:
                 response = await self._respond(request)
         except Malformed as malformed:
             self._send(m.Problem.of(Refused("malformed", f"This is not a valid {self._form} message: {malformed}.")))
-            raise Closing(PROTOCOL, "malformed") from malformed
+            raise Closing(CloseCode.MALFORMED, "malformed") from malformed
         except Refused as refused:
             response = m.Problem.of(refused, request.id if request else codec.number(data, self._form))
             self._store_unavailable = refused.code == "store-unavailable"
             if refused.code == "bad-token":
                 self._send(response)
-                raise Closing(TOKEN, "unknown token") from refused
+                raise Closing(CloseCode.UNKNOWN_TOKEN, "unknown token") from refused
         finally:
             self._outbox.holds_updates = False
         self._send(response)
@@ -309,7 +308,7 @@ class Session:
         try:
             self._outbox.respond(codec.encode(message, self._form))
         except OutboxFull:
-            raise Closing(TOO_SLOW, "too slow") from None
+            raise Closing(CloseCode.TOO_SLOW, "too slow") from None
         if isinstance(message, m.View):
             self._outbox.discard_update()
 
@@ -338,4 +337,4 @@ class Session:
 
 
 def _replaced() -> Closing:
-    return Closing(REPLACED, "a newer connection has taken the seat")
+    return Closing(CloseCode.REPLACED, "a newer connection has taken the seat")

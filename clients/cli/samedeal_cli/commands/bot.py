@@ -13,7 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal.race.race import RESTART, Standing
+from samedeal.race.run import RESTART
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.parameters import NAME, RACE, Link
 from samedeal_cli.failure import Failure, Misused

@@ -18,7 +18,7 @@ import msgspec
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.receipts import about
 from samedeal.proof.verification import verify
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal_cli.commands.bot import Pause, RandomPlayer, play, thinking

@@ -15,7 +15,8 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Dealt, Moved, Resigned
-from samedeal.race.race import RESTART, Race
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board

@@ -11,7 +11,7 @@ from typing import Final
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Progress, View
 from samedeal_cli.commands.games import OLDER, rules_lines
 from samedeal_cli.commands.mode import Boards

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -22,7 +22,8 @@ from samedeal.errors import CODES, Malformed, Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
+from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
 from samedeal.wire.messages import (
     FromServer,
@@ -62,11 +63,11 @@ PASSING: Final = ("store-unavailable", "too-many")
 """The codes of refusals that have nothing to do with what was asked: later it may be granted."""
 
 # The close codes after which nobody need try again, with what they mean.
-FINAL: Final = {
-    1008: Failure("the server found that this program sends too many pings"),
-    1009: Failure("the server found a message too large"),
-    4001: Failure("the server did not understand this program"),
-    4009: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
+FINAL: Final[Mapping[int | None, Failure]] = {
+    CloseCode.POLICY_VIOLATION: Failure("the server found that this program sends too many pings"),
+    CloseCode.TOO_BIG: Failure("the server found a message too large"),
+    CloseCode.MALFORMED: Failure("the server did not understand this program"),
+    CloseCode.REPLACED: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
 }
 
 
@@ -475,7 +476,7 @@ class Connection:
 
     def _closed(self, socket: ClientConnection) -> Failure:
         code = socket.close_code or 1006
-        if code == 4003:
+        if code == CloseCode.UNKNOWN_TOKEN:
             return _TokenUnknown("bad-token", "the server does not know this token")
         if code in FINAL:
             return FINAL[code]
@@ -540,6 +541,11 @@ def _refusal(problem: Problem) -> Declined:
 
 def _why(socket: ClientConnection) -> str:
     code, reason = socket.close_code, socket.close_reason
-    known = {1001: "the server goes away", 1011: "the server failed", 1012: "the server restarts"}
-    known |= {1013: "the server is busy", 4008: "this program was too slow"}
+    known: dict[int, str] = {
+        CloseCode.GOING_AWAY: "the server goes away",
+        CloseCode.INTERNAL_ERROR: "the server failed",
+        CloseCode.RESTART: "the server restarts",
+        CloseCode.TRY_AGAIN_LATER: "the server is busy",
+        CloseCode.TOO_SLOW: "this program was too slow",
+    }
     return safe_text(reason or "") or known.get(code or 0, "the connection broke")

@@ -13,7 +13,7 @@ from msgspec import Struct
 from samedeal.computer.par import Compared
 from samedeal.errors import Malformed, Refused
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.codec import decode_from_newer
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
 from samedeal_cli.net.addresses import is_local, may_redirect

@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import Final
 
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.race_app.overlays import BAD, FRAME, GOOD, Keys

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from samedeal.cards import BACK
 from samedeal.race.events import Header
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from samedeal.cards import BACK
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.render.phrases import clock, seat_marks
 

@@ -22,7 +22,9 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import RESTART, UNDO, Race, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.phrases import clock, seat_marks, told_apart

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from samedeal.game import Game
-from samedeal.race.race import RESTART, UNDO
+from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.table_view import Marks, draw_table

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from samedeal.race.race import Standing
+from samedeal.race.seat import Standing
 from samedeal_cli.render.phrases import clock
 
 Known = Mapping[int, Standing]

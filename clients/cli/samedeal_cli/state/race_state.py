@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from samedeal.race.events import Header
-from samedeal.race.race import RESTART, UNDO, Stage, Standing
+from samedeal.race.race import Stage
+from samedeal.race.run import RESTART, UNDO
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.net.http_api import GameInfo

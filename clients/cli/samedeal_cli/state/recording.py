@@ -10,7 +10,9 @@ from typing import Final, Literal, NamedTuple, Self
 
 from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
-from samedeal.race.race import RESTART, UNDO, Race, Run, Standing
+from samedeal.race.race import Race
+from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.render.phrases import told_apart
 
