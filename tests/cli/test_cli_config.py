@@ -93,12 +93,12 @@ def test_one_bad_value_is_told_and_does_not_lose_the_rest(file: Path, capsys: Ca
     assert (settings.theme, settings.mouse, settings.name, settings.server) == ("terminal", True, "", "")
     told = capsys.readouterr().err.splitlines()
     assert sorted(line.removeprefix(f"samedeal: {file}: ") for line in told) == [
-        "mouse is on or off",
-        "name is a text",
-        "server: 'ftp://x' is no server's address; it looks like http://127.0.0.1:8640",
-        "theme is one of terminal, dark, light, contrast, not 'pink'",
-        "there is no key 'colour'",
-        "there is no key 'elsewhere'",
+        "mouse must be on or off",
+        "name must be a string",
+        "server: 'ftp://x' is not a valid server address (try http://127.0.0.1:8640)",
+        "theme must be one of terminal, dark, light, contrast, not 'pink'",
+        "unknown key 'colour'",
+        "unknown key 'elsewhere'",
     ]
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_read_is_told_and_stops_nothing(content: bytes, fi
 
 def test_a_bad_variable_is_a_wrong_command_line(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     monkeypatch.setenv("SAMEDEAL_SUITS", "three")
-    assert called(capsys, "games") == (2, "", "samedeal: SAMEDEAL_SUITS is one of four, two, not 'three'\n")
+    assert called(capsys, "games") == (2, "", "samedeal: SAMEDEAL_SUITS must be one of four, two, not 'three'\n")
 
 
 KEPT = """# how I like it
@@ -197,10 +197,10 @@ def test_every_value_that_a_key_may_have_can_be_set_and_read_again(key: str, fil
     [
         (("get",), "config get takes a KEY"),
         (("set", "suits"), "config set takes a KEY and a VALUE"),
-        (("list", "suits"), "config list takes nothing more"),
+        (("list", "suits"), "config list takes no arguments"),
         (("unset", "suits", "two"), "config unset takes a KEY"),
-        (("get", "colour"), "'colour' is no key; the keys are server, name"),
-        (("set", "suits", "three"), "suits is one of four, two, not 'three'"),
+        (("get", "colour"), "unknown key 'colour'; the keys are server, name"),
+        (("set", "suits", "three"), "suits must be one of four, two, not 'three'"),
         (("set", "name", ""), "name: A name"),
         (("change",), "Invalid value for '[list|path|get|set|unset]'"),
     ],
@@ -216,10 +216,10 @@ def test_what_is_wrong_is_said_and_changes_nothing(
 
 def test_who_sets_what_the_environment_says_otherwise_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     monkeypatch.setenv("SAMEDEAL_SUITS", "four")
-    assert called(capsys, "config", "set", "suits", "two") == (0, "", "SAMEDEAL_SUITS is set too, and counts more\n")
+    assert called(capsys, "config", "set", "suits", "two") == (0, "", "SAMEDEAL_SUITS is set and overrides this\n")
 
 
 def test_a_name_of_the_configuration_is_who_one_is(file: Path, capsys: Capsys) -> None:
     file.write_text('name = "ada"\n')
     assert json.loads(called(capsys, "whoami", "--json")[1])["default"] == "ada"
-    assert called(capsys, "logout", "--server", "http://127.0.0.1:1")[2].startswith("samedeal: ada is not known at")
+    assert called(capsys, "logout", "--server", "http://127.0.0.1:1")[2].startswith("samedeal: ada was not found for")

@@ -79,7 +79,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
 
     code, shown, err = said(capsys, "daily", GAME)
     assert (code, err) == (0, "")
-    assert shown[0] == "Corner Stones · 2027-04-01 · to be raced until midnight (UTC)"
+    assert shown[0] == "Corner Stones · 2027-04-01 · open until midnight (UTC)"
     assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
     assert sorted(" ".join(line.split()) for line in shown[3:]) == [
         "1. ada resigned, 0 of 96 home 0:00.0 unlisted",
@@ -103,7 +103,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
     deal = next(line for line in out if line.startswith("Deal  "))
     assert deal.endswith("(daily of 2027-04-01)")
     code, shown, _ = said(capsys, "daily", GAME, "--date", "2027-04-01")
-    assert shown[:2] == ["Corner Stones · 2027-04-01 · over and revealed", f"commitment  {commitment}"]
+    assert shown[:2] == ["Corner Stones · 2027-04-01 · closed and revealed", f"commitment  {commitment}"]
     assert deal.split()[1] == shown[3].split()[1]
     secret = bytes.fromhex(shown[2].split()[1])
     assert commitments.daily_commitment(GAME, "2027-04-01", secret) == commitment
@@ -116,12 +116,12 @@ def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.Captur
     assert [line.partition(" - ")[0] for line in today if "2027-04-05 - to be" in line] == [
         game.title for game in GAMES.values()
     ]
-    assert today.count("nobody has finished a race on it") == len(GAMES)
+    assert today.count("no results yet") == len(GAMES)
     code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
     assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
-        f"{game.title} · 2027-04-06 · to be raced on that day (UTC)" for game in GAMES.values()
+        f"{game.title} · 2027-04-06 · opens on that day (UTC)" for game in GAMES.values()
     ]
-    assert "nobody has finished a race on it" not in coming
+    assert "no results yet" not in coming
 
 
 def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,7 +141,7 @@ def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.Cap
         (["new", GAME, "--daily", "--seed", "1", "--limit", "5m"], "--seed, --limit"),
         (["new", "corners", "--daily", "--variant", "refill=waste"], "--variant"),
         (["new", GAME, "--daily", "--attempts", "0", "--spectators", "open"], "--attempts, --spectators"),
-        (["solo", f"{GAME}:7", "--daily"], "the deal of a code"),
+        (["solo", f"{GAME}:7", "--daily"], "a deal code"),
         (["solo", GAME, "--daily", "--limit", "5m"], "--limit"),
         (["daily", GAME, "--date", "yesterday"], "2026-11-21"),
         (["daily", GAME, "--date", "20261121"], "2026-11-21"),

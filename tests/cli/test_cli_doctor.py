@@ -51,8 +51,8 @@ def test_a_machine_without_a_server_is_well(monkeypatch: pytest.MonkeyPatch, cap
     assert document["libraries"]["click"] == metadata.version("click")
     assert document["libraries"].keys() >= {"msgspec", "websockets", "redis", "uvicorn", "hiredis"}
     assert not document["libraries"].keys() & {"pytest", "ruff"}
-    assert document["paths"]["config"] == f"{config_file()} (not there)"
-    assert document["terminal"]["input"] == "no terminal"
+    assert document["paths"]["config"] == f"{config_file()} (missing)"
+    assert document["terminal"]["input"] == "not a terminal"
     assert document["server"] == {"address": NOBODY, "reached": False}
 
 
@@ -124,7 +124,7 @@ def test_what_a_server_tells_of_itself_is_told_and_a_socket_that_does_not_open_i
     assert document["server"]["program"] == "samedeal/9.8.7"
     assert abs(document["server"]["clock_ahead_ms"] - 3_600_000) < 60_000
     assert document["server"]["round_trip_ms"] is None
-    assert document["wrong"][0].startswith("no socket can be opened, is a proxy between?")
+    assert document["wrong"][0].startswith("cannot open a WebSocket (is there a proxy in between?)")
 
 
 def test_nothing_secret_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
@@ -147,10 +147,10 @@ def test_mistakes_in_the_configuration_are_wrong(capsys: Capsys) -> None:
     assert main.exit_code(["doctor"]) == 1
     out, err = capsys.readouterr()
     assert out.splitlines()[-2:] == [
-        "wrong",
-        f"  {config_file()}: theme is one of terminal, dark, light, contrast, not 'pink'",
+        "problems",
+        f"  {config_file()}: theme must be one of terminal, dark, light, contrast, not 'pink'",
     ]
-    assert err.splitlines()[-1] == "samedeal: 1 thing is wrong"
+    assert err.splitlines()[-1] == "samedeal: 1 problem found"
 
 
 def test_a_state_directory_that_cannot_be_made_is_wrong(
@@ -165,7 +165,9 @@ def test_a_state_directory_that_cannot_be_made_is_wrong(
     assert document["wrong"][0].endswith("Not a directory")
 
 
-@pytest.mark.parametrize(("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not say")])
+@pytest.mark.parametrize(
+    ("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not report")]
+)
 def test_a_terminal_is_asked_how_wide_the_suits_are(column: int | None, code: int, says: str) -> None:
     environment = os.environ | {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
     with at_a_terminal(environment, [*SAMEDEAL, "doctor"]) as (process, terminal):
@@ -173,7 +175,7 @@ def test_a_terminal_is_asked_how_wide_the_suits_are(column: int | None, code: in
         if column is not None:
             text = until(terminal, "\x1b[6n")
             os.write(terminal, f"\x1b[12;{column}R".encode())
-        text += until(terminal, "1 thing is wrong" if code else "reached")
+        text += until(terminal, "1 problem found" if code else "reached")
         assert process.wait(20) == code
     told = text.replace("\r\n", "\n")
     assert re.search(rf"suits take +.*{says}", told)

@@ -76,7 +76,7 @@ def free_port() -> int:
         return port
 
 
-in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine is in no network")
+in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine has no network address")
 
 
 @in_a_network
@@ -101,7 +101,7 @@ def test_a_server_for_the_network_is_found_there_and_says_so(tmp_path: Path) -> 
         finally:
             process.terminate()
             said = process.communicate(timeout=30)[1].splitlines()
-    assert said[0] == f"{base}: everybody in this network can reach it, and read along, as there is no TLS"
+    assert said[0] == f"{base}: everyone on this network can connect; connections are not encrypted"
     code = qr_lines(base, ascii=True)
     assert said[1 : 1 + len(code)] == code
 
@@ -126,16 +126,16 @@ def test_a_demo_for_the_network_shows_friends_the_way(tmp_path: Path) -> None:
             demo.communicate(timeout=30)
     link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", said)
     assert link
-    assert "everybody in this network can reach it" in said
+    assert "everyone on this network can connect" in said
     assert "\n".join(f"  {line}" for line in qr_lines(link[1])) in said
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--host", "0.0.0.0"), "--lan finds the address by itself"),
-        (("--public-url", "http://a"), "--lan finds the address by itself"),
-        (("--port", "0"), "--lan takes a port that is known beforehand"),
+        (("--host", "0.0.0.0"), "--lan cannot be combined"),
+        (("--public-url", "http://a"), "--lan cannot be combined"),
+        (("--port", "0"), "--lan needs a fixed port"),
     ],
 )
 def test_what_does_not_go_with_lan_is_said(
@@ -151,4 +151,4 @@ def test_a_machine_without_a_network_invites_nobody(
 ) -> None:
     monkeypatch.setattr("samedeal_cli.commands.serve.lan_address", lambda: None)
     assert main.exit_code([command, "--lan"]) == 1
-    assert capsys.readouterr().err.startswith("samedeal: this machine is in no network")
+    assert capsys.readouterr().err.startswith("samedeal: this machine has no network address")

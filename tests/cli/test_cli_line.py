@@ -284,7 +284,7 @@ async def test_who_looks_on_late_sees_the_standings_and_has_no_seat_to_keep(
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == ["you look on", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
-    assert "the server restarts; trying again" in lines
+    assert "the server is restarting; trying again" in lines
     assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
     assert not any("your seat" in line for line in lines)
 
@@ -348,12 +348,12 @@ def test_a_link_that_nobody_else_can_open_is_told_as_such(
 ) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
     assert main.exit_code(["new", "corners", "--json"]) == 0
-    assert capsys.readouterr().err.startswith("only this machine can open that link")
+    assert capsys.readouterr().err.startswith("Only this machine can open that link")
     with Server(store_url, public_url="http://192.168.1.20:8640") as public:
         assert main.exit_code(["new", "corners", "--server", public.url]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("http://192.168.1.20:8640/r/")
-    assert "only this machine" not in err
+    assert "Only this machine" not in err
 
 
 def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str, str]) -> None:
@@ -414,12 +414,12 @@ def test_a_bot_that_was_killed_comes_back_to_its_seat(environment: dict[str, str
     for _ in range(2):
         bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100")
         assert bot.stderr
-        assert bot.stderr.readline() == f"robbie has seat 1 in {race}\n"
+        assert bot.stderr.readline() == f"robbie took seat 1 in {race}\n"
         bot.kill()
         bot.communicate()
     another = samedeal(environment, "bot", race)
     assert another.stderr
-    assert another.stderr.readline() == f"bot has seat 2 in {race}\n"
+    assert another.stderr.readline() == f"bot took seat 2 in {race}\n"
     another.kill()
     another.communicate()
 

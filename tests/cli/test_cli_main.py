@@ -67,8 +67,8 @@ def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.Cap
     assert main.exit_code([*args, "--server", NOBODY]) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    hint = "start a server with samedeal serve, or try samedeal demo"
-    assert err == f"samedeal: nothing answers at {NOBODY}: {hint}\n"
+    hint = "start one with samedeal serve, or try samedeal demo"
+    assert err == f"samedeal: no server is running at {NOBODY}: {hint}\n"
 
 
 @pytest.mark.parametrize(
@@ -77,27 +77,30 @@ def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.Cap
         (["nope"], "No such command 'nope'"),
         (["--nope"], "No such option"),
         (["new"], "Missing argument 'GAME'"),
-        (["new", "corners", "--limit", "soon"], "'soon' is no duration"),
-        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of bounds: a race lasts 1 s to 2 h"),
-        (["new", "corners", "--limit", "99999999m"], "a race lasts 1 s to 2 h"),
-        (["solo", "corners", "--limit", "1ms"], "a race lasts 1 s to 2 h"),
-        (["new", "corners", "--start-delay", "10h"], "'--start-delay': '10h' is out of bounds: a countdown lasts 0 s"),
-        (["new", "corners", "--max", "x"], "'--max': 'x' is no number"),
-        (["new", "corners", "--seed", ""], "a seed has 1 to 128 characters"),
-        (["new", "chess"], "'chess' is no game; the games are corner-stones"),
-        (["solo", "chess"], "'chess' is no game"),
+        (["new", "corners", "--limit", "soon"], "'soon' is not a valid duration"),
+        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of range: the limit must be 1 s to 2 h"),
+        (["new", "corners", "--limit", "99999999m"], "the limit must be 1 s to 2 h"),
+        (["solo", "corners", "--limit", "1ms"], "the limit must be 1 s to 2 h"),
+        (
+            ["new", "corners", "--start-delay", "10h"],
+            "'--start-delay': '10h' is out of range: the countdown must be 0 s",
+        ),
+        (["new", "corners", "--max", "x"], "'--max': 'x' is not a valid integer"),
+        (["new", "corners", "--seed", ""], "a seed must have 1 to 128 characters"),
+        (["new", "chess"], "unknown game 'chess'; the games are corner-stones"),
+        (["solo", "chess"], "unknown game 'chess'"),
         (["solo", "corners:"], "the seed is missing"),
-        (["rules", "chess"], "'chess' is no game"),
+        (["rules", "chess"], "unknown game 'chess'"),
         (["rules"], "Missing argument 'GAME'"),
         (["ls"], "Missing argument '{races|replays}'"),
-        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: there is no such folder"),
-        (["new", "corners", "--deal", "gallery:1"], "the deal gallery:1 is not one of corners"),
-        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "give one of them"),
-        (["join", "no race"], "is no race"),
+        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: no such directory"),
+        (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
+        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
+        (["join", "no race"], "is not a valid race"),
         (["join", "a-race", "--as", "a\x07"], "may not contain"),
-        (["games", "--server", "ftp://x"], "is no server's address"),
+        (["games", "--server", "ftp://x"], "is not a valid server address"),
         (["games", "--color", "pink"], "Invalid value for '--color'"),
-        (["logout", "nobody", "--server", NOBODY], "nobody is not known"),
+        (["logout", "nobody", "--server", NOBODY], "nobody was not found"),
     ],
 )
 def test_a_wrong_command_line_is_said_in_one_line(
@@ -137,7 +140,7 @@ def test_without_a_server_the_games_are_those_of_the_library(capsys: pytest.Capt
         out.splitlines()[2]
         == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
     )
-    assert "these are the games of this program" in err
+    assert "listing the games of this program" in err
 
 
 def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,10 +63,10 @@ def test_of_its_rules_there_is_what_the_server_tells(live: Server, capsys: Capsy
 def test_a_game_that_nobody_knows_is_none(live: Server, capsys: Capsys) -> None:
     code, _, err = called(capsys, "new", "chess", "--server", live.url)
     assert code == 2
-    assert "'chess' is no game; the games are corner-stones, the-edge, corners, kings-in-the-corners, gallery" in err
+    assert "unknown game 'chess'; the games are corner-stones, the-edge, corners, kings-in-the-corners, gallery" in err
     code, _, err = called(capsys, "new", "gallery", "--server", NOBODY)
     assert code == 2
-    assert "'gallery' is no game; the games are corner-stones, the-edge, corners, kings-in-the-corners (" in err
+    assert "unknown game 'gallery'; the games are corner-stones, the-edge, corners, kings-in-the-corners (" in err
 
 
 def test_its_cards_cannot_be_shown_without_the_server(live: Server, capsys: Capsys) -> None:

@@ -142,7 +142,7 @@ def test_answers_over_http_are_read_without_what_is_unknown() -> None:
     content["header"] = NEWER | {"options": {"limit_ms": 60_000, "filter": "certified/1"}}
     assert str(api.read(json.encode(content), Opened).header.options.filter) == "certified/1"
     for data in (b"", b"\xff", b'{"race":"\xff"}', b'{"race":1}', json.encode(content)[:-1]):
-        with pytest.raises(Unreachable, match="does not speak as Same Deal does"):
+        with pytest.raises(Unreachable, match="not a valid Same Deal message"):
             api.read(data, Opened)
 
 

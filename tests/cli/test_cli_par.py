@@ -103,7 +103,7 @@ def test_each_racer_is_held_against_par_in_words_and_letters(race: str, server: 
         at = lines.index(f"ada #{held.seat}, {held.result} home: {verdict(held)}")
         letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
         assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
-    assert lines[-1] == "the computer: S solved it  + did better  = as well  - worse"
+    assert lines[-1] == "the computer: S solved  + better  = equal  - worse"
     assert "better than " in found.stdout
 
 
@@ -203,19 +203,19 @@ def test_a_play_goes_to_standard_output_and_has_its_variant() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["corners:1", "--seat", "1"], "--seat and --svg are for a race"),
-        (["corners:1", "--svg", "x.svg"], "--seat and --svg are for a race"),
+        (["corners:1", "--seat", "1"], "--seat and --svg need a race"),
+        (["corners:1", "--svg", "x.svg"], "--seat and --svg need a race"),
         (["a-race", "--variant", "cap=off"], "--variant is for a deal"),
-        (["a-race", "-o", "x.json"], "say which with --play"),
-        (["a-race", "--play", "1", "--seat", "1"], "leave out --seat"),
-        (["corners:1", "--play", "1", "-o", "x.gif"], "the ending tells the form, one of json"),
-        (["corners:1", "--play", "x"], "'x' is no number"),
+        (["a-race", "-o", "x.json"], "-o needs --play"),
+        (["a-race", "--play", "1", "--seat", "1"], "cannot be combined with --seat"),
+        (["corners:1", "--play", "1", "-o", "x.gif"], "unknown file extension; use one of json"),
+        (["corners:1", "--play", "x"], "'x' is not a valid integer"),
         (["corners:1", "--play", "-1"], "-1"),
         (["corners:1", "--play", "1", "-o", "/no/such/play.json"], "No such file or directory"),
-        (["chess:1"], "'chess' is no game"),
+        (["chess:1"], "unknown game 'chess'"),
         (["corners:"], "the seed is missing"),
-        (["a race"], "is no race"),
-        (["ftp://x/r/a-race"], "is no server's address"),
+        (["a race"], "is not a valid race"),
+        (["ftp://x/r/a-race"], "is not a valid server address"),
         ([], "Missing argument"),
     ],
 )
@@ -260,7 +260,7 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
 def test_a_bar_on_the_terminal_tells_how_far_the_computer_has_come(server: Server) -> None:
     written, said = waiting(server, "gallery:bar")
     assert written.startswith("Gallery: gallery-bot/1 played this deal 200 times\n")
-    assert "the computer plays  [" in said
+    assert "computing par  [" in said
     assert "100%" in said
     assert said.endswith("\x1b[?25h\r\n"), "the cursor is back"
     assert waiting(server, "gallery:bar") == (written, ""), "now it is known"

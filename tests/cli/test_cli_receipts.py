@@ -316,7 +316,9 @@ def test_verify_finds_what_was_kept_here_by_itself(state: Path, tmp_path: Path) 
     keep(state, told(replay, 9, 13, 15, seat=2))
     code, out, _ = run("verify", file)
     assert code == 0, out
-    assert fact(out) == "✔ receipts    the log is the one that was told while the race ran: 4 digests agree (kept here)"
+    assert (
+        fact(out) == "✔ receipts    the log is the one that was told while the race ran: 4 digests agree (stored here)"
+    )
     assert out.splitlines()[-1].startswith("VERIFIED: ")
     code, out, _ = run("verify", file, "--no-receipts")
     assert (code, "receipts" in out) == (0, False)
@@ -336,7 +338,7 @@ def test_a_server_that_rewrites_its_log_is_caught_where_it_did(state: Path, tmp_
     keep(state, told(replay, 9, n))
     code, out, _ = run("verify", file)
     assert code == 5
-    assert fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} is not the one that was told (kept here)"
+    assert fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} is not the one that was told (stored here)"
     assert out.splitlines()[-1] == f"NOT VERIFIED: receipts, first at entry {n}."
 
 
@@ -357,7 +359,7 @@ def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_
     file = written(tmp_path / "race.json", again)
     code, out, _ = run("verify", file)
     assert code == 5
-    assert "a race that was opened otherwise (kept here; --no-receipts leaves them out)" in fact(out)
+    assert "a race that was opened otherwise (stored here; skip them with --no-receipts)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
     # Who entered both has receipts of either, and that is all right, but for a nonce that was known beforehand.
     keep(state, told(again, 9, 12, seat=None))
@@ -378,7 +380,7 @@ def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> N
     foreign = keep(tmp_path, told(other, 9, seat=None))
     assert run("verify", lie)[0] == 0
     code, out, _ = run("verify", lie, "--receipts", hers)
-    assert (code, "(kept here)" in out) == (5, False)
+    assert (code, "(stored here)" in out) == (5, False)
     assert f"entry {n}: the digest of entry {n} is not the one that was told" in fact(out)
     # A file may hold several races, and several files may be given.
     hers.write_bytes(foreign.read_bytes() + hers.read_bytes() + b'["digest",1')
@@ -449,7 +451,7 @@ def test_a_line_that_was_cut_off_takes_nothing_else_with_it(state: Path, tmp_pat
 def test_receipts_are_listed_and_printed_for_others(state: Path, tmp_path: Path) -> None:
     assert run("receipts") == (0, "", "")
     code, _, err = run("receipts", "calm-otter-42")
-    assert (code, err) == (2, "samedeal: no receipts of calm-otter-42 are kept here\n")
+    assert (code, err) == (2, "samedeal: no receipts of calm-otter-42 are stored here\n")
     replay = finished("corners")
     first, second = keep(state, told(replay, 9, 12)), keep(state, told(replay, 10))
     code, out, _ = run("receipts")
@@ -610,7 +612,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert len(person.files(race)) == runs
             code, said = person.run("verify", link)
             assert code == 0, said
-            assert fact(said).endswith("digests agree (kept here)")
+            assert fact(said).endswith("digests agree (stored here)")
             assert f"; {game.url} publishes it" in fact(said, "signature")
             assert int(said.split("race ran: ")[1].split()[0]) == len(
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
@@ -648,7 +650,7 @@ def test_every_command_that_enters_a_race_keeps_receipts(redis_url: str, tmp_pat
             (kept,) = in_file(person.files(race)[0])
             assert len(kept.nonces) == nonces
             code, said = person.run("verify", link)
-            assert (code, "(kept here)" in said) == (0, True), said
+            assert (code, "(stored here)" in said) == (0, True), said
         alone = ada.start("solo", "gallery", "--server", game.url)
         type_in(alone, "deal", "resign")
         ended(alone)

@@ -302,7 +302,7 @@ def test_a_damaged_replay_has_no_picture(form: str, tmp_path: Path) -> None:
         (["--format", "svg", "--idle-limit", "1s"], "--idle-limit is for cast, not for svg"),
         (["--format", "svg", "--seat", "9"], "nobody played from seat 9"),
         (["--format", "cast", "--at", "m999"], "made 30 moves"),
-        (["--format", "cast", "--at", "soon"], "'soon' is no moment"),
+        (["--format", "cast", "--at", "soon"], "'soon' is not a valid moment"),
     ],
 )
 def test_export_refuses_what_says_nothing_about_the_form(words: list[Any], why: str, file: Path) -> None:

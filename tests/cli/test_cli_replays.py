@@ -272,7 +272,7 @@ def test_a_race_is_asked_of_the_server() -> None:
     assert run("verify", "calm-otter-42").exit_code == 3
     result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
     assert result.exit_code == 3
-    assert "nothing answers at http://127.0.0.1:9: start a server with samedeal serve" in result.stderr
+    assert "no server is running at http://127.0.0.1:9: start one with samedeal serve" in result.stderr
 
 
 @pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
@@ -377,7 +377,7 @@ def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     at = run("replay", file, "--seat", 1, "--at", "0:03.6").stdout
     assert at == result.stdout == run("replay", file, "--seat", 1, "--at", "m2").stdout
     result = run("replay", file, "--at", "x")
-    assert (result.exit_code, "'--at': 'x' is no moment" in result.stderr) == (2, True)
+    assert (result.exit_code, "'--at': 'x' is not a valid moment" in result.stderr) == (2, True)
     assert run("replay", file, "--seat", 3).exit_code == 2
 
 

@@ -31,10 +31,10 @@ def test_without_a_server_it_tells_how_to_get_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
     monkeypatch.setattr("samedeal_cli.commands.start.DEFAULT_SERVER", NOBODY)
     text = said(name="ada")
-    assert "server     none runs on this machine\n  you        ada\n" in text
-    assert re.search(r"demo +a server, a race between bots", text)
-    assert "does not answer" not in text
-    assert f"server     {NOBODY}9 does not answer" in said(server=f"{NOBODY}9")
+    assert "server     not running on this machine\n  you        ada\n" in text
+    assert re.search(r"demo +try it: a server, racing bots", text)
+    assert "cannot be reached" not in text
+    assert f"server     {NOBODY}9 cannot be reached" in said(server=f"{NOBODY}9")
 
 
 def test_with_a_server_it_tells_what_is_open_there(redis_url: str) -> None:
@@ -44,7 +44,7 @@ def test_with_a_server_it_tells_what_is_open_there(redis_url: str) -> None:
         text = said(server=server.url)
     assert f"server     {server.url}\n" in text
     assert f"open       {race}: the-edge, 0 of 3 seats taken" in text
-    assert re.search(rf"join {race} +take a seat there", text)
+    assert re.search(rf"join {race} +join this race", text)
 
 
 def test_every_command_that_is_proposed_is_there(store_url: str) -> None:
@@ -69,5 +69,5 @@ def test_at_a_terminal_the_name_alone_says_what_to_do_next(tmp_path: Path) -> No
         text = until(terminal, "every command")
         assert process.wait(20) == 0
     assert "race your friends at patience" in text
-    assert f"{NOBODY} does not answer" in text
+    assert f"{NOBODY} cannot be reached" in text
     assert text.isascii()

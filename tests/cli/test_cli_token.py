@@ -53,7 +53,7 @@ async def test_a_link_to_another_server_does_not_get_the_token(
     assert hello.token is None
     assert hello.name
     home = ELSEWHERE if environment else "http://127.0.0.1:8640"
-    note = f"SAMEDEAL_TOKEN is for {home} and is not sent to URL; add --server URL if it is for that one"
+    note = f"SAMEDEAL_TOKEN is for {home} and is not sent to URL; to send it there, add --server URL"
     assert note in err
 
 

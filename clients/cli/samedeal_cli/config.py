@@ -19,17 +19,17 @@ from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings, color_of_environment
 
 KEYS: Final[dict[str, str]] = {
-    "server": "the server to talk to",
-    "name": "who to be without --as",
-    "color": "whether cards are coloured",
-    "suits": "how many colours the suits have",
-    "theme": "the colours of the full screen",
-    "ascii": "write nothing but ASCII",
-    "cards": "how large the cards are drawn",
-    "mouse": "listen to the mouse",
-    "animation": "let things move on the screen",
-    "auto_drop": "play a card that has one place to go at once",
-    "screen_reader": "lines of words, and nothing that is drawn",
+    "server": "the server to use",
+    "name": "your name without --as",
+    "color": "colour the cards",
+    "suits": "number of suit colours",
+    "theme": "full-screen colours",
+    "ascii": "write ASCII only",
+    "cards": "card size on the full screen",
+    "mouse": "use the mouse",
+    "animation": "animate the full screen",
+    "auto_drop": "play a picked card that has only one destination",
+    "screen_reader": "plain sentences instead of drawings",
 }
 """What is kept, and what it is about. Its default, and what it may be, say the fields of Settings of the same names."""
 
@@ -93,12 +93,12 @@ def checked(key: str, value: object, where: str) -> Value:
             value = _SWITCH.get(value.strip().lower())
         if isinstance(value, bool):
             return value
-        raise Misused(f"{where} is on or off")
+        raise Misused(f"{where} must be on or off")
     if not isinstance(value, str):
-        raise Misused(f"{where} is a text")
+        raise Misused(f"{where} must be a string")
     if choices := allowed(key):
         if value not in choices:
-            raise Misused(f"{where} is one of {', '.join(choices)}, not {value!r}")
+            raise Misused(f"{where} must be one of {', '.join(choices)}, not {value!r}")
         return value
     try:
         return _cleaned(key, value)
@@ -114,13 +114,13 @@ def read() -> tuple[dict[str, Value], list[str]]:
     except FileNotFoundError:
         return {}, []
     except UnicodeDecodeError:
-        return {}, [f"{path}: it is not UTF-8, and was not read"]
+        return {}, [f"{path}: ignored, because it is not valid UTF-8"]
     except OSError as error:
         return {}, [f"{path}: {error.strerror}"]
     values: dict[str, Value] = {}
     for key, value in document.items():
         if key not in KEYS:
-            complaints.append(f"there is no key {key!r}")
+            complaints.append(f"unknown key {key!r}")
             continue
         try:
             values[key] = checked(key, value, key)

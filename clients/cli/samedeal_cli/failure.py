@@ -7,15 +7,15 @@ import click
 from samedeal_cli.net.sanitise import safe_text
 
 EXIT_CODES: Final[dict[int, str]] = {
-    0: "done",
-    1: "something unexpected",
-    2: "a wrong command line",
-    3: "the server cannot be reached",
-    4: "refused; the reason and its code are on standard error",
-    5: "a replay failed verification",
+    0: "success",
+    1: "unexpected error",
+    2: "invalid command line",
+    3: "server unreachable",
+    4: "refused by the server; standard error has the reason and its code",
+    5: "replay verification failed",
     130: "interrupted",
-    141: "whoever read the output has gone",
-    143: "told to end",
+    141: "output closed by its reader",
+    143: "terminated",
 }
 """Promised stable."""
 INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
@@ -54,7 +54,7 @@ class BadAnswer(Unreachable):
     """A server answers, but with what this program does not accept."""
 
     def __init__(self, server: str, why: str) -> None:
-        Failure.__init__(self, f"{server} gives no usable answer: {why}")
+        Failure.__init__(self, f"{server} sent an invalid response: {why}")
 
 
 class Declined(Failure):

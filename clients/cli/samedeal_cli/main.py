@@ -16,28 +16,28 @@ from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("samedeal_cli.commands.demo:demo", "Start a server and a race against bots, here and now."),
-    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to send round."),
+    "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
+    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
     "join": ("samedeal_cli.commands.play:join", "Take a seat in a race and play."),
-    "watch": ("samedeal_cli.commands.play:watch", "Look on at a race."),
+    "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
     "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
-    "daily": ("samedeal_cli.commands.daily:daily", "Show the deals of a day, and how they were played."),
+    "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
     "games": ("samedeal_cli.commands.games:games", "List the games."),
     "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),
     "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
-    "replay": ("samedeal_cli.commands.replays:replay", "Look at a race that is over."),
+    "replay": ("samedeal_cli.commands.replays:replay", "Play back a finished race."),
     "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
-    "receipts": ("samedeal_cli.commands.verify:receipts", "Show what was kept while a race ran."),
-    "export": ("samedeal_cli.commands.replays:export", "Write a replay in another form."),
-    "par": ("samedeal_cli.commands.par:par", "Hold results against what the computer makes of the deal."),
-    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards that a deal code names."),
-    "bot": ("samedeal_cli.commands.bot:bot", "Let a program take a seat."),
+    "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
+    "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
+    "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
+    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
+    "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
     "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.commands.whoami:logout", "Forget a name and its token."),
-    "doctor": ("samedeal_cli.commands.doctor:doctor", "Look whether everything works here."),
-    "completion": ("samedeal_cli.commands.completion:completion", "Let a shell complete what is typed."),
-    "config": ("samedeal_cli.commands.config:config", "Show what is configured, or change it."),
+    "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
+    "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
+    "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
 }
 """Each command: where it is, so that only the one that is meant is imported, and what it does."""
 
@@ -126,7 +126,7 @@ def _with_a_way_out(message: str) -> str:
     server, _, why = message.partition(" cannot be reached: ")
     if why != "Connection refused" or not is_local(server):
         return message
-    return f"nothing answers at {server}: start a server with samedeal serve, or try samedeal demo"
+    return f"no server is running at {server}: start one with samedeal serve, or try samedeal demo"
 
 
 def _explained(error: Exception) -> Failure:

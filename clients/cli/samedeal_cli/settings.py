@@ -121,16 +121,16 @@ def global_options() -> list[click.Option]:
     """The options that every command takes, before or after its name."""
     options = [
         # Heard first, as it says who knows the rest.
-        click.Option(["--server"], metavar="URL", is_eager=True, help="The server to talk to.  [env: SAMEDEAL_SERVER]"),
-        click.Option(["--json"], is_flag=True, default=None, help="Write JSON, for programs."),
-        click.Option(["--ascii/--no-ascii"], default=None, help="Write nothing but ASCII."),
+        click.Option(["--server"], metavar="URL", is_eager=True, help="The server to use.  [env: SAMEDEAL_SERVER]"),
+        click.Option(["--json"], is_flag=True, default=None, help="Write JSON."),
+        click.Option(["--ascii/--no-ascii"], default=None, help="Write ASCII only."),
         click.Option(["--color"], type=click.Choice(get_args(Color)), help="Colour the cards.  [default: auto]"),
         click.Option(
-            ["--screen-reader/--no-screen-reader"], default=None, help="Lines of words, and nothing that is drawn."
+            ["--screen-reader/--no-screen-reader"], default=None, help="Write plain sentences for a screen reader."
         ),
         click.Option(["--mouse/--no-mouse"], default=None, hidden=True),
         click.Option(["--animation/--no-animation"], default=None, hidden=True),
-        click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Say only what was asked for."),
+        click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Print only the requested output."),
     ]
     for option in options:
         option.expose_value = False

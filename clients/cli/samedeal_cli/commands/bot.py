@@ -134,7 +134,7 @@ class Program:
             return cls(await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE))
         except (OSError, ValueError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise Misused(f"{command!r} cannot be run: {why}") from error
+            raise Misused(f"cannot run {command!r}: {why}") from error
 
     async def choose(self, state: State) -> str:
         await self._tell(state)
@@ -285,17 +285,21 @@ def thinking(speed: float) -> Pause:
     )
 )
 @click.argument("race", type=RACE)
-@click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a random player, built in]")
-@click.option("--as", "name", type=NAME, metavar="NAME", help="Who it is; each name is a player.  [default: bot]")
-@click.option("--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="How fast the built-in player is.")
+@click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a built-in random player]")
+@click.option(
+    "--as", "name", type=NAME, metavar="NAME", help="The bot's name; each name is a separate player.  [default: bot]"
+)
+@click.option(
+    "--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="Speed of the built-in player.  [default: 1]"
+)
 @click.pass_obj
 def bot(settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None) -> None:
-    """Let a program take a seat.
+    """Let a program play a seat.
 
-    Before each move the program gets a line of JSON with the table and the legal moves, and answers with a line: a
-    move such as l4c4, or resign. Everybody sees that the seat is a bot's. When the program ends, the seat resigns.
-    When this command is stopped, the seat is reserved: started again under the same name it comes back to it. Before
-    the countdown the seat is held for a short time only.
+    Before each move, the program reads a line of JSON with the table and the legal moves from standard input, and
+    writes a line with a move such as l4c4, or resign. Everyone can see that the player is a bot. When the program
+    exits, its seat resigns. When you stop this command, the seat stays reserved (before the countdown, only for a short
+    time): start it again under the same name to continue.
     """
     standings = run(_run(settings, race, command, name, speed))
     if settings.json:
@@ -306,7 +310,7 @@ async def _run(
     settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None
 ) -> tuple[Standing, ...]:
     if command is not None and not command.strip():
-        raise Misused("--exec names no program")
+        raise Misused("--exec needs a program")
     program = await Program.started(command) if command else None
     pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
@@ -323,7 +327,7 @@ async def _run(
             keep_in=state_dir(),
             on_welcome=guests.keeper(server, who),
         ) as connection:
-            settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")
+            settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race}")
             await play(connection, program or RandomPlayer(), pause=pause)
             for standing in told_apart(connection.standings):
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")

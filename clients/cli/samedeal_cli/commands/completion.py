@@ -24,10 +24,10 @@ VARIABLE = "_SAMEDEAL_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.pass_context
 def completion(context: click.Context, shell: str | None) -> None:
-    """Print what makes a shell complete this program's words; without SHELL for the one in use."""
+    """Print the completion script for a shell, by default for the current one."""
     shell = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(shell)
     if shell not in SHELLS or kind is None:
-        raise Misused(f"say for which shell: {', '.join(SHELLS)}")
+        raise Misused(f"name a shell: {', '.join(SHELLS)}")
     root = context.find_root()
     click.echo(kind(root.command, {}, root.info_name or "", VARIABLE).source())

@@ -32,17 +32,17 @@ def _known_values(context: click.Context, _parameter: click.Parameter, begun: st
 @click.argument("value", required=False, shell_complete=_known_values)
 @click.pass_obj
 def config(settings: Settings, what: str, key: str | None, value: str | None) -> None:
-    """Show what is configured, or change it.
+    """Show or change the configuration.
 
-    list shows every key with its value and who says so; get shows the value in use; path says where the file is; set
-    and unset change the file.
+    list shows every key with its value and the source of the value; get shows the value in use; path shows the path of
+    the file; set and unset change the file. Precedence: flag, environment, config file, default.
     """
     words = [word for word in (key, value) if word is not None]
     if len(words) != WHAT[what]:
-        takes = ("takes nothing more", "takes a KEY", "takes a KEY and a VALUE")[WHAT[what]]
+        takes = ("takes no arguments", "takes a KEY", "takes a KEY and a VALUE")[WHAT[what]]
         raise Misused(f"config {what} {takes}")
     if key is not None and key not in KEYS:
-        raise Misused(f"{key!r} is no key; the keys are {', '.join(KEYS)}")
+        raise Misused(f"unknown key {key!r}; the keys are {', '.join(KEYS)}")
     match what:
         case "path":
             _show(settings, str(file.config_file()), {"path": str(file.config_file())})
@@ -69,7 +69,7 @@ def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
 
 def _warn(settings: Settings, key: str) -> None:
     if key in file.said_by_environment():
-        settings.say(f"{file.variable(key)} is set too, and counts more")
+        settings.say(f"{file.variable(key)} is set and overrides this")
 
 
 def _list(settings: Settings) -> None:

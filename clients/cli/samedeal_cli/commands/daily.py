@@ -15,22 +15,22 @@ from samedeal_cli.render.transcript import in_ascii, named, printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {
-    "upcoming": "to be raced on that day (UTC)",
-    "today": "to be raced until midnight (UTC)",
-    "sealed": "over",
-    "revealed": "over and revealed",
+    "upcoming": "opens on that day (UTC)",
+    "today": "open until midnight (UTC)",
+    "sealed": "closed",
+    "revealed": "closed and revealed",
 }
 
 
 @click.command(epilog=examples("samedeal daily", "samedeal daily corners --date 2026-11-21"))
 @click.argument("game", type=GAME, metavar="[GAME]", required=False)
-@click.option("--date", "day", type=DATE, metavar="DATE", help="Of this day, by UTC.  [default: today]")
+@click.option("--date", "day", type=DATE, metavar="DATE", help="The day in UTC.  [default: today]")
 @click.pass_obj
 def daily(settings: Settings, game: str | None, day: str | None) -> None:
-    """Show the deals of a day: what the server has committed to, and the results.
+    """Show a day's deals: the server's commitments and the results.
 
-    Everybody's first race counts. Note a commitment before its day: when the deal is revealed, two hours after the day,
-    a replay shows that it was kept.
+    Only the first race of each player counts. If you write down a commitment before its day, you can check it against
+    a replay once the deal is revealed, two hours after the day ends.
     """
     found = _found(Api(settings.address), game, day)
     if settings.json:
@@ -51,7 +51,7 @@ def _found(api: Api, game: str | None, day: str | None) -> list[Daily]:
     today = api.read(api.fetch("/daily"), Dailies).daily
     found = [each for each in today if game in (None, each.game)]
     if not found:
-        raise Declined("not-found", f"{api.server} has no game {game}")
+        raise Declined("not-found", f"{game} was not found on {api.server}")
     return [_with_all_results(api, each) for each in found]
 
 
@@ -70,7 +70,7 @@ def _facts(daily: Daily) -> Iterator[str]:
         yield f"sealed      until {moment(daily.reveals_at)}"
         return
     yield f"secret      {daily.secret}"
-    yield f"deal        {daily.deal or 'is being looked for: ask again in a moment'}"
+    yield f"deal        {daily.deal or 'not computed yet: try again in a moment'}"
 
 
 def _print_results(daily: Daily) -> None:
@@ -81,4 +81,4 @@ def _print_results(daily: Daily) -> None:
         row = f"{result.place:>2}. {name:<{widest}}  {facts[0]:<28} {facts[1]:>8}  {facts[2]}"
         print_item(row, f"{result.place}. {name}", *facts)
     if not names and daily.stage != "upcoming":
-        click.echo("nobody has finished a race on it")
+        click.echo("no results yet")

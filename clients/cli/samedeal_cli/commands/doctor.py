@@ -53,10 +53,10 @@ class Finding(NamedTuple):
 @click.command(epilog=examples("samedeal doctor", "samedeal doctor --json --server https://cards.example"))
 @click.pass_obj
 def doctor(settings: Settings) -> int:
-    """Look whether everything works here: for yourself, or to put into a bug report.
+    """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
-    There is no secret in it. Exits with 1 if something is wrong, and with 3 if a server was named, here, in the
-    environment or in the configuration, that cannot be reached.
+    Exits with 1 if there is a problem, and with 3 if the server set by a flag, the environment or the config file
+    cannot be reached.
     """
     findings = [*_program(), *_paths(), *_terminal(settings), *_environment(), *_server(settings)]
     wrong = [finding.wrong for finding in findings if finding.wrong]
@@ -68,7 +68,7 @@ def doctor(settings: Settings) -> int:
     else:
         click.echo("\n".join(report(findings)))
     if wrong:
-        settings.say(f"samedeal: {len(wrong)} {'thing is' if len(wrong) == 1 else 'things are'} wrong")
+        settings.say(f"samedeal: {len(wrong)} problem{'' if len(wrong) == 1 else 's'} found")
     unreachable = any(finding.name == REACHED and finding.wrong for finding in findings)
     return Unreachable.exit_code if unreachable else int(bool(wrong))
 
@@ -80,9 +80,9 @@ def report(findings: Sequence[Finding]) -> Iterator[str]:
         if finding.part != part:
             part = finding.part
             yield part
-        yield f"  {finding.name:<16} {_shown(finding.value)}{'  <- wrong' if finding.wrong else ''}"
+        yield f"  {finding.name:<16} {_shown(finding.value)}{'  <- problem' if finding.wrong else ''}"
     if wrong := [finding.wrong for finding in findings if finding.wrong]:
-        yield "wrong"
+        yield "problems"
         yield from (f"  {text}" for text in wrong)
 
 
@@ -112,18 +112,18 @@ def _program() -> Iterator[Finding]:
 
 def _paths() -> Iterator[Finding]:
     file, (_, complaints) = config.config_file(), config.read()
-    there = "" if file.exists() else " (not there)"
+    there = "" if file.exists() else " (missing)"
     yield Finding("paths", "config", f"{_from_home(file)}{there}", "; ".join(map(_without_home, complaints)))
     try:
         state = state_dir()
         writable = os.access(state, os.W_OK | os.X_OK)
-        wrong = "" if writable else f"{_from_home(state)} cannot be written to"
+        wrong = "" if writable else f"{_from_home(state)} is not writable"
     except OSError as error:
         yield Finding("paths", "state", None, f"{_without_home(str(error.filename))}: {error.strerror}")
         return
     yield Finding("paths", "state", _from_home(state), wrong)
     receipts = state / "receipts"
-    yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (not there)'}")
+    yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
     yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))
 
 
@@ -142,8 +142,8 @@ def _without_home(text: str) -> str:
 
 def _terminal(settings: Settings) -> Iterator[Finding]:
     width, height = shutil.get_terminal_size()
-    yield Finding("terminal", "input", "terminal" if sys.stdin.isatty() else "no terminal")
-    yield Finding("terminal", "output", "terminal" if sys.stdout.isatty() else "no terminal")
+    yield Finding("terminal", "input", "terminal" if sys.stdin.isatty() else "not a terminal")
+    yield Finding("terminal", "output", "terminal" if sys.stdout.isatty() else "not a terminal")
     yield Finding("terminal", "size", f"{width}x{height}")
     yield Finding("terminal", "encoding", sys.stdout.encoding)
     yield Finding("terminal", "locale", locale.setlocale(locale.LC_CTYPE))
@@ -179,12 +179,14 @@ def _width(settings: Settings) -> Finding:
     """Whether what is drawn is as wide as we think: it is drawn, and the terminal asked where its cursor is then."""
     name, wanted = "suits take", cells(SIGNS) // len(SIGNS)
     if settings.plain or settings.screen_reader or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
-        return Finding("terminal", name, "not looked at")
+        return Finding("terminal", name, "not checked")
     column = _column_after(SIGNS)
     if column is None:
-        return Finding("terminal", name, "the terminal does not say")
+        return Finding("terminal", name, "unknown: the terminal does not report its cursor")
     wide = column / len(SIGNS)
-    wrong = "" if wide == wanted else "the suits are not one cell wide here: samedeal config set ascii on"
+    wrong = (
+        "" if wide == wanted else "suit symbols are not one cell wide in this terminal: samedeal config set ascii on"
+    )
     return Finding("terminal", name, f"{wide:g} cell{'' if wide == 1 else 's'}", wrong)
 
 
@@ -275,11 +277,11 @@ def _round_trip(address: str) -> Finding:
             for _ in range(PINGS):
                 start = time.perf_counter()
                 if not socket.ping().wait(TIMEOUT_S):
-                    return Finding("server", name, None, "the socket does not answer")
+                    return Finding("server", name, None, "no response to a ping")
                 trips.append((time.perf_counter() - start) * 1000)
             return Finding("server", name, round(median(trips), 1))
     except (OSError, WebSocketException) as error:
-        return Finding("server", name, None, f"no socket can be opened, is a proxy between? {plain(error)}")
+        return Finding("server", name, None, f"cannot open a WebSocket (is there a proxy in between?): {plain(error)}")
 
 
 def _without_user(text: str) -> str:

@@ -20,21 +20,21 @@ WIDEST: Final = 100
 """How wide a text gets at most."""
 ROW: Final = 74
 """How wide a terminal has to be for a row of a list; on a narrower one each item gets a line."""
-OLDER: Final = "this program is older than that game, and does not know its rules"
+OLDER: Final = "this program is too old for that game and does not know its rules"
 ALWAYS: Final = (
-    "In every game: undo takes back the last move, never one that turned up a card; restart begins the same deal again."
+    "In every game: undo takes back the last move, unless it revealed a card; restart starts the same deal again."
 )
 
 
 @click.command(epilog=examples("samedeal games", "samedeal games --json"))
 @click.pass_obj
 def games(settings: Settings) -> None:
-    """List the games that can be raced; those of this program, if no server can be reached."""
+    """List the server's games, or this program's if the server cannot be reached."""
     try:
         data = Api(settings.address).fetch("/games")
         known = Api(settings.address).read(data, Games).games
     except Unreachable as failure:
-        settings.say(f"samedeal: {failure.format_message()}; these are the games of this program")
+        settings.say(f"samedeal: {failure.format_message()}; listing the games of this program")
         known = tuple(described(game) for game in GAMES.values())
         data = msgspec.json.encode({"games": known})
     if settings.json:
@@ -49,7 +49,7 @@ def games(settings: Settings) -> None:
 @click.argument("game", type=GAME, metavar="GAME")
 @click.pass_obj
 def rules(settings: Settings, game: str) -> None:
-    """Print the rules of a game, its table and how its moves are written."""
+    """Print the rules of a game, its table layout and its move notation."""
     if game not in GAMES:
         served = Api(settings.address).game(game)
         settings.say(f"samedeal: {OLDER}")
@@ -74,9 +74,7 @@ def rules_lines(slug: str, width: int) -> Iterator[str]:
         yield from (*wrap(paragraph, width), "")
     yield from _table(described(game))
     yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
-    lasts = (
-        f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(described(game))}."
-    )
+    lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(described(game))}."
     yield from wrap(lasts, width)
 
 

@@ -24,7 +24,7 @@ mode_option = click.option(
     "mode",
     default=None,
     callback=lambda context, parameter, value: None if value is None else "tui" if value else "line",
-    help="On the full screen, or line by line.  [default: the full screen on a terminal]",
+    help="Use the full screen, or lines of text.  [default: --tui on a terminal]",
 )
 
 
@@ -55,19 +55,19 @@ def chosen(requested: Mode | None, settings: Settings, place: Place) -> tuple[Mo
         return "line", ""
     why_not = _why_not(place, requested=requested == "tui")
     if requested == "tui" and why_not:
-        raise Misused(f"there can be no full screen: {why_not}")
+        raise Misused(f"cannot use the full screen: {why_not}")
     if requested == "tui" or not why_not:
         return "tui", ""
-    return "line", f"playing line by line: {why_not}" if place.terminal else ""
+    return "line", f"using line mode: {why_not}" if place.terminal else ""
 
 
 def _why_not(place: Place, *, requested: bool) -> str:
     if not place.terminal:
-        return "standard input, output and error are not all a terminal"
+        return "standard input, output and error must all be terminals"
     if place.term in STUPID:
-        return f"TERM={place.term or '(none)'} cannot move a cursor"
+        return f"TERM={place.term or '(none)'} cannot move the cursor"
     if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not requested:
-        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal has {place.columns}x{place.lines}"
+        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {place.columns}x{place.lines}"
     if not place.installed:
         return "the full screen is not installed (pip install 'samedeal[tui]')"
     return ""

@@ -27,9 +27,9 @@ from samedeal_cli.settings import Settings, examples
 AGAIN_S: Final = 0.2
 """How soon the server is asked again while the computer plays."""
 MEANINGS: Final[dict[Square, str]] = {
-    "solved": "solved it",
-    "better": "did better",
-    "equal": "as well",
+    "solved": "solved",
+    "better": "better",
+    "equal": "equal",
     "worse": "worse",
 }
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
@@ -44,10 +44,12 @@ _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "3
     )
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
-@click.option("--seat", type=Number(1), metavar="N", help="Only the racer of this seat.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it as a picture.")
-@click.option("--play", "k", type=Number(0), metavar="K", help="Write play K of the computer as a replay.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
+@click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an SVG picture.")
+@click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The file for --play."
+)
 @variant_option
 @click.pass_obj
 def par(
@@ -59,22 +61,22 @@ def par(
     output: Path | None,
     variants: Sequence[tuple[str, str | bool]],
 ) -> None:
-    """Hold the results of a race against par: many plays of the computer on the same deal.
+    """Compare your results with the computer's on the same deal.
 
-    RACE is the link or name of a race that is over, CODE the code of any deal that nobody races now. Each play of the
-    computer is a replay that can be verified.
+    RACE is the link or id of a finished race. CODE is the code of a deal that is not being raced. The computer plays
+    the deal many times; each of its plays is a replay that you can verify.
     """
     if isinstance(what, Deal) and (seat or svg):
-        raise Misused("nobody has raced a deal by itself: --seat and --svg are for a race")
+        raise Misused("--seat and --svg need a race, not a deal code")
     if isinstance(what, Link) and variants:
-        raise Misused("a race has its variant: --variant is for a deal")
+        raise Misused("--variant is for a deal code; a race already has its variant")
     if output and k is None:
-        raise Misused("-o is where a play is written: say which with --play")
+        raise Misused("-o needs --play")
     if k is not None and (seat or svg):
-        raise Misused("--play writes a play of the computer, and no racer's: leave out --seat and --svg")
+        raise Misused("--play cannot be combined with --seat or --svg")
     form = output.suffix.removeprefix(".") if output else "json"
     if form not in FORMATS:
-        raise Misused(f"{output}: the ending tells the form, one of {', '.join(FORMATS)}")
+        raise Misused(f"{output}: unknown file extension; use one of {', '.join(FORMATS)}")
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
     path = f"/races/{what.race}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
@@ -109,7 +111,7 @@ def _found(settings: Settings, api: Api, path: str, query: dict[str, object]) ->
     doing = api.read(data := api.fetch(path, query=query), ParProgress)
     shown = doing.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
     hidden = not shown or not sys.stderr.isatty()
-    with click.progressbar(length=doing.of, label="the computer plays", file=sys.stderr, hidden=hidden) as bar:
+    with click.progressbar(length=doing.of, label="computing par", file=sys.stderr, hidden=hidden) as bar:
         while doing.done is not None:
             bar.update(doing.done - bar.pos)
             time.sleep(AGAIN_S)
@@ -122,7 +124,7 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
     try:
         return read(api.download(path, query=query, most_bytes=MAX_BYTES))
     except Refused as refused:
-        raise Unreachable(api.server, f"it does not speak as Same Deal does: {plain(refused.text)}") from refused
+        raise Unreachable(api.server, f"not a valid Same Deal response: {plain(refused.text)}") from refused
 
 
 def _write(settings: Settings, file: Path | None, data: bytes) -> None:

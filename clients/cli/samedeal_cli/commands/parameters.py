@@ -43,7 +43,7 @@ class Number(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
-            self.fail(f"{value!r} is no number, or too long a one.", param, ctx)
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -72,10 +72,10 @@ class Duration(click.ParamType[int]):
         text = str(value).strip().lower()
         parts = _PART.findall(text)
         if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{value!r} is no duration; write 20m, 90s, 1m30s or 500ms.", param, ctx)
+            self.fail(f"{value!r} is not a valid duration (try 20m or 90s).", param, ctx)
         ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
         if ms < self._least or (self._most is not None and ms > self._most):
-            self.fail(f"{value!r} is out of bounds: {self._bounds}.", param, ctx)
+            self.fail(f"{value!r} is out of range: {self._bounds}.", param, ctx)
         return round(ms)
 
 
@@ -90,7 +90,7 @@ class RaceLink(click.ParamType[Link]):
             return Link(None, text)
         found = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
         if not found:
-            self.fail(f"{value!r} is no race; give its id or its link (http://host:8640/r/ID).", param, ctx)
+            self.fail(f"{value!r} is not a valid race; use its id or its link (http://host:8640/r/ID).", param, ctx)
         try:
             server = server_address(found[1])
         except Failure as failure:
@@ -109,9 +109,9 @@ class DealCode(click.ParamType[Deal]):
             return value
         game, colon, seed = str(value).partition(":")
         if not colon or not game:
-            self.fail(f"{value!r} is no deal code; it looks like corners:42.", param, ctx)
+            self.fail(f"{value!r} is not a valid deal code (try corners:42).", param, ctx)
         if not seed:
-            self.fail(f"{value!r} is no deal code: the seed is missing; it looks like corners:42.", param, ctx)
+            self.fail(f"{value!r} is not a valid deal code: the seed is missing (try corners:42).", param, ctx)
         return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
 
 
@@ -124,7 +124,7 @@ class Date(click.ParamType[str]):
         try:
             return Day.of(str(value)).date
         except ValueError:
-            self.fail(f"{value!r} is no date; it looks like 2026-11-21.", param, ctx)
+            self.fail(f"{value!r} is not a valid date (try 2026-11-21).", param, ctx)
 
 
 class GameName(click.ParamType[str]):
@@ -140,7 +140,9 @@ class GameName(click.ParamType[str]):
             return str(value)
         served = _served_games(ctx.obj) if ctx and re.fullmatch(r"[a-z0-9-]{1,64}", str(value)) else ()
         if value not in served:
-            self.fail(f"{value!r} is no game; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx)
+            self.fail(
+                f"unknown game {value!r}; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx
+            )
         return str(value)
 
 
@@ -164,9 +166,9 @@ class Seed(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         seed = str(value)
         if not 1 <= len(seed) <= LONGEST_SEED:
-            self.fail(f"a seed has 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
+            self.fail(f"a seed must have 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
         if re.search(r"[|\x00-\x1f\x7f]", seed):
-            self.fail("a seed may contain neither | nor control characters.", param, ctx)
+            self.fail("a seed must not contain | or control characters.", param, ctx)
         return seed
 
 
@@ -218,7 +220,7 @@ class PublicKey(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         key = str(value).strip().lower()
         if not re.fullmatch("[0-9a-f]{64}", key):
-            self.fail(f"{value!r} is no key; it has 64 hexadecimal digits.", param, ctx)
+            self.fail(f"{value!r} is not a valid public key; it must have 64 hexadecimal digits.", param, ctx)
         return key
 
 
@@ -230,35 +232,33 @@ class Variant(click.ParamType[tuple[str, str | bool]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | bool]:
         name, equals, chosen = str(value).partition("=")
         if not equals or not name or not chosen:
-            self.fail(f"{value!r} is no variant; it looks like cap=off or refill=waste.", param, ctx)
+            self.fail(f"{value!r} is not a valid variant (try cap=off or refill=waste).", param, ctx)
         return name, {"on": True, "true": True, "off": False, "false": False}.get(chosen.lower(), chosen)
 
 
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
 MOMENT = MomentOfRace()
-LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
-DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
+LIMIT: Final = Duration(1_000, 7_200_000, "the limit must be 1 s to 2 h")
+DELAY: Final = Duration(0, 60_000, "the countdown must be 0 s to 60 s")
 DATE: Final = Date()
 GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
 
 limit_option = click.option(
-    "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"
+    "--limit", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
 )
-undo_option = click.option(
-    "--undo", type=click.Choice(["on", "off"]), help="Whether moves may be taken back.  [default: on]"
-)
+undo_option = click.option("--undo", type=click.Choice(["on", "off"]), help="Allow undo.  [default: on]")
 variant_option = click.option(
-    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
+    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
 
 
-daily_option = click.option("--daily", is_flag=True, help="Race the game's deal of today, the same for all.")
+daily_option = click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone.")
 
 
 def check_daily(others: dict[str, object]) -> None:
     """Raises Misused for options, by name, that would make a race on a daily deal unlike all others on it."""
     if given := [name for name, value in others.items() if value not in (None, ())]:
-        raise Misused(f"--daily is the same for all, and goes without {', '.join(given)}")
+        raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
 def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:

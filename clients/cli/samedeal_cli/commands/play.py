@@ -33,13 +33,13 @@ as_option = click.option(
     "name",
     type=NAME,
     metavar="NAME",
-    help="Who to be; each name is a player.  [default: your account]",
+    help="Your name; each name is a separate player.  [default: your account name]",
 )
 board_option = click.option(
     "--board",
     "boards",
     type=click.Choice(get_args(Boards)),
-    help="How to show the table, line by line.  [default: picture on a terminal, otherwise words]",
+    help="How line mode shows the table.  [default: picture on a terminal, otherwise words]",
 )
 
 
@@ -51,14 +51,14 @@ board_option = click.option(
 )
 @click.argument("race", type=RACE)
 @as_option
-@click.option("--ready/--no-ready", default=None, help="Be ready at once, or not yet.  [default: you are asked]")
+@click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
 @board_option
 @mode_option
 @click.pass_obj
 def join(
     settings: Settings, race: Link, name: str | None, ready: bool | None, boards: Boards | None, mode: Mode | None
 ) -> int:
-    """Take a seat in a race, by its link or its id, and play. Whoever has a seat comes back to it."""
+    """Join a race by its link or id and play. If you already have a seat, you return to it."""
     server = race.server or settings.address
     return play(settings, server, race.race, name=name, ready=ready, boards=boards, mode=mode)
 
@@ -72,7 +72,7 @@ def join(
 @mode_option
 @click.pass_obj
 def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None, mode: Mode | None) -> int:
-    """Look on at a race until it is over."""
+    """Watch a race until it is over."""
     server = race.server or settings.address
     return play(settings, server, race.race, name=name, boards=boards, watching=True, mode=mode)
 
@@ -100,12 +100,12 @@ def solo(
     boards: Boards | None,
     mode: Mode | None,
 ) -> int:
-    """Play alone against the clock: a sealed deal of a game, its daily deal, or the deal that a code names."""
+    """Play alone against the clock: a secret shuffle, the daily deal, or the deal of a code."""
     from samedeal_cli.net.http_api import Api
 
     game, seed = what
     if daily:
-        check_daily({"the deal of a code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
+        check_daily({"a deal code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
     options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if seed is not None:
@@ -199,9 +199,9 @@ def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     if scene.stage == "over":
         for line in standings_lines(scene.standings, seat=scene.seat, ascii=settings.plain):
             click.echo(line)
-        settings.say(f"to look at it: {program()} replay {scene.link}")
+        settings.say(f"To watch the replay: {program()} replay {scene.link}")
     elif screen.left:
-        settings.say("your seat is given up")
+        settings.say("You left your seat.")
     elif scene.stage not in ("entering", "cancelled"):
         settings.say(scene.link)
         if scene.seat is not None and not scene.done:

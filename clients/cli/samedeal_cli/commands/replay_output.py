@@ -43,7 +43,7 @@ def player_of(
 
 def unverified(refused: Refused) -> Unverified:
     """The failure that a log is which does not hold."""
-    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify tells more)")
+    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)")
 
 
 def verified(found: Replay) -> bool:

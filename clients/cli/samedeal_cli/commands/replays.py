@@ -49,9 +49,11 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
 """What a replay can be written as."""
 
 
-seat_option = click.option("--seat", type=Number(1), metavar="N", help="Look at this seat.  [default: the best]")
+seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
-idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_default=True, help="The longest pause.")
+idle_option = click.option(
+    "--idle-limit", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
+)
 
 
 @click.command(
@@ -62,7 +64,9 @@ idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_def
 )
 @click.argument("replay")
 @click.option(
-    "--speed", type=click.FloatRange(0), help="How fast; 0 is all at once.  [default: 4 on a terminal, else 0]"
+    "--speed",
+    type=click.FloatRange(0),
+    help="Playback speed; 0 shows everything at once.  [default: 4 on a terminal, otherwise 0]",
 )
 @idle_option
 @seat_option
@@ -78,11 +82,11 @@ def replay(
     at: Moment | None,
     mode: Mode | None,
 ) -> int:
-    """Look at a race that is over, as it happened.
+    """Play back a finished race.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. On a terminal it is a player with keys, which
-    ? shows. Elsewhere, and with --line, the race is told line by line: with --seat only its moves, and with --at only
-    the table at that moment.
+    REPLAY is a file, - for standard input, or the link or id of a race. On a terminal, this is a player controlled by
+    keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
+    moves of that seat are printed, and with --at, only the table at that moment.
     """
     used, why = chosen(mode, settings, here())
     found = _opened(settings, replay)
@@ -147,12 +151,18 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
     "--format",
     "form",
     type=click.Choice([*FORMATS, *PICTURES]),
-    help="The form; else the ending of FILE tells it.",
+    help="The format.  [default: from the extension of FILE]",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file to write.  [default: standard output]",
+)
 @at_option
 @seat_option
-@click.option("--speed", type=click.FloatRange(0, min_open=True), help="How fast a cast plays.  [default: 4]")
+@click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
 @click.pass_context
 def export(
@@ -165,20 +175,19 @@ def export(
     speed: float | None,
     idle_limit: int,
 ) -> None:
-    """Write a replay in another form: json, msgpack, ndjson, txt, svg or cast.
+    """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. Between json, msgpack and ndjson, which is a
-    line for each entry, not a byte is lost; txt is a score sheet. An svg is a picture of the standings and of the
-    tables, or with --seat of one, at the end or at the moment of --at. A cast is a recording for asciinema of what the
-    player shows, from the deal or --at on.
+    REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
+    (one line per entry) is lossless. txt is a score sheet. svg is a picture of the standings and the tables at the end
+    or at --at; with --seat, only that table. cast is an asciinema recording of the player, from the deal or --at on.
     """
     settings: Settings = context.obj
     if form is None:
         form = output.suffix.removeprefix(".") if output else "json"
         if form not in FORMATS and form not in PICTURES:
-            raise Misused(f"say the form with --format, one of {', '.join([*FORMATS, *PICTURES])}")
+            raise Misused(f"unknown file extension; use --format with one of {', '.join([*FORMATS, *PICTURES])}")
     if output is None and form == "msgpack" and sys.stdout.isatty():
-        raise Misused("msgpack is nothing for a terminal: say -o FILE")
+        raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     _check_options(context, form)
     found = _opened(settings, replay)
     try:
@@ -218,9 +227,9 @@ def _check_options(context: click.Context, form: str) -> None:
 @click.argument("code", type=DEAL, metavar="CODE")
 @click.pass_obj
 def deal(settings: Settings, code: Deal) -> None:
-    """Show how the cards of a deal lie before the first move, without a server.
+    """Show the cards of a deal before the first move. Needs no server.
 
-    CODE names the deal: a game and a seed. What lies face down stays so.
+    CODE is a game and a seed. Face-down cards stay hidden.
     """
     if code.game not in GAMES:
         raise Misused(f"{code.game}: {OLDER}")

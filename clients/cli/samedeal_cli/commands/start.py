@@ -31,27 +31,27 @@ def _lines(settings: Settings) -> Iterator[str]:
         races = _open_races(server)
     except Unreachable:
         named = server != DEFAULT_SERVER
-        yield f"  server     {server} does not answer" if named else "  server     none runs on this machine"
+        yield f"  server     {server} cannot be reached" if named else "  server     not running on this machine"
         yield from _you(settings)
         yield from _next(
-            (f"{me} demo", "a server, a race between bots and a seat for you, to try it"),
-            (f"{me} serve --lan", "a server for the friends in your network"),
-            (f"{me} join LINK", "the race that somebody sent you"),
+            (f"{me} demo", "try it: a server, racing bots and a seat for you"),
+            (f"{me} serve --lan", "run a server for friends on your network"),
+            (f"{me} join LINK", "join the race that someone sent you"),
         )
     except Failure as failure:
         yield f"  server     {server}: {failure.format_message()}"
-        yield from _next((f"{me} doctor", "look what is wrong"))
+        yield from _next((f"{me} doctor", "find out what is wrong"))
     else:
         yield f"  server     {server}"
         yield from _you(settings)
         for race in races[:SHOWN]:
             yield f"  open       {race.race}: {race.game}, {race.racers} of {race.max_racers} seats taken"
         yield from _next(
-            *((f"{me} join {race.race}", "take a seat there") for race in races[:1]),
-            (f"{me} new corners --join", "open a race, get a link to send round, take a seat"),
-            (f"{me} solo corners --daily", "the deal of the day, alone"),
-            (f"{me} daily", "the deals of the day, and how they were played"),
-            (f"{me} games", "what can be played; rules GAME tells how"),
+            *((f"{me} join {race.race}", "join this race") for race in races[:1]),
+            (f"{me} new corners --join", "open a race, get a link to share, and join"),
+            (f"{me} solo corners --daily", "play the daily deal alone"),
+            (f"{me} daily", "today's deals and results"),
+            (f"{me} games", "list the games; rules GAME explains one"),
         )
 
 

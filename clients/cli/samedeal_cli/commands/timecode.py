@@ -31,4 +31,4 @@ def parse_moment(text: str) -> Moment:
             return Moment(ms=ms)
     if move := _MOVE.fullmatch(text):
         return Moment(move=int(move[1]))
-    raise ValueError(f"{text!r} is no moment: write a time such as 1:48, or a move such as m35")
+    raise ValueError(f"{text!r} is not a valid moment (try a time such as 1:48, or a move such as m35)")

@@ -33,27 +33,27 @@ from samedeal_cli.settings import Settings, examples
     )
 )
 @click.argument("replay")
-@click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="A public key that may have signed it.")
+@click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="Accept this public key as the signer.")
 @click.option(
     "--receipts",
     "given",
     type=click.Path(dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="Receipts to hold it against.  [default: those that were kept here]",
+    help="Receipts to check against.  [default: those stored here]",
 )
-@click.option("--no-receipts", "alone", is_flag=True, help="Hold it against no receipts.")
+@click.option("--no-receipts", "alone", is_flag=True, help="Do not check receipts.")
 @click.pass_obj
 def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[Path, ...], alone: bool) -> int:
-    """Check every move of a race that is over.
+    """Verify a finished race, move by move.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. A file is checked without any network: the
-    deal is derived again and the whole log is folded again. If a server is asked for it, the key that signed it has to
-    be one that the server publishes. Where you raced or looked on, it has to be the race that you were told of then.
-    Ends with 5 if anything does not hold.
+    REPLAY is a file, - for standard input, or the link or id of a race. Verification derives the deal and replays the
+    whole log; for a file, it works offline. If the replay comes from a server, it must be signed with a key that the
+    server publishes. If you played in or watched the race, it must match the receipts stored at that time. Exits with 5
+    if a check fails.
     """
     if given and alone:
-        raise Misused("--receipts and --no-receipts exclude each other")
+        raise Misused("--receipts and --no-receipts cannot be combined")
     server, _ = at_server(settings, replay) or ("", "")
     try:
         with opened(settings, replay) as log:
@@ -94,13 +94,14 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
 @click.argument("race", type=RACE, required=False)
 @click.pass_obj
 def receipts(settings: Settings, race: Link | None) -> None:
-    """List the races of which receipts are kept here, or print the receipts of one, for others to verify with.
+    """List the races with stored receipts, or print the receipts of one for others to verify with.
 
-    While you race or look on, what the server says of the log is kept; samedeal verify holds the replay against it.
+    While you play or watch, this program stores what the server says about the log. samedeal verify checks the replay
+    against it.
     """
     found = files(race.race) if race else files()
     if race and not found:
-        raise Misused(f"no receipts of {race.race} are kept here")
+        raise Misused(f"no receipts of {race.race} are stored here")
     for path in found:
         if race:
             print_file(b"".join(lines(path)))
@@ -116,14 +117,14 @@ def _told(header: Header, given: tuple[Path, ...]) -> Receipts | None:
     """What is in the files that were given, or what this account was told of a race; None if that is nothing."""
     kept = [receipts for path in given or files(header.race) for receipts in in_file(path)]
     if given and not kept:
-        raise Misused(f"{given[0]}: there are no receipts in it")
+        raise Misused(f"{given[0]} contains no receipts")
     return about(header, kept) if kept else None
 
 
 def _published(key: str, server: str, published: tuple[str, ...]) -> str:
     """What the server that has the replay says of the key that signed it."""
     if not server:
-        return "; --key checks whose it is"
+        return "; check the signer with --key"
     if not published:
         return f"; {server} publishes no key"
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
@@ -132,7 +133,7 @@ def _published(key: str, server: str, published: tuple[str, ...]) -> str:
 def _kept_here(header: Header, told: Receipts | None) -> str:
     """What to say of receipts that nobody asked for."""
     another = told is not None and told.header != header
-    return " (kept here; --no-receipts leaves them out)" if another else " (kept here)"
+    return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
 
 
 def _line(fact: Fact) -> str:

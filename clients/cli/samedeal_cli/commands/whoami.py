@@ -20,17 +20,17 @@ def whoami(settings: Settings) -> None:
         return
     for guest in kept:
         click.echo(f"{guest.name:<24} {guest.player:<18} {guest.server}")
-    settings.say(f"without --as you are {default}")
+    settings.say(f"Without --as, your name is {default}")
 
 
 @click.command(epilog=examples("samedeal logout", "samedeal logout bo"))
 @click.argument("name", type=NAME, required=False)
 @click.pass_obj
 def logout(settings: Settings, name: str | None) -> None:
-    """Forget a name on the server in use: nobody can come back as that player, not even you."""
+    """Forget a name on the current server. Nobody can return as that player, not even you."""
     name, server = name or settings.name or guests.own_name(), settings.address
     found = [guest for guest in guests.kept() if (guest.server, guest.name) == (server, name)]
     if not found:
-        raise Misused(f"{name} is not known at {server}; samedeal whoami lists who is")
+        raise Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
     guests.forget(found[0])
-    settings.say(f"{name} at {server} is forgotten")
+    settings.say(f"Forgot {name} at {server}")

@@ -20,7 +20,7 @@ def server_address(text: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise Misused(f"{text!r} is no server's address; it looks like {DEFAULT_SERVER}")
+        raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
     return address
 
 

@@ -63,10 +63,10 @@ PASSING: Final = ("store-unavailable", "too-many")
 
 # The close codes after which nobody need try again, with what they mean.
 FINAL: Final = {
-    1008: Failure("the server found that this program sends too many pings"),
-    1009: Failure("the server found a message too large"),
-    4001: Failure("the server did not understand this program"),
-    4009: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
+    1008: Failure("the server closed the connection: this program sends too many pings"),
+    1009: Failure("the server closed the connection: a message was too large"),
+    4001: Failure("the server closed the connection: it could not read a message"),
+    4009: Declined("replaced", "you joined again from somewhere else; to play as another player, use --as NAME"),
 }
 
 
@@ -222,7 +222,7 @@ class Connection:
     def receipts(self) -> Receipts:
         """What the server has said of the race so far, to be held against the replay."""
         if self._book is None:
-            raise Failure("no race has been entered")
+            raise Failure("no race has been joined")
         return self._book.receipts
 
     @property
@@ -270,7 +270,7 @@ class Connection:
                 await self._until_seated(socket, request.id)
         except TimeoutError as error:
             await socket.close()
-            raise Unreachable(self.server, "it does not answer") from error
+            raise Unreachable(self.server, "the server did not respond in time") from error
         except ConnectionClosed as error:
             raise self._closed(socket) from error
         except BaseException:
@@ -294,7 +294,7 @@ class Connection:
         except OSError as error:
             raise Unreachable(self.server, plain(error)) from error
         except (InvalidHandshake, InvalidURI) as error:
-            raise Unreachable(self.server, f"it did not open a connection: {plain(error)}") from error
+            raise Unreachable(self.server, f"cannot open a WebSocket connection: {plain(error)}") from error
 
     async def _greeted(self, socket: ClientConnection) -> Welcome:
         hello = Hello(id=next(self._ids), client=PROGRAM)
@@ -305,7 +305,7 @@ class Connection:
             return message
         if isinstance(message, Problem):
             raise _refusal(message)
-        raise Unreachable(self.server, "it does not greet as Same Deal does")
+        raise Unreachable(self.server, "not a Same Deal server")
 
     def _entrance(self) -> Join | Watch:
         if self._watch:
@@ -325,7 +325,7 @@ class Connection:
                 case _:
                     pass
         if self._book is None:
-            raise Unreachable(self.server, "it does not say what race this is")
+            raise Unreachable(self.server, "the server did not send the race header")
 
     async def _heard(self, socket: ClientConnection) -> FromServer:
         while True:
@@ -391,11 +391,13 @@ class Connection:
     def _check(self, header: Header) -> None:
         """See to it that this is the race that was asked for, and still the same when it is entered again."""
         if header.race != self.race:
-            raise Unreachable(self.server, f"it answers with {header.race} when asked for {self.race}")
+            raise Unreachable(self.server, f"the server sent race {header.race} instead of {self.race}")
         if self._book is None:
             self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=self._sent)
         if header != self._book.header:
-            raise Failure(f"{self.race} is not the race any more that you entered: the server has opened it again")
+            raise Failure(
+                f"{self.race} is no longer the race you joined: the server has opened a new race with the same id"
+            )
 
     def _rank(self, n: int, standings: tuple[Standing, ...]) -> None:
         if n >= self._standings_n:
@@ -499,7 +501,7 @@ class Connection:
             raise
         except (Malformed, Refused) as error:
             self._check_readable(data)
-            raise Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}") from error
+            raise Unreachable(self.server, f"not a valid Same Deal message: {plain(error)}") from error
         if isinstance(sent, View) and sent.header:
             self._sent = header_sent(data, self._form)
             self._check(sent.header)  # as it was sent, since the receipt has to match the replay
@@ -540,6 +542,10 @@ def _refusal(problem: Problem) -> Declined:
 
 def _why(socket: ClientConnection) -> str:
     code, reason = socket.close_code, socket.close_reason
-    known = {1001: "the server goes away", 1011: "the server failed", 1012: "the server restarts"}
-    known |= {1013: "the server is busy", 4008: "this program was too slow"}
-    return safe_text(reason or "") or known.get(code or 0, "the connection broke")
+    known = {
+        1001: "the server is shutting down",
+        1011: "the server had an internal error",
+        1012: "the server is restarting",
+    }
+    known |= {1013: "the server is busy", 4008: "this program read too slowly"}
+    return safe_text(reason or "") or known.get(code or 0, "the connection was lost")

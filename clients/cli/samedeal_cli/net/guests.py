@@ -51,7 +51,7 @@ def say_if_token_unused(settings: Settings, server: str, name: str | None) -> No
     if name is None and os.environ.get("SAMEDEAL_TOKEN") and not environment_token(settings, server):
         settings.say(
             f"samedeal: SAMEDEAL_TOKEN is for {settings.address} and is not sent to {server};"
-            f" add --server {server} if it is for that one"
+            f" to send it there, add --server {server}"
         )
 
 

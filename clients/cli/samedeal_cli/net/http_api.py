@@ -274,13 +274,13 @@ class Api:
                     if not (target := _redirect(url, error)):
                         raise self._refused(error.code, self._bounded(error, PROBLEM_BYTES)) from error
                 if body is not None or not may_redirect(url, target):
-                    raise BadAnswer(self.server, f"it redirects to {plain(target)}, which is not followed") from error
+                    raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed") from error
                 url = target
             except URLError as error:
                 raise Unreachable(self.server, plain(error.reason)) from error
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(self.server, plain(error)) from error
-        raise BadAnswer(self.server, "it redirects too often")
+        raise BadAnswer(self.server, "too many redirects")
 
     def _bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
         try:
@@ -288,11 +288,11 @@ class Api:
         except (OSError, HTTPException) as error:
             raise Unreachable(self.server, plain(error)) from error
         if len(data) > most_bytes:
-            raise BadAnswer(self.server, f"its answer has more than {most_bytes} bytes")
+            raise BadAnswer(self.server, f"the response is larger than {most_bytes} bytes")
         return data
 
     def _misunderstood(self, error: Exception) -> Unreachable:
-        return Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}")
+        return Unreachable(self.server, f"not a valid Same Deal response: {plain(error)}")
 
     def _opener(self) -> OpenerDirector:
         proxies = [ProxyHandler({})] if is_local(self.server) else []
@@ -336,7 +336,7 @@ def plain(reason: object) -> str:
     if isinstance(reason, OSError) and reason.strerror:
         return safe_text(reason.strerror)
     if isinstance(reason, TimeoutError):
-        return "it does not answer in time"
+        return "the request timed out"
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
     return safe_text(str(reason)) or type(reason).__name__

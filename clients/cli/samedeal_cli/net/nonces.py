@@ -47,7 +47,7 @@ class Nonces:
         try:
             self._write(_line(seat))
         except OSError as error:
-            warn("that your nonce for this race is known by now cannot be noted", error)
+            warn("cannot record that your nonce for this race was revealed", error)
             self._opened.append(_line(seat))
 
     def _write(self, line: str) -> None:

@@ -61,7 +61,7 @@ class ReceiptBook:
                 _append(self._path, text, at_once=at_once)
         except OSError as error:
             self._full = True
-            warn("no more receipts of this race are kept", error)
+            warn("no more receipts of this race are stored", error)
 
 
 def files(race: str = "*") -> list[Path]:
@@ -95,7 +95,7 @@ def lines(path: Path) -> Iterator[bytes]:
             while text := file.readline(MAX_LINE_BYTES + 1):
                 left -= len(text)
                 if left < 0:
-                    raise Misused(f"{path}: a file of receipts has at most {MAX_BYTES} bytes")
+                    raise Misused(f"{path}: larger than the {MAX_BYTES} bytes allowed for a receipts file")
                 if text.endswith(b"\n") or len(text) > MAX_LINE_BYTES:
                     yield text
     except OSError as error:

@@ -40,10 +40,10 @@ def opened(settings: Settings, replay: str) -> Iterator[Log]:
         if not in_lines(start):
             data = start + file.read(MAX_BYTES + 1 - len(start))
             if len(data) <= MAX_BYTES and not _START.match(data):
-                raise Refused("bad-replay", "This is not a replay, but a file of another kind.")
+                raise Refused("bad-replay", "This is not a replay: the file has another format.")
             yield read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
-            raise Refused("bad-replay", f"A replay in lines has at most {MAX_BYTES_IN_LINES} bytes.")
+            raise Refused("bad-replay", f"The replay is larger than {MAX_BYTES_IN_LINES} bytes.")
         else:
             yield ReplayLines(file)
 
