@@ -68,7 +68,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
     assert any(line.startswith("daily deal of 2027-04-01, time limit 15:00.0") for line in lines)
     assert "the race is over; the deal and the replay are sealed until 2027-04-02 02:00 UTC" in lines
     assert not any(f"{GAME}:" in line for line in lines)
-    (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("to check it then: ")]
+    (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("To verify it then: ")]
 
     code, (link,), _ = said(capsys, "new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
     assert code == 0
@@ -113,7 +113,7 @@ def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.Captur
     server.noon("2027-04-05")
     code, today, _ = said(capsys, "daily", "--ascii")
     assert code == 0
-    assert [line.partition(" - ")[0] for line in today if "2027-04-05 - to be" in line] == [
+    assert [line.partition(" - ")[0] for line in today if "2027-04-05 - open until" in line] == [
         game.title for game in GAMES.values()
     ]
     assert today.count("no results yet") == len(GAMES)

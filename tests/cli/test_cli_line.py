@@ -223,13 +223,13 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert [line for line in lines if re.match(r"r\d: ", line)][-5:] == [
         f"r{n}: {spoken(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
     ]
-    assert lines.count("which piles? scan and how their places begin: f, r, stock, waste") == 2
-    assert "10 is no card; one is written 6h, 10s or qd" in lines
-    assert "which card? p 6h tells where the six of hearts is" in lines
+    assert lines.count("which piles? Type scan and one of: f, r, stock, waste") == 2
+    assert "'10' is not a valid card (try 6h, 10s or qd)" in lines
+    assert "which card? For example, p 6h finds the six of hearts" in lines
     assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in lines
     assert "1 of 1: ada, 0 of 48 home, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
-    assert "quit       go; you can rejoin       last       what happened last" in lines
+    assert "quit       leave; you can rejoin    last       repeat the last event" in lines
     assert max(map(len, lines[-9:])) <= 80
 
 
@@ -237,8 +237,8 @@ async def test_help_on_a_narrow_terminal_has_one_item_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = await session(monkeypatch, capsys, "?\nquit\n", width=60)
-    assert "quit       go; you can rejoin" in lines
-    assert "last       what happened last" in lines
+    assert "quit       leave; you can rejoin" in lines
+    assert "last       repeat the last event" in lines
 
 
 async def test_before_the_deal_everything_says_that_it_comes_later(
@@ -283,8 +283,8 @@ async def test_who_looks_on_late_sees_the_standings_and_has_no_seat_to_keep(
         mode = LineMode(connection, GAME, boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2:4] == ["you look on", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
-    assert "the server is restarting; trying again" in lines
+    assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
+    assert "the server is restarting; reconnecting" in lines
     assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
     assert not any("your seat" in line for line in lines)
 
@@ -336,8 +336,8 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
     for said_to in lines.values():
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
-        assert any(re.fullmatch(rf"to check it: .* verify {race}", line) for line in said_to)
-        assert re.fullmatch(rf"to see how good it was: .* par {race}", said_to[-1])
+        assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)
+        assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-1])
     known = samedeal(environment, "whoami", "--json")
     guests = json.loads(known.communicate(timeout=20)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
@@ -398,7 +398,7 @@ def test_who_looks_on_when_it_is_over_is_told_how_it_ended_and_need_not_wait(
         assert watching.stdout
         lines = watching.stdout.read().splitlines()
     assert lines[1].startswith("open deal corners:42, ")
-    assert lines[2:5] == ["you look on", "the race is over; the deal was", "corners:42"]
+    assert lines[2:5] == ["you are watching", "the race is over; the deal was", "corners:42"]
 
 
 def test_a_name_that_cannot_be_written_here_stops_nothing(environment: dict[str, str], live: Server) -> None:

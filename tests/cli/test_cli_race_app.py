@@ -321,7 +321,7 @@ def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, l
     terminal.type("resign")
     terminal.until(r"resign for good\? \(y\)")
     terminal.type("y")
-    terminal.until("to check it: ")
+    terminal.until("To verify it: ")
 
 
 @tmux_only

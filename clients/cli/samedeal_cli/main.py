@@ -18,7 +18,7 @@ from samedeal_cli.settings import global_options
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
     "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
-    "join": ("samedeal_cli.commands.play:join", "Take a seat in a race and play."),
+    "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
     "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
     "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
     "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
