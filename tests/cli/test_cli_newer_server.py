@@ -13,9 +13,10 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
 from samedeal_cli.main import main
-from samedeal_cli.net.connection import PROGRAM, Connection
+from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api, Opened
 from samedeal_cli.net.receipts import files, in_file
+from samedeal_cli.net.transport import PROGRAM
 from samedeal_cli.settings import state_dir
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
@@ -142,7 +143,7 @@ def test_answers_over_http_are_read_without_what_is_unknown() -> None:
     content["header"] = NEWER | {"options": {"limit_ms": 60_000, "filter": "certified/1"}}
     assert str(api.read(json.encode(content), Opened).header.options.filter) == "certified/1"
     for data in (b"", b"\xff", b'{"race":"\xff"}', b'{"race":1}', json.encode(content)[:-1]):
-        with pytest.raises(Unreachable, match="not a valid Same Deal message"):
+        with pytest.raises(Unreachable, match="not a valid Same Deal response"):
             api.read(data, Opened)
 
 

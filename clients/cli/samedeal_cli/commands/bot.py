@@ -18,8 +18,9 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.parameters import NAME, RACE, Link
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net import guests
-from samedeal_cli.net.connection import PASSING, Connection
+from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
+from samedeal_cli.net.transport import TRANSIENT_CODES
 from samedeal_cli.render.phrases import told_apart
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, examples, state_dir
@@ -227,7 +228,7 @@ async def _granted(connection: Connection, command: str) -> None:
             await (asks[command]() if command in asks else connection.move(command))
             return
         except Refused as refused:
-            if refused.code not in PASSING:
+            if refused.code not in TRANSIENT_CODES:
                 raise
         await asyncio.sleep(AGAIN_S)
         if connection.view.board and connection.view.board.ply != ply:
