@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli.config import KEYS, allowed, changed, config_file, configured, variable
+from samedeal_cli.config import KEYS, allowed, config_file, configured, set_key, variable
 from samedeal_cli.main import main
 from samedeal_cli.settings import Settings
 from samedeal_server import settings as server_settings
@@ -105,7 +105,7 @@ def test_one_bad_value_is_told_and_does_not_lose_the_rest(file: Path, capsys: Ca
 def test_a_line_that_is_no_toml_loses_only_itself(file: Path, capsys: Capsys) -> None:
     file.write_text('theme = drak\nsuits = "two"\n\n[broken\n')
     assert configured() == Settings(suits="two")
-    assert capsys.readouterr().err == f"samedeal: {file}: line 1 is no TOML: theme = drak\n"
+    assert capsys.readouterr().err == f"samedeal: {file}: line 1 is not valid TOML: theme = drak\n"
     assert called(capsys, "config", "set", "theme", "dark")[0] == 0
     assert file.read_text() == 'theme = "dark"\nsuits = "two"\n\n[broken\n'
 
@@ -140,14 +140,14 @@ def test_setting_a_key_keeps_comments_and_everything_else(file: Path, capsys: Ca
     file.chmod(0o640)
     for words in (("suits", "two"), ("cards", "boxed"), ("mouse", "no")):
         assert called(capsys, "config", "set", *words)[:2] == (0, "")
-    wanted = KEPT.replace('suits = "four"   #', 'suits = "two"  #')
+    wanted = KEPT.replace('suits = "four"', 'suits = "two"')
     wanted = wanted.replace("[1, 2]\n", '[1, 2]\ncards = "boxed"\nmouse = false\n')
     assert file.read_text() == wanted
     assert file.stat().st_mode & 0o777 == 0o640
     assert called(capsys, "config", "unset", "cards")[:2] == (0, "")
     assert called(capsys, "config", "unset", "mouse")[:2] == (0, "")
     assert called(capsys, "config", "unset", "mouse")[:2] == (0, "")
-    assert file.read_text() == KEPT.replace('suits = "four"   #', 'suits = "two"  #')
+    assert file.read_text() == KEPT.replace('suits = "four"', 'suits = "two"')
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -163,17 +163,30 @@ def test_the_file_may_be_a_link(file: Path, tmp_path: Path) -> None:
     mine = tmp_path / "dotfiles.toml"
     mine.write_text("# kept elsewhere\n")
     file.symlink_to(mine)
-    changed("ascii", True)
+    set_key("ascii", True)
     assert file.is_symlink()
     assert mine.read_text() == "# kept elsewhere\nascii = true\n"
 
 
-def test_a_key_that_is_written_over_several_lines_is_left_alone(file: Path, capsys: Capsys) -> None:
+def test_config_set_replaces_a_multiline_string(file: Path, capsys: Capsys) -> None:
     file.write_text('name = """\nada"""\n')
+    assert called(capsys, "config", "set", "name", "bo")[0] == 0
+    assert file.read_text() == 'name = "bo"\n'
+
+
+def test_config_set_does_not_replace_a_table(file: Path, capsys: Capsys) -> None:
+    content = "[other]\nx = 1\n[name]\ny = 2\n"
+    file.write_text(content)
     code, _, err = called(capsys, "config", "set", "name", "bo")
     assert code == 2
-    assert "has to be changed by hand" in err
-    assert file.read_text() == 'name = """\nada"""\n'
+    assert "must be changed by hand" in err
+    assert file.read_text() == content
+
+
+def test_config_set_keeps_invalid_lines(file: Path, capsys: Capsys) -> None:
+    file.write_text('mouse = perhaps\nsuits = "two"\nsuits = "four"\n# end\n[broken\n')
+    assert called(capsys, "config", "set", "theme", "dark")[0] == 0
+    assert file.read_text() == ('mouse = perhaps\nsuits = "two"\ntheme = "dark"\nsuits = "four"\n# end\n[broken\n')
 
 
 def test_a_file_that_cannot_be_written_is_told(file: Path, capsys: Capsys) -> None:

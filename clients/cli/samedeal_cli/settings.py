@@ -60,7 +60,7 @@ class Settings:
         """Whether standard output is to be coloured."""
         if self.color != "auto":
             return self.color == "always"
-        return (color_of_environment() or ("always" if sys.stdout.isatty() else "never")) == "always"
+        return (color_from_environment() or ("always" if sys.stdout.isatty() else "never")) == "always"
 
     @property
     def plain(self) -> bool:
@@ -79,7 +79,7 @@ class Settings:
             click.echo(text, err=True)
 
 
-def color_of_environment() -> Color | None:
+def color_from_environment() -> Color | None:
     """What the variables say that all programs hear; None if nothing."""
     if os.environ.get("NO_COLOR"):
         return "never"

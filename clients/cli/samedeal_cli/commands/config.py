@@ -50,10 +50,10 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             used = asdict(settings)[key]
             _show(settings, shown(used), {key: used})
         case "set" if key and value is not None:
-            file.changed(key, file.checked(key, value, key))
+            file.set_key(key, file.parse_value(key, value, key))
             _warn(settings, key)
         case "unset" if key:
-            file.changed(key, None)
+            file.set_key(key, None)
         case _:
             _list(settings)
 
@@ -68,12 +68,12 @@ def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
 
 
 def _warn(settings: Settings, key: str) -> None:
-    if key in file.said_by_environment():
+    if key in file.environment_values():
         settings.say(f"{file.variable(key)} is set and overrides this")
 
 
 def _list(settings: Settings) -> None:
-    used, kept, environment = asdict(settings), file.read()[0], file.said_by_environment()
+    used, kept, environment = asdict(settings), file.read()[0], file.environment_values()
     layers = {"environment": environment, "file": kept, "default": asdict(Settings())}
     source = {
         key: next((name for name, layer in layers.items() if key in layer and layer[key] == used[key]), "flag")
