@@ -174,13 +174,16 @@ def test_config_set_replaces_a_multiline_string(file: Path, capsys: Capsys) -> N
     assert file.read_text() == 'name = "bo"\n'
 
 
-def test_config_set_does_not_replace_a_table(file: Path, capsys: Capsys) -> None:
-    content = "[other]\nx = 1\n[name]\ny = 2\n"
-    file.write_text(content)
-    code, _, err = called(capsys, "config", "set", "name", "bo")
-    assert code == 2
-    assert "must be changed by hand" in err
-    assert file.read_text() == content
+def test_config_set_replaces_a_table(file: Path, capsys: Capsys) -> None:
+    file.write_text("[other]\nx = 1\n[name]\ny = 2\n")
+    assert called(capsys, "config", "set", "name", "bo")[0] == 0
+    assert tomllib.loads(file.read_text()) == {"name": "bo", "other": {"x": 1}}
+
+
+def test_config_set_repairs_a_duplicate_key(file: Path, capsys: Capsys) -> None:
+    file.write_text('suits = "two"\nmouse = true\nsuits = "four"\n')
+    assert called(capsys, "config", "set", "suits", "four")[0] == 0
+    assert file.read_text() == 'suits = "four"\nmouse = true\n'
 
 
 def test_config_set_keeps_invalid_lines(file: Path, capsys: Capsys) -> None:

@@ -45,8 +45,6 @@ _SWITCH: Final = {
     "no": False,
     "0": False,
 }
-_MASK: Final = "# invalid: "
-"""Turns a line into a comment while the rest of the file is parsed."""
 
 
 def config_file() -> Path:
@@ -112,7 +110,7 @@ def read() -> tuple[dict[str, Value], list[str]]:
     """Return the valid values of the file, and complaints about the rest."""
     path = config_file()
     try:
-        text, complaints = _masked(path.read_text(encoding="utf-8"))
+        text, _, complaints = _hide_invalid_lines(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}, []
     except UnicodeDecodeError:
@@ -134,12 +132,12 @@ def read() -> tuple[dict[str, Value], list[str]]:
 def set_key(key: str, value: Value | None) -> None:
     """Write a key to the file or, with None, remove it. Comments, order and all other content are preserved.
 
-    Raises Misused if the file uses the name of the key for a table, and OSError if it cannot be written.
+    Raises OSError if the file cannot be written.
     """
     import tomlkit  # slow to import, and rarely needed
 
     path = config_file()
-    before, _ = _masked(path.read_text(encoding="utf-8") if path.exists() else "", replacing=key)
+    before, hidden, _ = _hide_invalid_lines(path.read_text(encoding="utf-8") if path.exists() else "", replacing=key)
     document = tomlkit.parse(before)
     if value is None:
         document.pop(key, None)
@@ -148,10 +146,10 @@ def set_key(key: str, value: Value | None) -> None:
     else:
         _insert(document, key, value)
     after = document.as_string()
-    expected = tomllib.loads(before) | {key: value}
-    if tomllib.loads(after) != {name: kept for name, kept in expected.items() if kept is not None}:
-        raise Misused(f"{path}: {key} must be changed by hand")
-    _write(path, after.replace(_MASK, ""))
+
+    for placeholder, line in hidden.items():
+        after = after.replace(placeholder, line)
+    _write(path, after)
 
 
 def _parse_text(key: str, text: str) -> str:
@@ -167,25 +165,30 @@ def _parse_text(key: str, text: str) -> str:
         raise Misused(refused.text) from refused
 
 
-def _masked(text: str, *, replacing: str | None = None) -> tuple[str, list[str]]:
-    """Return valid TOML, and complaints about the lines of `text` that are not.
+def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str, dict[str, str], list[str]]:
+    """Return valid TOML, the hidden lines by the comments that replace them, and complaints.
 
-    Invalid lines, and in an invalid file all tables, are masked, so that they do not affect the rest. An invalid line
-    that sets the key `replacing` is replaced by an empty value.
+    In an invalid file, all tables are hidden too. An invalid line that sets the key `replacing` is not hidden, but gets
+    an empty value.
     """
     if _is_toml(text):
-        return text if text.endswith("\n") or not text else f"{text}\n", []
-    masked, complaints, in_table = "", [], False
+        return text if text.endswith("\n") or not text else f"{text}\n", {}, []
+    valid, hidden, complaints, in_table = "", {}, [], False
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         in_table = in_table or line.lstrip().startswith("[")
-        if not in_table and _is_toml(masked + line):
-            masked += line
+        if not in_table and _is_toml(valid + line):
+            valid += line
             continue
         if not in_table:
             complaints.append(f"line {number} is not valid TOML: {line.strip()}")
-        is_replaced = not in_table and replacing and re.match(rf"\s*{replacing}\s*=", line)
-        masked += f'{replacing} = ""\n' if is_replaced else _MASK + line
-    return masked, complaints
+        if not in_table and replacing and re.match(rf"\s*{replacing}\s*=", line):
+            empty = f'{replacing} = ""\n'
+            valid += empty if _is_toml(valid + empty) else ""  # at most once
+        else:
+            placeholder = f"# samedeal: line {number}\n"
+            valid += placeholder
+            hidden[placeholder] = line
+    return valid, hidden, complaints
 
 
 def _is_toml(text: str) -> bool:
