@@ -37,7 +37,7 @@ class Draws:
 
 async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tuple[Draws, list[m.ToServer]]:
     """A race in which the server answers so, and then grants everything."""
-    monkeypatch.setattr(bot, "AGAIN_S", 0.001)
+    monkeypatch.setattr(bot, "RETRY_S", 0.001)
     waiting = list(answers)
 
     async def script(peer: Peer) -> None:

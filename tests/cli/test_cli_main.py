@@ -240,7 +240,7 @@ def test_guests_are_kept_for_their_owner_alone() -> None:
     guests.keep(guests.Guest("http://b", "ada", "p2", "other"))
     assert guests.who("http://a", "ada") == guests.Who("ada", "secret")
     assert guests.who("http://a", "bo") == guests.Who("bo", None)
-    assert sorted(guest.player for guest in guests.kept()) == ["p1", "p2"]
+    assert sorted(guest.player for guest in guests.stored()) == ["p1", "p2"]
     for file in state_dir().rglob("*.*"):
         assert file.stat().st_mode & 0o077 == 0
     guests.forget(ada)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.games import OLDER
+from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.main import main
 from support.servers import Server
 
@@ -48,13 +48,13 @@ def test_it_can_be_played(live: Server, monkeypatch: pytest.MonkeyPatch, capsys:
     assert code == 0
     assert lines[0].startswith("Gallery, race ")
     assert any(line.startswith("ok 1: deal: ") for line in lines)
-    assert OLDER in lines
+    assert TOO_OLD in lines
     assert "the race is over; the deal was" in lines
 
 
 def test_of_its_rules_there_is_what_the_server_tells(live: Server, capsys: Capsys) -> None:
     code, out, err = called(capsys, "rules", "gallery", "--server", live.url)
-    assert (code, err) == (0, f"samedeal: {OLDER}\n")
+    assert (code, err) == (0, f"samedeal: {TOO_OLD}\n")
     assert out.startswith("Gallery (gallery/1)\n\nThe table:\n")
     assert "    a1  a2  a3  a4" in out
     assert json.loads(called(capsys, "rules", "gallery", "--json", "--server", live.url)[1])["slug"] == "gallery"
@@ -70,4 +70,4 @@ def test_a_game_that_nobody_knows_is_none(live: Server, capsys: Capsys) -> None:
 
 
 def test_its_cards_cannot_be_shown_without_the_server(live: Server, capsys: Capsys) -> None:
-    assert called(capsys, "deal", "gallery:7", "--server", live.url) == (2, "", f"samedeal: gallery: {OLDER}\n")
+    assert called(capsys, "deal", "gallery:7", "--server", live.url) == (2, "", f"samedeal: gallery: {TOO_OLD}\n")

@@ -1,4 +1,4 @@
-"""The command ``completion``: what a shell has to know to complete commands, options and values by the Tab key."""
+"""The command ``completion``: scripts that let shells complete commands, options and values."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from samedeal_cli.settings import examples
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SAMEDEAL_COMPLETE"
-"""With this set the program answers its shell instead of doing anything."""
+"""Shells set this variable to request completions."""
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""The command ``daily``: what a server has committed to for a day, and how everybody's first race on it went."""
+"""The command ``daily``: a day's commitments and results."""
 
 from collections.abc import Iterator
 
@@ -32,11 +32,11 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
     Only the first race of each player counts. If you write down a commitment before its day, you can check it against
     a replay once the deal is revealed, two hours after the day ends.
     """
-    found = _found(Api(settings.address), game, day)
+    dailies = _fetch(Api(settings.address), game, day)
     if settings.json:
-        click.echo(msgspec.json.encode(Dailies(tuple(found))))
+        click.echo(msgspec.json.encode(Dailies(tuple(dailies))))
         return
-    for number, each in enumerate(found):
+    for number, each in enumerate(dailies):
         if number:
             click.echo()
         for line in map(printable, _facts(each)):
@@ -44,15 +44,15 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
         _print_results(each)
 
 
-def _found(api: Api, game: str | None, day: str | None) -> list[Daily]:
+def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:
     if day is not None:
         games = [game] if game else [known.slug for known in api.games()]
         return [_with_all_results(api, api.read(api.fetch(f"/daily/{day}/{slug}"), Daily)) for slug in games]
     today = api.read(api.fetch("/daily"), Dailies).daily
-    found = [each for each in today if game in (None, each.game)]
-    if not found:
+    matching = [each for each in today if game in (None, each.game)]
+    if not matching:
         raise Declined("not-found", f"{game} was not found on {api.server}")
-    return [_with_all_results(api, each) for each in found]
+    return [_with_all_results(api, each) for each in matching]
 
 
 def _with_all_results(api: Api, daily: Daily) -> Daily:

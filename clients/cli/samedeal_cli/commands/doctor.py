@@ -1,4 +1,4 @@
-"""The command ``doctor``: what is here, what of it works, and a text about it for whoever is asked for help."""
+"""The command ``doctor``: checks the installation, the terminal and the server."""
 
 import locale
 import os
@@ -28,9 +28,9 @@ from samedeal_cli.render.text_table import cells
 from samedeal_cli.settings import Settings, examples, state_dir
 
 SIGNS: Final = "♠♥♦♣█░▸"
-"""What is drawn beyond ASCII."""
+"""The characters beyond ASCII that this program draws."""
 CURSOR_S: Final = 0.5
-"""How long a terminal may take to say where its cursor is."""
+"""Maximum wait for the terminal to report its cursor position."""
 PINGS: Final = 5
 REACHED: Final = "reached"
 TIMEOUT_S: Final = 5.0
@@ -41,13 +41,13 @@ Value = str | float | bool | None
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """One result of a check."""
 
     part: str
     name: str
     value: Value
     wrong: str = ""
-    """What is wrong with it, if something is."""
+    """The problem, if any."""
 
 
 @click.command(epilog=examples("samedeal doctor", "samedeal doctor --json --server https://cards.example"))
@@ -74,25 +74,25 @@ def doctor(settings: Settings) -> int:
 
 
 def report(findings: Sequence[Finding]) -> Iterator[str]:
-    """The findings for people, part by part, and at the end what is wrong."""
+    """Format the findings by part, followed by the problems."""
     part = ""
     for finding in findings:
         if finding.part != part:
             part = finding.part
             yield part
-        yield f"  {finding.name:<16} {_shown(finding.value)}{'  <- problem' if finding.wrong else ''}"
+        yield f"  {finding.name:<16} {_format(finding.value)}{'  <- problem' if finding.wrong else ''}"
     if wrong := [finding.wrong for finding in findings if finding.wrong]:
         yield "problems"
         yield from (f"  {text}" for text in wrong)
 
 
-def _shown(value: Value) -> str:
+def _format(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else str(value)
 
 
-# What is here.
+# The installation.
 
 
 def _program() -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _from_home(path: Path) -> str:
 
 
 def _without_home(text: str) -> str:
-    """A text that does not tell the name of the account."""
+    """Replace the home directory, which contains the account name."""
     home = str(Path.home())
     return text.replace(home, "~") if len(home) > 1 else text
 
@@ -159,11 +159,11 @@ def _environment() -> Iterator[Finding]:
             yield Finding("environment", name, os.environ[name])
     for name in sorted(os.environ):
         if name.startswith("SAMEDEAL_") or name == "REDIS_URL":
-            yield Finding("environment", name, "is set")  # to what may be a secret
+            yield Finding("environment", name, "is set")  # the value may be secret
 
 
 def _colours() -> int | None:
-    """How many colours the terminal has, as far as it says."""
+    """Return the number of colours of the terminal, or None if it is unknown."""
     if os.environ.get("COLORTERM") in ("truecolor", "24bit"):
         return 1 << 24
     try:
@@ -171,12 +171,12 @@ def _colours() -> int | None:
 
         curses.setupterm(os.environ.get("TERM") or "dumb", 1)
         return max(0, curses.tigetnum("colors"))
-    except Exception:  # there is no such library, or it does not know this terminal
+    except Exception:  # curses is missing or does not know the terminal
         return None
 
 
 def _width(settings: Settings) -> Finding:
-    """Whether what is drawn is as wide as we think: it is drawn, and the terminal asked where its cursor is then."""
+    """Check the width of suit symbols: draw them and ask the terminal for its cursor position."""
     name, wanted = "suits take", cells(SIGNS) // len(SIGNS)
     if settings.plain or settings.screen_reader or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
         return Finding("terminal", name, "not checked")
@@ -191,7 +191,7 @@ def _width(settings: Settings) -> Finding:
 
 
 def _column_after(text: str) -> int | None:
-    """In which column, from 0, the cursor is after a text at the beginning of a line, which is wiped then."""
+    """Return the cursor's column, from 0, after writing a text at the start of a line. The line is cleared."""
     try:
         import termios
         import tty
@@ -202,10 +202,10 @@ def _column_after(text: str) -> int | None:
             try:
                 tty.setcbreak(terminal.fileno(), termios.TCSADRAIN)
                 terminal.write(f"\r{text}\x1b[6n".encode())
-                answer, until = b"", time.monotonic() + CURSOR_S
-                while select([terminal], [], [], max(0.0, until - time.monotonic()))[0]:
-                    answer += terminal.read(64) or b""
-                    if found := re.search(rb"\x1b\[\d+;(\d+)R", answer):
+                response, deadline = b"", time.monotonic() + CURSOR_S
+                while select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                    response += terminal.read(64) or b""
+                    if found := re.search(rb"\x1b\[\d+;(\d+)R", response):
                         return int(found[1]) - 1
             finally:
                 terminal.write(b"\r\x1b[K")
@@ -225,7 +225,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
     try:
         api.download("/healthz", base="")
     except Unreachable as failure:
-        # That no server runs on this machine is wrong only if there should be one.
+        # It is a problem only if the user has named a server.
         yield Finding("server", REACHED, False, _without_user(failure.format_message()) if settings.server else "")
         return
     except Declined as declined:
@@ -233,27 +233,27 @@ def _server(settings: Settings) -> Iterator[Finding]:
         yield Finding("server", "healthy", False, _without_user(declined.format_message()))
         return
     yield Finding("server", REACHED, True)
-    yield from _told(api)
+    yield from _server_info(api)
     yield _ready(api)
     yield _round_trip(address)
 
 
-def _told(api: Api) -> Iterator[Finding]:
-    """What the server tells of itself: its program, and how far its clock is ahead of ours. Not every server does."""
-    asked = time.time()
+def _server_info(api: Api) -> Iterator[Finding]:
+    """The server's version, and how far its clock is ahead of ours. Some servers do not publish them."""
+    sent_at = time.time()
     try:
-        told = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
+        info = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
     except Failure:
         return
-    between = (asked + time.time()) / 2 * 1000
-    if isinstance(its_program := told.get("server"), str):
-        yield Finding("server", "program", its_program)
-    if isinstance(now := told.get("time"), int):
-        yield Finding("server", "clock ahead ms", round(now - between))
+    midpoint = (sent_at + time.time()) / 2 * 1000
+    if isinstance(version := info.get("server"), str):
+        yield Finding("server", "program", version)
+    if isinstance(now := info.get("time"), int):
+        yield Finding("server", "clock ahead ms", round(now - midpoint))
 
 
 def _ready(api: Api) -> Finding:
-    """Whether it has its store."""
+    """Check that the server can reach its store."""
     try:
         api.download("/readyz", base="")
     except Failure as failure:
@@ -262,7 +262,7 @@ def _ready(api: Api) -> Finding:
 
 
 def _round_trip(address: str) -> Finding:
-    """How long a message takes to the server and back, over the socket that races are played on."""
+    """Measure the round-trip time of the WebSocket."""
     name = "round trip ms"
     try:
         with connect(
@@ -285,5 +285,5 @@ def _round_trip(address: str) -> Finding:
 
 
 def _without_user(text: str) -> str:
-    """A text whose addresses have no name and no password in them."""
+    """Remove user names and passwords from URLs."""
     return re.sub(r"//[^/@\s]*@", "//", text)

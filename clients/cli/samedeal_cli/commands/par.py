@@ -1,4 +1,4 @@
-"""The command ``par``: how the results of a race stand to what the computer made of its deal."""
+"""The command ``par``: compares results with the computer's on the same deal."""
 
 import shutil
 import sys
@@ -24,8 +24,8 @@ from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import in_ascii, printable
 from samedeal_cli.settings import Settings, examples
 
-AGAIN_S: Final = 0.2
-"""How soon the server is asked again while the computer plays."""
+POLL_S: Final = 0.2
+"""Interval between requests while the server computes the par."""
 MEANINGS: Final[dict[Square, str]] = {
     "solved": "solved",
     "better": "better",
@@ -74,23 +74,23 @@ def par(
         raise Misused("-o needs --play")
     if k is not None and (seat or svg):
         raise Misused("--play cannot be combined with --seat or --svg")
-    form = output.suffix.removeprefix(".") if output else "json"
-    if form not in FORMATS:
+    format_ = output.suffix.removeprefix(".") if output else "json"
+    if format_ not in FORMATS:
         raise Misused(f"{output}: unknown file extension; use one of {', '.join(FORMATS)}")
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
     path = f"/races/{what.race}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
     if k is not None and isinstance(what, Deal):
         play = _play(api, f"{path}/{k}.msgpack", query)
-        _write(settings, output, FORMATS[form](play))
+        _write(settings, output, FORMATS[format_](play))
         return
-    data = _found(settings, api, path, query)
+    data = _fetch(settings, api, path, query)
     if svg:
         _write(settings, svg, api.download(f"{path}.svg", query=query))
     elif k is not None:
         found = api.read(data, ParInfo)
         play = _play(api, f"{_path(found.deal)}/{k}.msgpack", _query(tuple(found.variant.items())))
-        _write(settings, output, FORMATS[form](play))
+        _write(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
     else:
@@ -106,16 +106,16 @@ def _query(variants: Sequence[tuple[str, str | bool]]) -> dict[str, object]:
     return {option: f"{choice}".lower() if isinstance(choice, bool) else choice for option, choice in variants}
 
 
-def _found(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
-    """The par as the server tells it, when it has been found out; meanwhile a bar shows a person how far that is."""
-    doing = api.read(data := api.fetch(path, query=query), ParProgress)
-    shown = doing.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
+def _fetch(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
+    """Return the par document, once the server has computed it. A progress bar shows how far it is."""
+    progress = api.read(data := api.fetch(path, query=query), ParProgress)
+    shown = progress.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
     hidden = not shown or not sys.stderr.isatty()
-    with click.progressbar(length=doing.of, label="computing par", file=sys.stderr, hidden=hidden) as bar:
-        while doing.done is not None:
-            bar.update(doing.done - bar.pos)
-            time.sleep(AGAIN_S)
-            doing = api.read(data := api.fetch(path, query=query), ParProgress)
+    with click.progressbar(length=progress.of, label="computing par", file=sys.stderr, hidden=hidden) as bar:
+        while progress.done is not None:
+            bar.update(progress.done - bar.pos)
+            time.sleep(POLL_S)
+            progress = api.read(data := api.fetch(path, query=query), ParProgress)
         bar.update((bar.length or 0) - bar.pos)
     return data
 
@@ -128,7 +128,7 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
 
 
 def _write(settings: Settings, file: Path | None, data: bytes) -> None:
-    """Writes a file, or to standard output."""
+    """Write data to a file or to standard output."""
     if file is None:
         print_file(data)
         return
@@ -142,7 +142,7 @@ def _write(settings: Settings, file: Path | None, data: bytes) -> None:
 def _lines(settings: Settings, found: ParInfo) -> Iterator[str]:
     title = GAMES[found.game].title if found.game in GAMES else found.game
     yield f"{title}: {found.bot} played this deal {found.plays} times"
-    yield printable(found.deal)  # alone, as it is long: so it can be copied
+    yield printable(found.deal)  # on a line of its own, to be copied
     figures = f"minimum {found.minimum}, median {found.median:g}, mean {found.mean:.1f}, maximum {found.maximum}"
     yield f"cards {found.counted}: {figures}; {found.solved} solved"
     marks = seat_marks({racer.seat: racer.name for racer in found.racers})
@@ -160,7 +160,7 @@ def _lines(settings: Settings, found: ParInfo) -> Iterator[str]:
 
 
 def _square(settings: Settings, square: Square) -> str:
-    """A coloured square where there are colours, otherwise a letter."""
+    """A coloured square or, without colours, a letter."""
     if settings.plain or not settings.colored:
         return _LETTERS[square]
     return f"\x1b[{_COLORS[square]}m■\x1b[39m"

@@ -1,4 +1,4 @@
-"""Parameters: how durations, races, deals, names and variants are written on a command line."""
+"""Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 
 @dataclass(frozen=True)
 class Link:
-    """A race, and its server if the link names one."""
+    """A race id, and the server if it was given as a link."""
 
     server: str | None
     race: str
@@ -32,14 +32,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Deal:
-    """What a deal code names: a game and a seed."""
+    """A game and a seed."""
 
     game: str
     seed: str
 
 
 class Number(click.IntRange):
-    """A whole number within bounds."""
+    """An integer in a range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
@@ -48,7 +48,7 @@ class Number(click.IntRange):
 
 
 class MomentOfRace(click.ParamType[Moment]):
-    """A moment of a race: a time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
+    """A time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
 
     name = "moment"
 
@@ -60,12 +60,12 @@ class MomentOfRace(click.ParamType[Moment]):
 
 
 class Duration(click.ParamType[int]):
-    """Milliseconds, written such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, perhaps within bounds."""
+    """A duration such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, in milliseconds."""
 
     name = "duration"
 
     def __init__(self, least: int = 0, most: int | None = None, bounds: str = "") -> None:
-        """`bounds` says in words what the bounds are."""
+        """`bounds` describes the range in error messages."""
         self._least, self._most, self._bounds = least, most, bounds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
@@ -80,7 +80,7 @@ class Duration(click.ParamType[int]):
 
 
 class RaceLink(click.ParamType[Link]):
-    """A race: its id, or the link that was sent round."""
+    """A race id or an invite link."""
 
     name = "race"
 
@@ -100,7 +100,7 @@ class RaceLink(click.ParamType[Link]):
 
 
 class DealCode(click.ParamType[Deal]):
-    """A deal code: a game, a colon and the seed, such as ``corners:42``."""
+    """A deal code such as ``corners:42``: a game and a seed."""
 
     name = "deal"
 
@@ -116,7 +116,7 @@ class DealCode(click.ParamType[Deal]):
 
 
 class Date(click.ParamType[str]):
-    """A day, by UTC."""
+    """A date in UTC."""
 
     name = "date"
 
@@ -128,7 +128,7 @@ class Date(click.ParamType[str]):
 
 
 class GameName(click.ParamType[str]):
-    """One of the games, of this program or of the server."""
+    """A game of this program or of the server."""
 
     name = "game"
 
@@ -147,7 +147,7 @@ class GameName(click.ParamType[str]):
 
 
 def _served_games(settings: Any) -> tuple[str, ...]:
-    """The games of the server in use, which may be newer than this program; none if it cannot be asked."""
+    """Return the games of the current server, which may be newer than this program; none if it cannot be reached."""
     from samedeal_cli.net.http_api import Api
 
     if not isinstance(settings, Settings):
@@ -159,7 +159,7 @@ def _served_games(settings: Any) -> tuple[str, ...]:
 
 
 class Seed(click.ParamType[str]):
-    """The text that an open deal follows from."""
+    """The seed of an open deal."""
 
     name = "seed"
 
@@ -173,7 +173,7 @@ class Seed(click.ParamType[str]):
 
 
 class GameOrDeal(click.ParamType[tuple[str, str | None]]):
-    """A game, and a seed if it is a deal code."""
+    """A game, or a deal code."""
 
     name = "game or deal"
 
@@ -183,12 +183,12 @@ class GameOrDeal(click.ParamType[tuple[str, str | None]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
         if ":" not in str(value):
             return GAME.convert(value, param, ctx), None
-        meant = DEAL.convert(value, param, ctx)
-        return meant.game, meant.seed
+        deal = DEAL.convert(value, param, ctx)
+        return deal.game, deal.seed
 
 
 class RaceOrDeal(click.ParamType[Link | Deal]):
-    """A race, or a deal by its code."""
+    """A race, or a deal code."""
 
     name = "race or deal"
 
@@ -201,7 +201,7 @@ class RaceOrDeal(click.ParamType[Link | Deal]):
 
 
 class PlayerName(click.ParamType[str]):
-    """What a person is called."""
+    """A player's name."""
 
     name = "name"
 
@@ -213,7 +213,7 @@ class PlayerName(click.ParamType[str]):
 
 
 class PublicKey(click.ParamType[str]):
-    """The public key of a server."""
+    """A server's public key."""
 
     name = "key"
 
@@ -225,15 +225,15 @@ class PublicKey(click.ParamType[str]):
 
 
 class Variant(click.ParamType[tuple[str, str | bool]]):
-    """One of a game's own options with its value, such as ``cap=off``."""
+    """An option of a game with its value, such as ``cap=off``."""
 
     name = "variant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | bool]:
-        name, equals, chosen = str(value).partition("=")
-        if not equals or not name or not chosen:
+        name, equals, choice = str(value).partition("=")
+        if not equals or not name or not choice:
             self.fail(f"{value!r} is not a valid variant (try cap=off or refill=waste).", param, ctx)
-        return name, {"on": True, "true": True, "off": False, "false": False}.get(chosen.lower(), chosen)
+        return name, {"on": True, "true": True, "off": False, "false": False}.get(choice.lower(), choice)
 
 
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
@@ -256,12 +256,12 @@ daily_option = click.option("--daily", is_flag=True, help="Race today's deal of 
 
 
 def check_daily(others: dict[str, object]) -> None:
-    """Raises Misused for options, by name, that would make a race on a daily deal unlike all others on it."""
+    """Raises Misused if options other than None are combined with ``--daily``."""
     if given := [name for name, value in others.items() if value not in (None, ())]:
         raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
 def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
-    """The options of a race as the server takes them: those that were chosen."""
-    chosen = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
-    return {option: value for option, value in chosen.items() if value is not None}
+    """Return the given options of a race in the server's format."""
+    options = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
+    return {option: value for option, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Playing: the commands ``join``, ``watch`` and ``solo``."""
+"""The commands ``join``, ``watch`` and ``solo``."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from samedeal_cli.commands.mode import Boards, Mode, chosen, here, mode_option
+from samedeal_cli.commands.mode import Boards, Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.parameters import (
     GAME_OR_DEAL,
     NAME,
@@ -23,7 +23,7 @@ from samedeal_cli.commands.parameters import (
 from samedeal_cli.failure import INTERRUPTED
 from samedeal_cli.settings import Settings, examples, program
 
-# The full screen shows its first frame before any of this is loaded.
+# Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal.wire.messages import FromServer
     from samedeal_cli.race_app.app import FullScreen
@@ -128,26 +128,26 @@ def play(
     mode: Mode | None = None,
     link: str | None = None,
 ) -> int:
-    """Play or look on until it is enough; answers with the exit code. `link` is the race's, if it has been printed."""
-    used, why = chosen("line" if boards and mode is None else mode, settings, here())
+    """Play or watch a race. Returns the exit code. `link` is the race's link, if the caller has printed it."""
+    chosen, why = choose_mode("line" if boards and mode is None else mode, settings, current_environment())
     if why:
         settings.say(f"samedeal: {why}")
     if name is None and "SAMEDEAL_TOKEN" in os.environ:
         from samedeal_cli.net.guests import say_if_token_unused
 
         say_if_token_unused(settings, server, name)
-    if used == "tui":
-        return _on_the_screen(settings, server, race, name, ready, watching, link)
+    if chosen == "tui":
+        return _run_full_screen(settings, server, race, name, ready, watching, link)
     from samedeal_cli.running import run
 
-    run(_line_by_line(settings, server, race, name, ready, boards, watching))
+    run(_run_line_mode(settings, server, race, name, ready, boards, watching))
     return 0
 
 
-# On the full screen.
+# The full screen.
 
 
-def _on_the_screen(
+def _run_full_screen(
     settings: Settings, server: str, race: str, name: str | None, ready: bool | None, watching: bool, link: str | None
 ) -> int:
     from samedeal_cli.race_app.race_view import page
@@ -156,7 +156,7 @@ def _on_the_screen(
     from samedeal_cli.state.race_state import Scene
 
     if link is None:
-        # It stays above the screen: a terminal that gives the mouse away lets nobody select what it shows.
+        # The link stays above the full screen, where it can be selected with the mouse.
         settings.say(f"{server}/r/{race}")
     size = shutil.get_terminal_size()
     scene = Scene(
@@ -187,11 +187,11 @@ def _on_the_screen(
             ready=bool(ready),
         )
         run(screen.run_async(mouse=settings.mouse))
-    return _part(settings, screen, name)
+    return _print_end(settings, screen, name)
 
 
-def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
-    """What stays on the terminal when the screen is gone: the result, or how to come back."""
+def _print_end(settings: Settings, screen: "FullScreen", name: str | None) -> int:
+    """Print the result, or how to rejoin, after the full screen has closed. Returns the exit code."""
     from samedeal_cli.render.phrases import seat_phrase
     from samedeal_cli.render.text_table import standings_lines
 
@@ -212,10 +212,10 @@ def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     return INTERRUPTED if screen.interrupted else 0
 
 
-# Line by line.
+# Line mode.
 
 
-async def _line_by_line(
+async def _run_line_mode(
     settings: Settings,
     server: str,
     race: str,
@@ -231,7 +231,7 @@ async def _line_by_line(
     from samedeal_cli.net.http_api import Api
 
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
-    on_message = _print if settings.json else None
+    on_message = _print_json if settings.json else None
     async with connection(settings, server, race, name, watching=watching, on_message=on_message) as line:
         api = Api(server)
         game = await asyncio.to_thread(api.game, line.header.game)
@@ -252,8 +252,8 @@ async def _line_by_line(
         await mode.run(ready=ready)
 
 
-def _print(message: "FromServer") -> None:
-    """What the server says as a line of JSON, but for the token, which is nobody else's business."""
+def _print_json(message: "FromServer") -> None:
+    """Print a message as a line of JSON, without the secret token."""
     from samedeal.wire import codec
     from samedeal.wire.messages import Welcome
 

@@ -1,4 +1,4 @@
-"""Races: the commands ``new``, which opens one, and ``ls``, which lists them."""
+"""The commands ``new`` and ``ls``."""
 
 import click
 
@@ -35,10 +35,10 @@ from samedeal_cli.settings import Settings, examples
 @daily_option
 @limit_option
 @click.option("--start-delay", type=DELAY, metavar="TIME", help="Length of the countdown, 0s to 60s.  [default: 5s]")
-@click.option("--max", "most", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
+@click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
 @click.option(
     "--filter",
-    "wanted",
+    "filter_name",
     type=click.Choice(["any", "friendly"]),
     help="Any shuffle, or one that can probably be solved.  [default: friendly, if the game supports it]",
 )
@@ -57,7 +57,7 @@ from samedeal_cli.settings import Settings, examples
 )
 @variant_option
 @click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
-@click.option("--join", "joining", is_flag=True, help="Join the race at once.")
+@click.option("--join", "join", is_flag=True, help="Join the race at once.")
 @click.option("--as", "name", type=NAME, metavar="NAME", help="Your name, with --join.")
 @mode_option
 @click.pass_obj
@@ -69,15 +69,15 @@ def new(
     daily: bool,
     limit: int | None,
     start_delay: int | None,
-    most: int | None,
-    wanted: str | None,
+    max_racers: int | None,
+    filter_name: str | None,
     unlisted: bool,
     undo: str | None,
     attempts: int | None,
     spectators: str | None,
     variants: tuple[tuple[str, str | bool], ...],
     qr: bool,
-    joining: bool,
+    join: bool,
     name: str | None,
     mode: Mode | None,
 ) -> int:
@@ -87,7 +87,7 @@ def new(
     """
     if daily:
         check_daily(
-            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": wanted, "--undo": undo}
+            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": filter_name, "--undo": undo}
             | {"--attempts": attempts, "--spectators": spectators, "--variant": variants}
         )
     if deal and seed:
@@ -98,8 +98,8 @@ def new(
         limit,
         undo,
         start_delay_ms=start_delay,
-        max_racers=most,
-        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(wanted or ""),
+        max_racers=max_racers,
+        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(filter_name or ""),
         unlisted=unlisted or None,
         attempts=attempts,
         spectators=spectators,
@@ -121,7 +121,7 @@ def new(
         settings.say("Only this machine can open that link; to invite others, use samedeal serve --lan")
     if qr:
         click.echo("\n".join(qr_lines(opened.link, ascii=settings.plain, color=settings.colored)), err=True)
-    if joining:
+    if join:
         from samedeal_cli.commands.play import play
 
         return play(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link)
@@ -154,10 +154,10 @@ def ls(
         click.echo(data)
     elif what == "races":
         for race in api.read(data, Races).races:
-            deal_is = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
+            kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
-            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {deal_is}"
-            print_item(row, race.race, race.game, f"{race.stage}, {racers}, {deal_is}")
+            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {kind}"
+            print_item(row, race.race, race.game, f"{race.stage}, {racers}, {kind}")
     else:
         for replay in api.read(data, Replays).replays:
             ended = moment(replay.ended_at)

@@ -1,4 +1,4 @@
-"""The commands that show cards once more: ``replay`` and ``export`` a race that is over, ``deal`` an open deal."""
+"""The commands ``replay``, ``export`` and ``deal``."""
 
 import shutil
 import sys
@@ -19,8 +19,8 @@ from samedeal.race.race import RESTART, Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board
-from samedeal_cli.commands.games import OLDER
-from samedeal_cli.commands.mode import Mode, chosen, here, mode_option
+from samedeal_cli.commands.games import TOO_OLD
+from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
 from samedeal_cli.commands.replay_output import PICTURES, player_of, unverified, verified
 from samedeal_cli.commands.timecode import Moment
@@ -46,7 +46,7 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "ndjson": lambda replay: b"".join(replay.lines()),
     "txt": _text,
 }
-"""What a replay can be written as."""
+"""Formats of replays. The functions return the bytes of a file."""
 
 
 seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
@@ -88,22 +88,22 @@ def replay(
     keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
     moves of that seat are printed, and with --at, only the table at that moment.
     """
-    used, why = chosen(mode, settings, here())
+    chosen, why = choose_mode(mode, settings, current_environment())
     found = _opened(settings, replay)
     player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-    if used == "tui":
+    if chosen == "tui":
         return _play(settings, found, player, playing=at is None and speed != 0)
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
-        _tell(settings, found, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+        _print_race(settings, found, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
     return 0
 
 
 def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -> int:
-    """The player on the whole terminal."""
+    """Run the player on the full screen. Returns the exit code."""
     from samedeal_cli.race_app.splash import curtain
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
@@ -116,8 +116,10 @@ def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -
     return INTERRUPTED if theatre.interrupted else 0
 
 
-def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool) -> None:
-    """The race line by line, with the tables of one seat, and perhaps only its moves."""
+def _print_race(
+    settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
+) -> None:
+    """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
     races = _races(found)
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
@@ -149,7 +151,7 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
 @click.argument("replay")
 @click.option(
     "--format",
-    "form",
+    "format_",
     type=click.Choice([*FORMATS, *PICTURES]),
     help="The format.  [default: from the extension of FILE]",
 )
@@ -168,7 +170,7 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
 def export(
     context: click.Context,
     replay: str,
-    form: str | None,
+    format_: str | None,
     output: Path | None,
     at: Moment | None,
     seat: int | None,
@@ -182,22 +184,22 @@ def export(
     or at --at; with --seat, only that table. cast is an asciinema recording of the player, from the deal or --at on.
     """
     settings: Settings = context.obj
-    if form is None:
-        form = output.suffix.removeprefix(".") if output else "json"
-        if form not in FORMATS and form not in PICTURES:
+    if format_ is None:
+        format_ = output.suffix.removeprefix(".") if output else "json"
+        if format_ not in FORMATS and format_ not in PICTURES:
             raise Misused(f"unknown file extension; use --format with one of {', '.join([*FORMATS, *PICTURES])}")
-    if output is None and form == "msgpack" and sys.stdout.isatty():
+    if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
-    _check_options(context, form)
+    _check_options(context, format_)
     found = _opened(settings, replay)
     try:
-        if form in PICTURES:
-            if form == "svg" and at is None:
+        if format_ in PICTURES:
+            if format_ == "svg" and at is None:
                 speed = 0
             player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-            data = PICTURES[form](replace(player, verified=verified(found)), seat is not None)
+            data = PICTURES[format_](replace(player, verified=verified(found)), seat is not None)
         else:
-            data = FORMATS[form](found)
+            data = FORMATS[format_](found)
     except Refused as refused:
         raise unverified(refused) from refused
     if output:
@@ -210,12 +212,12 @@ def export(
         print_file(data)
 
 
-def _check_options(context: click.Context, form: str) -> None:
-    """Raises Misused for an option that says nothing about the form."""
-    for option, forms in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
+def _check_options(context: click.Context, format_: str) -> None:
+    """Raises Misused for an option that does not apply to the format."""
+    for option, formats in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
         given = context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
-        if given and form not in forms:
-            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(forms))}, not for {form}")
+        if given and format_ not in formats:
+            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
 
 
 @click.command(
@@ -232,7 +234,7 @@ def deal(settings: Settings, code: Deal) -> None:
     CODE is a game and a seed. Face-down cards stay hidden.
     """
     if code.game not in GAMES:
-        raise Misused(f"{code.game}: {OLDER}")
+        raise Misused(f"{code.game}: {TOO_OLD}")
     game = GAMES[code.game].from_seed(code.seed)
     name = f"{code.game}:{code.seed}"
     if settings.json:
@@ -258,7 +260,7 @@ def _races(found: Replay) -> list[Race]:
 
 
 def _show_at(settings: Settings, player: Player) -> None:
-    """The table that a player is at."""
+    """Print the table at the player's current moment."""
     track, step = player.track, player.step
     index = track.index(player.n)
     when = f"move {index}, {clock(step.at)}" if index else "before the first move"

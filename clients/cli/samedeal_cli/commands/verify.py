@@ -1,4 +1,4 @@
-"""The commands that show whether a race was as it is told: ``verify``, and ``receipts``, what was kept while it ran."""
+"""The commands ``verify`` and ``receipts``."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,19 +58,19 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     try:
         with opened(settings, replay) as log:
             published = Api(server).keys() if server and not keys else ()
-            told = None if alone else _told(log.header, given)
-            facts = verified(log, keys or published, told)
+            stored = None if alone else _load_receipts(log.header, given)
+            facts = verified(log, keys or published, stored)
             count = sum(1 for _ in log.entries)
     except Refused as refused:
         if settings.json:
             _print_json({"ok": False, "code": refused.code, "detail": printable(refused.text)})
             return Unverified.exit_code
         raise Unverified(f"{printable(replay)}: {printable(refused.text)}") from refused
-    more = {
-        "signature": "" if keys else _published(log.signature.key, server, published),
-        "receipts": "" if given else _kept_here(log.header, told),
+    notes = {
+        "signature": "" if keys else _key_note(log.signature.key, server, published),
+        "receipts": "" if given else _receipts_note(log.header, stored),
     }
-    facts = tuple(replace(fact, note=fact.note + more.get(fact.name, "")) for fact in facts)
+    facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     holds = all(fact.holds for fact in facts)
     if settings.json:
         _print_json(
@@ -99,10 +99,10 @@ def receipts(settings: Settings, race: Link | None) -> None:
     While you play or watch, this program stores what the server says about the log. samedeal verify checks the replay
     against it.
     """
-    found = files(race.race) if race else files()
-    if race and not found:
+    paths = files(race.race) if race else files()
+    if race and not paths:
         raise Misused(f"no receipts of {race.race} are stored here")
-    for path in found:
+    for path in paths:
         if race:
             print_file(b"".join(lines(path)))
             continue
@@ -113,16 +113,16 @@ def receipts(settings: Settings, race: Link | None) -> None:
             click.echo(f"{name:<24} {datetime.fromtimestamp(at, UTC).strftime('%Y-%m-%d %H:%M UTC')}  {path}")
 
 
-def _told(header: Header, given: tuple[Path, ...]) -> Receipts | None:
-    """What is in the files that were given, or what this account was told of a race; None if that is nothing."""
-    kept = [receipts for path in given or files(header.race) for receipts in in_file(path)]
-    if given and not kept:
+def _load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
+    """Return the receipts of a race from the given files or from the stored ones; None if there are none."""
+    loaded = [receipts for path in given or files(header.race) for receipts in in_file(path)]
+    if given and not loaded:
         raise Misused(f"{given[0]} contains no receipts")
-    return about(header, kept) if kept else None
+    return about(header, loaded) if loaded else None
 
 
-def _published(key: str, server: str, published: tuple[str, ...]) -> str:
-    """What the server that has the replay says of the key that signed it."""
+def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
+    """A note on whether the server publishes the key."""
     if not server:
         return "; check the signer with --key"
     if not published:
@@ -130,9 +130,9 @@ def _published(key: str, server: str, published: tuple[str, ...]) -> str:
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
 
 
-def _kept_here(header: Header, told: Receipts | None) -> str:
-    """What to say of receipts that nobody asked for."""
-    another = told is not None and told.header != header
+def _receipts_note(header: Header, stored: Receipts | None) -> str:
+    """A note on the use of stored receipts."""
+    another = stored is not None and stored.header != header
     return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
 
 

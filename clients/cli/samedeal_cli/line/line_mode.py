@@ -10,7 +10,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Standing
 from samedeal.wire.messages import Board, Progress, View
-from samedeal_cli.commands.games import OLDER, rules_lines
+from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
@@ -237,7 +237,7 @@ class LineMode:
                 self._say(*self._describe.help(next(iter(moves), "l4c4")))
             case "rules":
                 slug = self._game.slug
-                self._say(*(rules_lines(slug, self._width) if slug in GAMES else (OLDER,)))
+                self._say(*(rules_lines(slug, self._width) if slug in GAMES else (TOO_OLD,)))
             case "board":
                 self._show_boards(requested=True)
             case "legal":

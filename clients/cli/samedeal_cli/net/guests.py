@@ -1,4 +1,4 @@
-"""Guests: who one is on each server, and the token that proves it, kept for the next time."""
+"""Guests: the user's names on each server, stored with their tokens."""
 
 import os
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from samedeal_cli.settings import Settings, state_dir
 
 
 class Guest(Struct, frozen=True):
-    """A name on a server, with what proves it. Two names on one machine are two players."""
+    """A name on a server with its token. Each name is a separate player."""
 
     server: str
     name: str
@@ -30,24 +30,23 @@ class Guest(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Who:
-    """How to greet a server: as a new guest by name, with the token of one known there, or both ways."""
+    """The credentials for a server: a token, the name of a new guest, or both."""
 
     name: str | None
     token: str | None
 
 
 def environment_token(settings: Settings, server: str) -> str | None:
-    """The token in SAMEDEAL_TOKEN, if it is for this server; None otherwise.
+    """Return the token in SAMEDEAL_TOKEN if it is meant for this server, otherwise None.
 
-    It is for the server that --server, the environment or the configuration names, or the one used without any. A link
-    alone does not make a server trusted with it.
+    It is meant for the server in the settings. A server that only a link names does not get it.
     """
     token = os.environ.get("SAMEDEAL_TOKEN")
     return token if token and same_server(server, settings.address) else None
 
 
 def say_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
-    """Say so if SAMEDEAL_TOKEN is set and no name is given, and yet the token is not for this server."""
+    """Print a notice if SAMEDEAL_TOKEN is not used because it is meant for another server."""
     if name is None and os.environ.get("SAMEDEAL_TOKEN") and not environment_token(settings, server):
         settings.say(
             f"samedeal: SAMEDEAL_TOKEN is for {settings.address} and is not sent to {server};"
@@ -56,26 +55,23 @@ def say_if_token_unused(settings: Settings, server: str, name: str | None) -> No
 
 
 def who(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Who:
-    """Who to be on a server: with a name, whoever has it there; without one, whoever has `token`.
-
-    With neither it is `unnamed`, or else one's own name.
-    """
+    """Choose the credentials for a server: a given name first, then `token`, then `unnamed` or the account name."""
     if name is None and token:
         return Who(None, token)
     name = name or unnamed or own_name()
-    known = _read(_file(server, name))
-    return Who(name, known.token if known else None)
+    guest = _read(_file(server, name))
+    return Who(name, guest.token if guest else None)
 
 
 def own_name() -> str:
-    """What one is called without being asked: the name of the account."""
+    """Return the account name, or ``guest`` if it is not a valid name."""
     with suppress(Refused, OSError, KeyError, ImportError):
         return normalised(getuser()[:LONGEST])
     return "guest"
 
 
 def keep(guest: Guest) -> None:
-    """Remember a guest, for this account's eyes only."""
+    """Store a guest, readable only by this account."""
     path = _file(guest.server, guest.name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
@@ -84,7 +80,7 @@ def keep(guest: Guest) -> None:
 
 
 def keeper(server: str, who: Who) -> Callable[[Welcome], None]:
-    """What remembers a new guest when it is given the server's welcome."""
+    """Return a function that stores a new guest when it receives the server's welcome."""
 
     def remember(welcome: Welcome) -> None:
         if welcome.token and who.name:
@@ -93,14 +89,14 @@ def keeper(server: str, who: Who) -> Callable[[Welcome], None]:
     return remember
 
 
-def kept() -> list[Guest]:
-    """All guests that are remembered."""
+def stored() -> list[Guest]:
+    """Return all stored guests."""
     guests = (_read(path) for path in sorted((state_dir() / "guests").glob("*.json")))
     return [guest for guest in guests if guest]
 
 
 def forget(guest: Guest) -> None:
-    """Forget a guest: nobody can come back as it."""
+    """Delete a stored guest and its token."""
     _file(guest.server, guest.name).unlink(missing_ok=True)
 
 

@@ -43,7 +43,7 @@ def opened(settings: Settings, replay: str) -> Iterator[Log]:
                 raise Refused("bad-replay", "This is not a replay: the file has another format.")
             yield read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
-            raise Refused("bad-replay", f"The replay is larger than {MAX_BYTES_IN_LINES} bytes.")
+            raise Refused("bad-replay", f"A replay with one entry per line can have at most {MAX_BYTES_IN_LINES} bytes.")
         else:
             yield ReplayLines(file)
 
