@@ -128,7 +128,7 @@ def test_what_a_server_tells_of_itself_is_told_and_a_socket_that_does_not_open_i
 
 
 def test_nothing_secret_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
-    guests.keep(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
+    guests.save(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
     for name in ("SAMEDEAL_TOKEN", "SAMEDEAL_MASTER_KEY", "REDIS_URL"):
         monkeypatch.setenv(name, "sd_told")
     monkeypatch.setenv("HOME", str(state_dir().parent.parent))

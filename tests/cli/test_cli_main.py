@@ -236,36 +236,36 @@ def test_colour_follows_the_flag_then_the_environment(monkeypatch: pytest.Monkey
 
 def test_guests_are_kept_for_their_owner_alone() -> None:
     ada = guests.Guest("http://a", "ada", "p1", "secret")
-    guests.keep(ada)
-    guests.keep(guests.Guest("http://b", "ada", "p2", "other"))
-    assert guests.who("http://a", "ada") == guests.Who("ada", "secret")
-    assert guests.who("http://a", "bo") == guests.Who("bo", None)
+    guests.save(ada)
+    guests.save(guests.Guest("http://b", "ada", "p2", "other"))
+    assert guests.credentials("http://a", "ada") == guests.Credentials("ada", "secret")
+    assert guests.credentials("http://a", "bo") == guests.Credentials("bo", None)
     assert sorted(guest.player for guest in guests.stored()) == ["p1", "p2"]
     for file in state_dir().rglob("*.*"):
         assert file.stat().st_mode & 0o077 == 0
-    guests.forget(ada)
-    assert guests.who("http://a", "ada").token is None
+    guests.delete(ada)
+    assert guests.credentials("http://a", "ada").token is None
 
 
 def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
     token = guests.environment_token(Settings(server="http://a"), "http://a")
-    assert guests.who("http://a", None, token=token) == guests.Who(None, "sd_x")
-    assert guests.who("http://a", "bo", token=token) == guests.Who("bo", None)
+    assert guests.credentials("http://a", None, token=token) == guests.Credentials(None, "sd_x")
+    assert guests.credentials("http://a", "bo", token=token) == guests.Credentials("bo", None)
 
 
 def test_a_nonce_is_the_same_after_a_restart_and_never_again_once_it_was_opened(tmp_path: Path) -> None:
-    first = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    first = Nonces.load(tmp_path).nonce("a|race|ada", opened=False)
     assert len(first) == 32
-    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=False) == first
-    assert Nonces.kept(tmp_path).nonce("a|race|bo", opened=False) != first
-    Nonces.kept(tmp_path).note("a|race|ada")
-    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=True) == first
-    second = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert Nonces.load(tmp_path).nonce("a|race|ada", opened=False) == first
+    assert Nonces.load(tmp_path).nonce("a|race|bo", opened=False) != first
+    Nonces.load(tmp_path).note("a|race|ada")
+    assert Nonces.load(tmp_path).nonce("a|race|ada", opened=True) == first
+    second = Nonces.load(tmp_path).nonce("a|race|ada", opened=False)
     assert second != first
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     (tmp_path / "another").mkdir()
-    assert Nonces.kept(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
+    assert Nonces.load(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
 
 
 def test_a_demo_that_does_not_answer_is_passed_over() -> None:

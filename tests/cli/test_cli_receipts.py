@@ -162,7 +162,7 @@ async def _played(state: Path) -> None:
             await peer.say(structs.replace(view(ply=ply), re=move.id))
         await peer.hear()
 
-    kept = Nonces.kept(state)
+    kept = Nonces.load(state)
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=kept) as ada:
         async with asyncio.timeout(60):
             while ada.view.stage != "running":

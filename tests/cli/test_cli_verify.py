@@ -63,7 +63,7 @@ def test_lines_are_read_as_they_are_looked_at(tmp_path: Path, monkeypatch: pytes
     path.write_bytes(FORMATS["ndjson"](replay))
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(path.read_bytes())))
     for source in (str(path), "-"):
-        with replay_loader.opened(Settings(), source) as log:
+        with replay_loader.open_replay(Settings(), source) as log:
             assert isinstance(log, ReplayLines)
             assert tuple(log.entries) == replay.entries
 

@@ -316,17 +316,17 @@ async def _run(
     pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
         server = race.server or settings.address
-        guests.say_if_token_unused(settings, server, name)
-        who = guests.who(server, name, unnamed="bot", token=guests.environment_token(settings, server))
+        guests.warn_if_token_unused(settings, server, name)
+        credentials = guests.credentials(server, name, unnamed="bot", token=guests.environment_token(settings, server))
         async with Connection(
             server,
             race.race,
-            name=who.name,
-            token=who.token,
+            name=credentials.name,
+            token=credentials.token,
             bot=True,
-            nonces=Nonces.kept(state_dir()),
+            nonces=Nonces.load(state_dir()),
             keep_in=state_dir(),
-            on_welcome=guests.keeper(server, who),
+            on_welcome=guests.saver(server, credentials),
         ) as connection:
             settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race}")
             await play(connection, program or RandomPlayer(), pause=pause)

@@ -100,10 +100,10 @@ def _program() -> Iterator[Finding]:
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
     for requirement in metadata.requires("samedeal") or ():
-        found = _REQUIREMENT.match(requirement)
-        if not found or found["which"] == "dev":
+        match = _REQUIREMENT.match(requirement)
+        if not match or match["which"] == "dev":
             continue
-        name, needed = found["name"], not found["extra"]
+        name, needed = match["name"], not match["extra"]
         try:
             yield Finding("libraries", name, metadata.version(name))
         except metadata.PackageNotFoundError:
@@ -205,8 +205,8 @@ def _column_after(text: str) -> int | None:
                 response, deadline = b"", time.monotonic() + CURSOR_S
                 while select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
                     response += terminal.read(64) or b""
-                    if found := re.search(rb"\x1b\[\d+;(\d+)R", response):
-                        return int(found[1]) - 1
+                    if match := re.search(rb"\x1b\[\d+;(\d+)R", response):
+                        return int(match[1]) - 1
             finally:
                 terminal.write(b"\r\x1b[K")
                 termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -88,8 +88,8 @@ def par(
     if svg:
         _write(settings, svg, api.download(f"{path}.svg", query=query))
     elif k is not None:
-        found = api.read(data, ParInfo)
-        play = _play(api, f"{_path(found.deal)}/{k}.msgpack", _query(tuple(found.variant.items())))
+        par_info = api.read(data, ParInfo)
+        play = _play(api, f"{_path(par_info.deal)}/{k}.msgpack", _query(tuple(par_info.variant.items())))
         _write(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
@@ -139,22 +139,24 @@ def _write(settings: Settings, file: Path | None, data: bytes) -> None:
     settings.say(f"{file}: {len(data)} bytes")
 
 
-def _lines(settings: Settings, found: ParInfo) -> Iterator[str]:
-    title = GAMES[found.game].title if found.game in GAMES else found.game
-    yield f"{title}: {found.bot} played this deal {found.plays} times"
-    yield printable(found.deal)  # on a line of its own, to be copied
-    figures = f"minimum {found.minimum}, median {found.median:g}, mean {found.mean:.1f}, maximum {found.maximum}"
-    yield f"cards {found.counted}: {figures}; {found.solved} solved"
-    marks = seat_marks({racer.seat: racer.name for racer in found.racers})
-    for racer in found.racers:
+def _lines(settings: Settings, par_info: ParInfo) -> Iterator[str]:
+    title = GAMES[par_info.game].title if par_info.game in GAMES else par_info.game
+    yield f"{title}: {par_info.bot} played this deal {par_info.plays} times"
+    yield printable(par_info.deal)  # on a line of its own, to be copied
+    figures = (
+        f"minimum {par_info.minimum}, median {par_info.median:g}, mean {par_info.mean:.1f}, maximum {par_info.maximum}"
+    )
+    yield f"cards {par_info.counted}: {figures}; {par_info.solved} solved"
+    marks = seat_marks({racer.seat: racer.name for racer in par_info.racers})
+    for racer in par_info.racers:
         name = f"{printable(racer.name)}{marks[racer.seat]}"
         yield ""
-        yield f"{name}, {racer.result} {found.counted}{', won' if racer.won else ''}: {verdict(racer)}"
+        yield f"{name}, {racer.result} {par_info.counted}{', won' if racer.won else ''}: {verdict(racer)}"
         if not settings.screen_reader:
             width = max(10, min(LONGEST_ROW, shutil.get_terminal_size().columns))
             for row in rows(racer.squares, width):
                 yield "".join(_square(settings, square) for square in row)
-    if found.racers and not settings.screen_reader:
+    if par_info.racers and not settings.screen_reader:
         yield ""
         yield f"the computer: {'  '.join(f'{_square(settings, square)} {text}' for square, text in MEANINGS.items())}"
 

@@ -88,15 +88,15 @@ class RaceLink(click.ParamType[Link]):
         text = str(value).strip()
         if re.fullmatch(r"[a-z0-9-]{1,64}", text):
             return Link(None, text)
-        found = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
-        if not found:
+        match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
+        if not match:
             self.fail(f"{value!r} is not a valid race; use its id or its link (http://host:8640/r/ID).", param, ctx)
         try:
-            server = server_address(found[1])
+            server = server_address(match[1])
         except Failure as failure:
             self.fail(failure.format_message(), param, ctx)
         parts = urlsplit(server)
-        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", found[2])
+        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
 
 
 class DealCode(click.ParamType[Deal]):

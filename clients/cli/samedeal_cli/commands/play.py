@@ -133,9 +133,9 @@ def play(
     if why:
         settings.say(f"samedeal: {why}")
     if name is None and "SAMEDEAL_TOKEN" in os.environ:
-        from samedeal_cli.net.guests import say_if_token_unused
+        from samedeal_cli.net.guests import warn_if_token_unused
 
-        say_if_token_unused(settings, server, name)
+        warn_if_token_unused(settings, server, name)
     if chosen == "tui":
         return _run_full_screen(settings, server, race, name, ready, watching, link)
     from samedeal_cli.running import run

@@ -16,7 +16,7 @@ from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
 
 
 def player_of(
-    found: Replay,
+    replay: Replay,
     *,
     seat: int | None = None,
     at: Moment | None = None,
@@ -29,7 +29,7 @@ def player_of(
     Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
     """
     try:
-        player = Player.of(Recording.of(found), plain=plain)
+        player = Player.of(Recording.of(replay), plain=plain)
         player = replace(player, speed=speed or USUAL_SPEED, pause_ms=pause_ms)
         player = player if seat is None else player.watching(seat)
         if at is not None:
@@ -46,9 +46,9 @@ def unverified(refused: Refused) -> Unverified:
     return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)")
 
 
-def verified(found: Replay) -> bool:
+def is_verified(replay: Replay) -> bool:
     """Return whether all checks of a replay pass."""
-    return all(fact.holds for fact in verify(found))
+    return all(fact.holds for fact in verify(replay))
 
 
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {

@@ -22,10 +22,10 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
-from samedeal_cli.commands.replay_output import PICTURES, player_of, unverified, verified
+from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused
-from samedeal_cli.net.replay_loader import whole
+from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.net.sanitise import print_file, safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
@@ -89,20 +89,20 @@ def replay(
     moves of that seat are printed, and with --at, only the table at that moment.
     """
     chosen, why = choose_mode(mode, settings, current_environment())
-    found = _opened(settings, replay)
-    player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+    loaded = _load(settings, replay)
+    player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
     if chosen == "tui":
-        return _play(settings, found, player, playing=at is None and speed != 0)
+        return _play(settings, loaded, player, playing=at is None and speed != 0)
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
-        _print_race(settings, found, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+        _print_race(settings, loaded, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
     return 0
 
 
-def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -> int:
+def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) -> int:
     """Run the player on the full screen. Returns the exit code."""
     from samedeal_cli.race_app.splash import curtain
 
@@ -111,23 +111,23 @@ def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -
         from samedeal_cli.replay_app.app import Theatre
         from samedeal_cli.running import run
 
-        theatre = Theatre(replace(player, playing=playing), shown, lambda: verified(found))
+        theatre = Theatre(replace(player, playing=playing), shown, lambda: is_verified(replay))
         run(theatre.run_async(mouse=settings.mouse))
     return INTERRUPTED if theatre.interrupted else 0
 
 
 def _print_race(
-    settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
+    settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
 ) -> None:
     """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
-    races = _races(found)
+    races = _races(replay)
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
-    for line in transcript.heading(found.header, races[-1].deal):
+    for line in transcript.heading(replay.header, races[-1].deal):
         _print(settings, line)
     _print(settings, "")
-    last = found.entries[0].at if found.entries else 0
-    for entry, (before, after) in zip(found.entries, pairwise(races), strict=True):
+    last = replay.entries[0].at if replay.entries else 0
+    for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
         if alone and isinstance(entry.event, Moved | Resigned) and entry.event.seat != shown:
             continue
         if speed:
@@ -138,7 +138,7 @@ def _print_race(
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)
     _print_board(settings, races[-1], shown)
-    for line in transcript.results(found.standings):
+    for line in transcript.results(replay.standings):
         _print(settings, line)
 
 
@@ -191,15 +191,15 @@ def export(
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     _check_options(context, format_)
-    found = _opened(settings, replay)
+    loaded = _load(settings, replay)
     try:
         if format_ in PICTURES:
             if format_ == "svg" and at is None:
                 speed = 0
-            player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-            data = PICTURES[format_](replace(player, verified=verified(found)), seat is not None)
+            player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+            data = PICTURES[format_](replace(player, verified=is_verified(loaded)), seat is not None)
         else:
-            data = FORMATS[format_](found)
+            data = FORMATS[format_](loaded)
     except Refused as refused:
         raise unverified(refused) from refused
     if output:
@@ -245,16 +245,16 @@ def deal(settings: Settings, code: Deal) -> None:
         _print_table(settings, game)
 
 
-def _opened(settings: Settings, replay: str) -> Replay:
+def _load(settings: Settings, replay: str) -> Replay:
     try:
-        return whole(settings, replay)
+        return load_replay(settings, replay)
     except Refused as refused:
         raise unverified(refused) from refused
 
 
-def _races(found: Replay) -> list[Race]:
+def _races(replay: Replay) -> list[Race]:
     try:
-        return list(found.races())
+        return list(replay.races())
     except Refused as refused:
         raise unverified(refused) from refused
 

@@ -56,7 +56,7 @@ def _lines(settings: Settings) -> Iterator[str]:
 
 
 def _you(settings: Settings) -> Iterator[str]:
-    yield f"  you        {settings.name or guests.own_name()}"
+    yield f"  you        {settings.name or guests.account_name()}"
 
 
 def _next(*commands: tuple[str, str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from samedeal_cli.commands.parameters import KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
-from samedeal_cli.net.replay_loader import at_server, opened
+from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import clock, told_apart
 from samedeal_cli.render.transcript import in_ascii, printable
@@ -54,9 +54,9 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     """
     if given and alone:
         raise Misused("--receipts and --no-receipts cannot be combined")
-    server, _ = at_server(settings, replay) or ("", "")
+    server, _ = server_and_race(settings, replay) or ("", "")
     try:
-        with opened(settings, replay) as log:
+        with open_replay(settings, replay) as log:
             published = Api(server).keys() if server and not keys else ()
             stored = None if alone else _load_receipts(log.header, given)
             facts = verified(log, keys or published, stored)

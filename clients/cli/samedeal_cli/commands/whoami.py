@@ -13,7 +13,7 @@ from samedeal_cli.settings import Settings, examples
 @click.pass_obj
 def whoami(settings: Settings) -> None:
     """Show the names you play under, with their servers and public ids."""
-    stored, default = guests.stored(), settings.name or guests.own_name()
+    stored, default = guests.stored(), settings.name or guests.account_name()
     if settings.json:
         shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in stored]
         click.echo(msgspec.json.encode({"default": default, "guests": shown}))
@@ -28,9 +28,9 @@ def whoami(settings: Settings) -> None:
 @click.pass_obj
 def logout(settings: Settings, name: str | None) -> None:
     """Forget a name on the current server. Nobody can return as that player, not even you."""
-    name, server = name or settings.name or guests.own_name(), settings.address
-    found = [guest for guest in guests.stored() if (guest.server, guest.name) == (server, name)]
-    if not found:
+    name, server = name or settings.name or guests.account_name(), settings.address
+    matching = [guest for guest in guests.stored() if (guest.server, guest.name) == (server, name)]
+    if not matching:
         raise Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
-    guests.forget(found[0])
+    guests.delete(matching[0])
     settings.say(f"Forgot {name} at {server}")

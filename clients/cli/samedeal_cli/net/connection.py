@@ -22,7 +22,7 @@ from samedeal.race.events import Header
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import settled
+from samedeal_cli.net.addresses import canonical_address
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.receipts import ReceiptBook
@@ -380,7 +380,7 @@ class Connection(LiveView):
     @property
     def _nonce_key(self) -> str:
         """Identifies the server, race and player of the nonce."""
-        return f"{settled(self.server)}|{self.race}|{self.welcome.player}"
+        return f"{canonical_address(self.server)}|{self.race}|{self.welcome.player}"
 
     async def _send(self, request: m.Request) -> None:
         """Send a request if the socket is open. Otherwise, it is resent later."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
 from samedeal.wire.messages import Welcome
-from samedeal_cli.net.addresses import same_server, settled
+from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
 
@@ -29,7 +29,7 @@ class Guest(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Who:
+class Credentials:
     """The credentials for a server: a token, the name of a new guest, or both."""
 
     name: str | None
@@ -45,7 +45,7 @@ def environment_token(settings: Settings, server: str) -> str | None:
     return token if token and same_server(server, settings.address) else None
 
 
-def say_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
+def warn_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
     """Print a notice if SAMEDEAL_TOKEN is not used because it is meant for another server."""
     if name is None and os.environ.get("SAMEDEAL_TOKEN") and not environment_token(settings, server):
         settings.say(
@@ -54,23 +54,23 @@ def say_if_token_unused(settings: Settings, server: str, name: str | None) -> No
         )
 
 
-def who(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Who:
+def credentials(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Credentials:
     """Choose the credentials for a server: a given name first, then `token`, then `unnamed` or the account name."""
     if name is None and token:
-        return Who(None, token)
-    name = name or unnamed or own_name()
+        return Credentials(None, token)
+    name = name or unnamed or account_name()
     guest = _read(_file(server, name))
-    return Who(name, guest.token if guest else None)
+    return Credentials(name, guest.token if guest else None)
 
 
-def own_name() -> str:
+def account_name() -> str:
     """Return the account name, or ``guest`` if it is not a valid name."""
     with suppress(Refused, OSError, KeyError, ImportError):
         return normalised(getuser()[:LONGEST])
     return "guest"
 
 
-def keep(guest: Guest) -> None:
+def save(guest: Guest) -> None:
     """Store a guest, readable only by this account."""
     path = _file(guest.server, guest.name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -79,14 +79,14 @@ def keep(guest: Guest) -> None:
     os.replace(file.name, path)
 
 
-def keeper(server: str, who: Who) -> Callable[[Welcome], None]:
+def saver(server: str, credentials: Credentials) -> Callable[[Welcome], None]:
     """Return a function that stores a new guest when it receives the server's welcome."""
 
-    def remember(welcome: Welcome) -> None:
-        if welcome.token and who.name:
-            keep(Guest(server, who.name, welcome.player, welcome.token))
+    def on_welcome(welcome: Welcome) -> None:
+        if welcome.token and credentials.name:
+            save(Guest(server, credentials.name, welcome.player, welcome.token))
 
-    return remember
+    return on_welcome
 
 
 def stored() -> list[Guest]:
@@ -95,13 +95,13 @@ def stored() -> list[Guest]:
     return [guest for guest in guests if guest]
 
 
-def forget(guest: Guest) -> None:
+def delete(guest: Guest) -> None:
     """Delete a stored guest and its token."""
     _file(guest.server, guest.name).unlink(missing_ok=True)
 
 
 def _file(server: str, name: str) -> Path:
-    return state_dir() / "guests" / f"{sha256(f'{settled(server)} {name}'.encode()).hexdigest()[:24]}.json"
+    return state_dir() / "guests" / f"{sha256(f'{canonical_address(server)} {name}'.encode()).hexdigest()[:24]}.json"
 
 
 def _read(path: Path) -> Guest | None:
