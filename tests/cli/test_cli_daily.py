@@ -1,4 +1,4 @@
-"""Daily deals from the command line: opened, played, looked up, refused while sealed, and checked once revealed."""
+"""Daily deals on the command line, from the first race to the revealed deal."""
 
 import json
 import os
@@ -38,14 +38,14 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: TimedS
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str], str]:
-    """Exit code, lines of output and errors of a command."""
+    """Run a command and return its exit code, output lines and standard error."""
     code = main.exit_code(list(args))
     out, err = capsys.readouterr()
     return code, out.splitlines(), err
 
 
 def played(*args: str, typed: str) -> list[str]:
-    """What a game says that is played from a pipe."""
+    """The output of a game played through a pipe."""
     command = [sys.executable, "-m", "samedeal_cli.main", *args]
     run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")
@@ -53,14 +53,14 @@ def played(*args: str, typed: str) -> list[str]:
 
 
 def until_kept(server: TimedServer, day: Day, count: int) -> None:
-    """Returns when there are so many results of a day: a race is kept a moment after it is over."""
+    """Wait for a number of results of a day, which appear shortly after a race."""
     deadline = time.monotonic() + 20
     while len(request(server, "GET", f"/api/v1/daily/{day.date}/{GAME}").json["results"]) < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
+def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     server: TimedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     day = server.noon("2027-04-01")
@@ -109,7 +109,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
     assert commitments.daily_commitment(GAME, "2027-04-01", secret) == commitment
 
 
-def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_daily_shows_all_games(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     code, today, _ = said(capsys, "daily", "--ascii")
     assert code == 0
@@ -124,7 +124,7 @@ def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.Captur
     assert "no results yet" not in coming
 
 
-def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_contains_the_server_response(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     for args, games in ((["daily"], list(GAMES)), (["daily", "gallery", "--date", "2027-04-07"], ["gallery"])):
         code, (text,), _ = said(capsys, *args, "--json")
@@ -148,7 +148,7 @@ def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.Cap
         (["daily", "whist"], "whist"),
     ],
 )
-def test_what_makes_no_sense_for_a_daily_deal_is_refused(
+def test_daily_with_conflicting_options_exits_with_2(
     args: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = said(capsys, *args)
@@ -157,7 +157,7 @@ def test_what_makes_no_sense_for_a_daily_deal_is_refused(
     assert err.count("\n") == 1
 
 
-def test_a_day_that_is_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_daily_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     code, _, err = said(capsys, "daily", GAME, "--date", "2030-01-01")
     assert code == 4

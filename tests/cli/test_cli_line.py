@@ -1,4 +1,4 @@
-"""Line mode: what is said and when, what may be typed, and whole races through pipes and at a terminal."""
+"""Line mode: what it prints and the commands it accepts."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ async def session(
     stage: Stage = "open",
     screen_reader: bool = False,
 ) -> list[str]:
-    """What line mode prints when the server says so much and a script so much; the script ends it."""
+    """Run line mode with messages of a server and the input of a script, and return the lines it prints."""
     begun, told = asyncio.Event(), asyncio.Event()
 
     async def script(peer: Peer) -> None:
@@ -68,7 +68,7 @@ async def session(
         for message in said:
             await peer.say(message)
             await (await peer.socket.ping())  # once it is answered, the client has the message
-            for _ in range(20):  # turns of the loop, in which it prints the message
+            for _ in range(20):  # iterations of the event loop, in which it prints the message
                 await asyncio.sleep(0)
         told.set()
         for answer in answers:
@@ -117,7 +117,7 @@ def dealt(moves: tuple[str, ...] = ()) -> m.Board:
     )
 
 
-async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
+async def test_news_of_rivals_are_quarters_overtakes_and_results(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def racing(mine: int, theirs: int, outcome: str = "playing") -> m.View:
@@ -148,7 +148,7 @@ async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
     assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
 
-async def test_who_listens_hears_nothing_but_whole_lines(
+async def test_screen_reader_output_has_no_prompt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start = structs.replace(view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),))
@@ -173,7 +173,7 @@ async def test_rivals_of_the_same_name_are_told_apart(
     assert [line.partition(": ")[2].split(",")[0] for line in lines if " of 3: " in line] == ["ada", "bo #2", "bo #3"]
 
 
-async def test_who_looks_on_sees_the_newest_tables(
+async def test_spectator_sees_the_newest_tables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def tables(moves: tuple[str, ...]) -> m.View:
@@ -191,7 +191,9 @@ async def test_who_looks_on_sees_the_newest_tables(
     assert [line for line in lines if line in ("bo:", "cy:")][-2:] == ["bo:", "cy:"]
 
 
-async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_commands_print_their_results(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     start = structs.replace(
         view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),), clock_ms=300_000
     )
@@ -223,7 +225,7 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert max(map(len, lines[-9:])) <= 80
 
 
-async def test_help_on_a_narrow_terminal_has_one_item_a_line(
+async def test_help_on_a_narrow_terminal_has_one_column(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = await session(monkeypatch, capsys, "?\nquit\n", width=60)
@@ -231,7 +233,7 @@ async def test_help_on_a_narrow_terminal_has_one_item_a_line(
     assert "last       repeat the last event" in lines
 
 
-async def test_before_the_deal_everything_says_that_it_comes_later(
+async def test_commands_before_the_deal_ask_to_wait(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rivals = (standing(1, "ada", "waiting"), standing(2, "bo", "waiting"), standing(3, "cy", "ready"))
@@ -245,7 +247,7 @@ async def test_before_the_deal_everything_says_that_it_comes_later(
     assert answers[-len(told) :] == told
 
 
-async def test_who_comes_back_hears_that_the_race_is_running(
+async def test_rejoining_player_is_told_that_the_race_is_running(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = await session(monkeypatch, capsys, "quit\n", stage="running", boards="none")
@@ -253,7 +255,7 @@ async def test_who_comes_back_hears_that_the_race_is_running(
     assert not any(line.startswith("go: ") for line in lines)
 
 
-async def test_who_looks_on_late_sees_the_standings_and_has_no_seat_to_keep(
+async def test_late_spectator_sees_standings_and_no_seat_notice(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = structs.replace(view("running"), seat=None, board=None, standings=(standing(1, "bo", "playing", 13),))

@@ -45,7 +45,7 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
     return process
 
 
-def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], live: Server) -> None:
+def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
     opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
     link, said = opening.communicate(timeout=20)
     assert opening.returncode == 0
@@ -71,7 +71,7 @@ def test_two_scripts_race_from_the_link_to_the_end(environment: dict[str, str], 
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 
-def test_a_link_that_nobody_else_can_open_is_told_as_such(
+def test_new_warns_that_a_local_link_works_on_this_machine_only(
     environment: dict[str, str], store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
@@ -84,7 +84,7 @@ def test_a_link_that_nobody_else_can_open_is_told_as_such(
     assert "Only this machine" not in err
 
 
-def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str, str]) -> None:
+def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, str]) -> None:
     process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
     out, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, "")
@@ -95,9 +95,7 @@ def test_a_program_gets_every_message_as_json_but_no_token(environment: dict[str
     assert any(message.get("board", {}).get("ply") == 1 for message in messages)
 
 
-def test_a_reader_that_goes_during_a_race_ends_the_program_without_a_word(
-    environment: dict[str, str], live: Server
-) -> None:
+def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--json"]
     with subprocess.Popen(
@@ -113,9 +111,7 @@ def test_a_reader_that_goes_during_a_race_ends_the_program_without_a_word(
         assert watching.stderr.read() == ""
 
 
-def test_who_looks_on_when_it_is_over_is_told_how_it_ended_and_need_not_wait(
-    environment: dict[str, str], live: Server
-) -> None:
+def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=30)
     command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
@@ -129,7 +125,7 @@ def test_who_looks_on_when_it_is_over_is_told_how_it_ended_and_need_not_wait(
     assert lines[2:5] == ["you are watching", "the race is over; the deal was", "corners:42"]
 
 
-def test_a_name_that_cannot_be_written_here_stops_nothing(environment: dict[str, str], live: Server) -> None:
+def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     here = environment | {"PYTHONIOENCODING": "ascii"}
     out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=30)
@@ -137,7 +133,7 @@ def test_a_name_that_cannot_be_written_here_stops_nothing(environment: dict[str,
     assert err == ""
 
 
-def test_a_bot_that_was_killed_comes_back_to_its_seat(environment: dict[str, str], live: Server) -> None:
+def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     for _ in range(2):
         bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100")
@@ -152,7 +148,7 @@ def test_a_bot_that_was_killed_comes_back_to_its_seat(environment: dict[str, str
     another.communicate()
 
 
-def test_refusals_have_their_code_and_exit_with_4(
+def test_refusals_show_their_code_and_exit_with_4(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("XDG_STATE_HOME", "SAMEDEAL_SERVER"):
@@ -168,7 +164,7 @@ def test_refusals_have_their_code_and_exit_with_4(
         assert err.count("\n") == 1
 
 
-def test_lists_show_what_is_on(
+def test_ls_lists_open_races(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], live: Server
 ) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
@@ -186,7 +182,7 @@ def line_by_line(*args: str) -> list[str]:
     return [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"]
 
 
-def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: dict[str, str]) -> None:
+def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
     with at_a_terminal(environment, line_by_line("solo", "corners:42")) as (process, ours):
         text = until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
@@ -201,7 +197,7 @@ def test_at_a_terminal_there_is_a_prompt_a_picture_and_a_way_out(environment: di
         assert process.wait(10) == 130
 
 
-def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, str], live: Server) -> None:
+def test_news_is_written_above_unfinished_input(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=60_000)
     with at_a_terminal(environment, line_by_line("join", race, "--as", "ada")) as (_, ours):
         until(ours, "ready? (y)\r\n> ")
@@ -212,7 +208,7 @@ def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, st
         assert until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "0/48  waiting")
-        os.write(ours, b"\x1b[A\n")  # the line before once more
+        os.write(ours, b"\x1b[A\n")  # repeat the previous line
         until(ours, "0/48  waiting")
         os.write(ours, b"unre\t\n")
         until(ours, "you are not ready")
@@ -221,7 +217,7 @@ def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, st
 
 
 @pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
-def test_a_terminal_is_left_as_it_was(
+def test_terminal_state_is_restored(
     end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
 ) -> None:
     race = live.create("corners", seed="42")
@@ -238,7 +234,7 @@ def test_a_terminal_is_left_as_it_was(
         until(ours, "your seat is held for 30 s. To rejoin: ")
 
 
-def test_a_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
+def test_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     with at_a_terminal(environment | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
         text = until(ours, "ready? (y)\r\n> ")

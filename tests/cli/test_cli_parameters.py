@@ -1,4 +1,4 @@
-"""Parameters: how durations, races, deals, names and variants may be written, and what is said of other ways."""
+"""Command-line parameters: valid and invalid durations, races, deals, names and variants."""
 
 import click
 import pytest
@@ -17,7 +17,7 @@ def test_durations(text: str, ms: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "20", "m", "20 m", "-5s", "5x", "1s2"])
-def test_no_durations(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a valid duration"):
         DURATION.convert(text, None, None)
 
@@ -37,7 +37,7 @@ def test_races(text: str, link: Link) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Calm Otter", "http://10.0.0.2/", "ftp://host/r/a", "http:///r/a", "a/b"])
-def test_no_races(text: str) -> None:
+def test_invalid_races(text: str) -> None:
     with pytest.raises(click.BadParameter):
         RACE.convert(text, None, None)
 

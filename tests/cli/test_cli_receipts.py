@@ -25,7 +25,7 @@ from support.scripted_server import HEADER, RACE, Peer, server, view
 
 @pytest.fixture(autouse=True)
 def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The state directory, of this test alone."""
+    """The state directory of a test."""
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
@@ -33,7 +33,7 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "home" / "samedeal"
 
 
-async def test_the_countdowns_receipt_is_on_the_disk_before_the_nonce_is_sent(state: Path) -> None:
+async def test_countdown_receipt_is_stored_before_the_nonce_is_sent(state: Path) -> None:
     on_disk: list[Receipts] = []
 
     async def script(peer: Peer) -> None:
@@ -52,7 +52,7 @@ async def test_the_countdowns_receipt_is_on_the_disk_before_the_nonce_is_sent(st
     assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests, 5)]
 
 
-async def test_a_file_is_for_its_owner_alone_and_has_each_line_once(state: Path) -> None:
+async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> None:
     async def script(peer: Peer) -> None:
         await peer.seat()
         for _ in range(3):
@@ -83,9 +83,7 @@ async def test_a_file_is_for_its_owner_alone_and_has_each_line_once(state: Path)
         (structs.replace(HEADER, race="another"), Unreachable),
     ],
 )
-async def test_a_server_that_answers_with_another_race_is_left(
-    header: Header, error: type[Failure], state: Path
-) -> None:
+async def test_header_of_another_race_is_rejected(header: Header, error: type[Failure], state: Path) -> None:
     async def script(peer: Peer) -> None:
         hello = await peer.hear()
         await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
@@ -101,7 +99,7 @@ async def test_a_server_that_answers_with_another_race_is_left(
 
 
 @pytest.mark.parametrize("answer", [view(), structs.replace(view(), h="no digest"), structs.replace(view(), seat=0)])
-async def test_a_server_that_does_not_say_what_race_it_is_or_how_it_stands_is_left(answer: m.View) -> None:
+async def test_view_without_header_or_valid_state_is_rejected(answer: m.View) -> None:
     async def script(peer: Peer) -> None:
         hello = await peer.hear()
         await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
@@ -120,7 +118,7 @@ async def _to_the_end(connection: Connection) -> None:
         pass
 
 
-async def test_nobody_goes_on_in_a_race_that_was_opened_again_in_between() -> None:
+async def test_client_leaves_a_race_that_was_opened_again() -> None:
     async def script(peer: Peer) -> None:
         if peer.number == 0:
             await peer.seat(stage="countdown")
@@ -140,7 +138,7 @@ async def test_nobody_goes_on_in_a_race_that_was_opened_again_in_between() -> No
     assert sum(isinstance(message, m.Nonce) for message in said) == 1
 
 
-def test_what_is_a_year_old_is_forgotten_when_a_race_is_entered(state: Path) -> None:
+def test_joining_deletes_receipts_older_than_a_year(state: Path) -> None:
     replay = finished("corners")
     old, new = keep(state, told(replay, 7)), keep(state, told(replay, 8))
     for path, days in ((old, 366), (new, 364)):
@@ -149,7 +147,7 @@ def test_what_is_a_year_old_is_forgotten_when_a_race_is_entered(state: Path) -> 
     assert set(files()) == {new, third}
 
 
-# A disk that does not do.
+# Disk errors.
 
 
 async def _played(state: Path) -> None:
@@ -172,14 +170,14 @@ async def _played(state: Path) -> None:
         assert ada.view.n == 3
 
 
-async def test_a_disk_that_takes_no_receipts_ends_no_game(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_unwritable_receipts_do_not_end_the_game(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (state / "receipts").write_text("in the way")
     await _played(state)
     assert capsys.readouterr().err == "samedeal: no more receipts of this race are stored: Not a directory\n"
     assert files() == []
 
 
-async def test_a_disk_that_is_full_in_mid_race_ends_no_game(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_disk_full_during_a_race_does_not_end_the_game(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     book = ReceiptBook(HEADER, state)
     (file,) = files(RACE)
     book.note(DigestKept(1, f"{0:064}"))
@@ -190,9 +188,7 @@ async def test_a_disk_that_is_full_in_mid_race_ends_no_game(state: Path, capsys:
     assert capsys.readouterr().err == "samedeal: no more receipts of this race are stored: No space left on device\n"
 
 
-def test_a_nonce_that_cannot_be_noted_ends_no_game_and_is_not_used_again(
-    state: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nonce_that_cannot_be_recorded_is_not_reused(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nonces = Nonces(b"k" * 32, state / "gone" / "nonces.opened")
     used = []
     for _ in range(3):
@@ -205,7 +201,7 @@ def test_a_nonce_that_cannot_be_noted_ends_no_game_and_is_not_used_again(
     assert capsys.readouterr().err == said
 
 
-def test_what_a_server_says_without_end_is_not_kept_without_end(
+def test_receipts_file_is_bounded(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 10_000)

@@ -12,21 +12,21 @@ from samedeal.proof.signature import public_key
 from samedeal.race.events import Moved
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
-from support.receipt_files import fact, other_last_move, written, written_anew
+from support.receipt_files import fact, other_last_move, rewritten, written
 from support.servers import Server
 
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 
 
 class Person:
-    """Somebody with an account of their own, at a terminal of pipes."""
+    """A person with their own account. Input and output are pipes."""
 
     def __init__(self, folder: Path) -> None:
         self.state = folder / "samedeal"
         self._environment = os.environ | {"XDG_STATE_HOME": str(folder), "PYTHONWARNINGS": "error"}
 
     def start(self, *arguments: str, at_most: int | None = None) -> "subprocess.Popen[str]":
-        """A command; no file that it writes may become larger than `at_most` bytes."""
+        """Start a command that can write at most `at_most` bytes to a file."""
 
         def limited() -> None:
             if at_most is not None:
@@ -47,11 +47,11 @@ class Person:
         return sorted((self.state / "receipts").glob(f"{race}.*"), key=lambda path: path.stat().st_mtime)
 
     def digests(self, race: str) -> int:
-        """How many are on the disk."""
+        """The number of stored digests."""
         return sum(path.read_text().count('["digest"') for path in self.files(race))
 
     def until(self, race: str, digests: int) -> None:
-        """Wait until so many are."""
+        """Wait until a number of digests is stored."""
         until = time.monotonic() + 60
         while self.digests(race) < digests:
             assert time.monotonic() < until
@@ -65,13 +65,13 @@ def type_in(process: "subprocess.Popen[str]", *lines: str) -> None:
 
 
 def ended(process: "subprocess.Popen[str]") -> str:
-    """What was said, once it has ended well."""
+    """Wait for a successful exit and return the output."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, out + err
     return out + err
 
 
-def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url: str, tmp_path: Path) -> None:
+def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tmp_path: Path) -> None:
     ada, bo = Person(tmp_path / "ada"), Person(tmp_path / "bo")
     with Server(redis_url, signing_key=SIGNING_KEY.hex()) as game:
         race = game.create("corners", max_racers=2, start_delay_ms=300)
@@ -102,7 +102,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
             )
         n, change = other_last_move(replay)
-        file = str(written(tmp_path / "lie.json", written_anew(replay, replay.header, change, replay.secret)))
+        file = str(written(tmp_path / "lie.json", rewritten(replay, replay.header, change, replay.secret)))
         for person in (ada, bo):
             code, said = person.run("verify", file, "--key", public_key(SIGNING_KEY))
             assert code == 5
@@ -113,7 +113,7 @@ def test_receipts_outlive_a_client_that_is_killed_and_bind_the_server(redis_url:
             assert person.run("verify", file, "--no-receipts")[0] == 0
 
 
-def test_every_command_that_enters_a_race_keeps_receipts(redis_url: str, tmp_path: Path) -> None:
+def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_path: Path) -> None:
     with Server(redis_url) as game:
         race = game.create("gallery", max_racers=2, start_delay_ms=1_000)
         link = f"{game.url}/r/{race}"
@@ -141,7 +141,7 @@ def test_every_command_that_enters_a_race_keeps_receipts(redis_url: str, tmp_pat
         assert len(list((ada.state / "receipts").iterdir())) == 2
 
 
-def test_a_race_is_played_to_its_end_on_a_full_disk(redis_url: str, tmp_path: Path) -> None:
+def test_race_is_played_to_the_end_on_a_full_disk(redis_url: str, tmp_path: Path) -> None:
     ada = Person(tmp_path / "ada")
     ada.state.mkdir(parents=True)
     (ada.state / "nonces.opened").write_text(f"{64 * '0'}\n" * 20)

@@ -15,12 +15,12 @@ from samedeal.proof.signature import public_key
 from samedeal.wire import codec
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY, finished
-from support.receipt_files import fact, keep, other_last_move, run, told, written, written_anew
+from support.receipt_files import fact, keep, other_last_move, rewritten, run, told, written
 
 
 @pytest.fixture(autouse=True)
 def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The state directory, of this test alone."""
+    """The state directory of a test."""
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
@@ -28,7 +28,7 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "home" / "samedeal"
 
 
-def test_verify_finds_what_was_kept_here_by_itself(state: Path, tmp_path: Path) -> None:
+def test_verify_uses_stored_receipts(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     file = written(tmp_path / "race.json", replay)
     code, out, _ = run("verify", file)
@@ -47,15 +47,15 @@ def test_verify_finds_what_was_kept_here_by_itself(state: Path, tmp_path: Path) 
     assert names[-1] == "receipts"
 
 
-def test_a_server_that_rewrites_its_log_is_caught_where_it_did(state: Path, tmp_path: Path) -> None:
+def test_verify_detects_a_rewritten_log_at_its_first_change(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     n, change = other_last_move(replay)
-    lie = written_anew(replay, replay.header, change, replay.secret)
+    lie = rewritten(replay, replay.header, change, replay.secret)
     assert lie.signature.key == replay.signature.key
     file = written(tmp_path / "race.json", lie)
     assert run("verify", file)[0] == 0
     keep(state, told(replay, 9, n - 1))
-    assert run("verify", file)[0] == 0  # what comes after the last receipt is not bound by it
+    assert run("verify", file)[0] == 0  # the receipts do not cover later entries
     keep(state, told(replay, 9, n))
     code, out, _ = run("verify", file)
     assert code == 5
@@ -63,7 +63,7 @@ def test_a_server_that_rewrites_its_log_is_caught_where_it_did(state: Path, tmp_
     assert out.splitlines()[-1] == f"NOT VERIFIED: receipts, first at entry {n}."
 
 
-def test_a_log_that_ends_before_what_was_told_is_caught(state: Path, tmp_path: Path) -> None:
+def test_verify_detects_a_truncated_log(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     last = len(replay.entries)
     keep(state, [*told(replay, 9), DigestKept(last + 1, "0" * 64)])
@@ -72,17 +72,17 @@ def test_a_log_that_ends_before_what_was_told_is_caught(state: Path, tmp_path: P
     assert f"the log ends at entry {last}, and entry {last + 1} was told of" in fact(out)
 
 
-def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_path: Path) -> None:
+def test_verify_detects_a_race_opened_again(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     keep(state, told(replay, 9, 12))
     header = structs.replace(replay.header, opened_at=replay.header.opened_at - 1)
-    again = written_anew(replay, header, lambda _, event: event, replay.secret)
+    again = rewritten(replay, header, lambda _, event: event, replay.secret)
     file = written(tmp_path / "race.json", again)
     code, out, _ = run("verify", file)
     assert code == 5
     assert "a race that was opened otherwise (stored here; skip them with --no-receipts)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
-    # Who entered both has receipts of either, and that is all right, but for a nonce that was known beforehand.
+    # Players of both races have receipts of both. That is fine, unless a nonce was revealed before the countdown.
     keep(state, told(again, 9, 12, seat=None))
     assert run("verify", file)[0] == 0
     keep(state, told(again, 9, 12))
@@ -90,10 +90,10 @@ def test_a_race_that_was_opened_again_under_its_name_is_caught(state: Path, tmp_
     assert (code, "the nonce was sent before the countdown, entry 9, was told of" in fact(out)) == (5, True)
 
 
-def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> None:
+def test_verify_accepts_receipt_files_of_others(tmp_path: Path, state: Path) -> None:
     replay, other = finished("corners"), finished("gallery")
     n, change = other_last_move(replay)
-    lie = written(tmp_path / "lie.json", written_anew(replay, replay.header, change, replay.secret))
+    lie = written(tmp_path / "lie.json", rewritten(replay, replay.header, change, replay.secret))
     mine, hers = keep(state, told(replay, 9)), tmp_path / "hers.ndjson"
     theirs = keep(tmp_path, told(replay, 9, n, seat=2))
     assert theirs.parent != mine.parent
@@ -103,7 +103,7 @@ def test_receipts_of_others_are_given_in_files(tmp_path: Path, state: Path) -> N
     code, out, _ = run("verify", lie, "--receipts", hers)
     assert (code, "(stored here)" in out) == (5, False)
     assert f"entry {n}: the digest of entry {n} is not the one that was told" in fact(out)
-    # A file may hold several races, and several files may be given.
+    # A file may contain several races, and several files may be given.
     hers.write_bytes(foreign.read_bytes() + hers.read_bytes() + b'["digest",1')
     assert run("verify", lie, "--receipts", hers)[0] == 5
     assert run("verify", lie, "--receipts", mine, "--receipts", hers)[0] == 5
@@ -134,7 +134,7 @@ DIGEST = b'["digest",1,"' + b"0" * 64 + b'"]\n'
         (lambda data: data + DIGEST * 220_000, "larger than the 16777216 bytes"),
     ],
 )
-def test_a_damaged_file_is_a_wrong_command_line(
+def test_damaged_receipts_file_exits_with_2(
     damage: Callable[[bytes], bytes], says: str, state: Path, tmp_path: Path
 ) -> None:
     replay = finished("corners")
@@ -147,19 +147,19 @@ def test_a_damaged_file_is_a_wrong_command_line(
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert says in err
     assert err.rstrip("\n").isprintable()
-    # What was kept here is not passed over silently either, unless there is nothing in it.
+    # The same applies to stored receipts, except that empty files are ignored.
     file.write_bytes(damaged.read_bytes())
     assert run("verify", race)[0] == (0 if says == "contains no receipts" else 2)
 
 
-def test_a_file_of_receipts_that_is_not_there_is_a_wrong_command_line(tmp_path: Path) -> None:
+def test_missing_receipts_file_exits_with_2(tmp_path: Path) -> None:
     race = written(tmp_path / "race.json", finished("corners"))
     for missing in (tmp_path / "nowhere", tmp_path):
         code, _, err = run("verify", race, "--receipts", missing)
         assert (code, err.count("\n")) == (2, 1)
 
 
-def test_a_line_that_was_cut_off_takes_nothing_else_with_it(state: Path, tmp_path: Path) -> None:
+def test_truncated_last_line_is_ignored(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     file = keep(state, told(replay, 9, 12))
     whole = file.read_bytes()
@@ -169,7 +169,7 @@ def test_a_line_that_was_cut_off_takes_nothing_else_with_it(state: Path, tmp_pat
         assert (code, "1 digests agree" in out) == (0, True)
 
 
-def test_receipts_are_listed_and_printed_for_others(state: Path, tmp_path: Path) -> None:
+def test_receipts_are_listed_and_printed(state: Path, tmp_path: Path) -> None:
     assert run("receipts") == (0, "", "")
     code, _, err = run("receipts", "calm-otter-42")
     assert (code, err) == (2, "samedeal: no receipts of calm-otter-42 are stored here\n")
@@ -191,12 +191,12 @@ def test_receipts_are_listed_and_printed_for_others(state: Path, tmp_path: Path)
     assert run("verify", written(tmp_path / "race.json", replay), "--receipts", given)[0] == 0
 
 
-# Whose signature it is.
+# Keys.
 
 
 @contextmanager
 def site(pages: dict[str, bytes]) -> Iterator[str]:
-    """A server of pages."""
+    """A web server for these pages."""
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -213,7 +213,7 @@ def site(pages: dict[str, bytes]) -> Iterator[str]:
         serving.shutdown()
 
 
-def test_the_key_is_compared_with_those_that_are_named(tmp_path: Path) -> None:
+def test_verify_compares_the_key_with_given_keys(tmp_path: Path) -> None:
     file = written(tmp_path / "race.json", finished("corners"))
     key = public_key(SIGNING_KEY)
     code, out, _ = run("verify", file)
@@ -231,7 +231,7 @@ def test_the_key_is_compared_with_those_that_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", [True, False])
-def test_the_key_is_compared_with_those_that_the_server_publishes(current: bool) -> None:
+def test_verify_compares_the_key_with_published_keys(current: bool) -> None:
     replay, key = finished("corners"), public_key(SIGNING_KEY)
     pages = {"/api/v1/replays/calm-otter-42.msgpack": codec.encode(replay, "msgpack")}
     with site(pages) as url:

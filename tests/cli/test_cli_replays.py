@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_the_forms_turn_into_each_other_without_loss(slug: str, tmp_path: Path) -> None:
+def test_export_between_formats_is_lossless(slug: str, tmp_path: Path) -> None:
     first, packed, again = tmp_path / "a.json", tmp_path / "b.msgpack", tmp_path / "c.json"
     lines = tmp_path / "d.ndjson"
     written(first, finished(slug))
@@ -52,7 +52,7 @@ def test_export_writes_a_score_sheet(file: Path) -> None:
     assert sheet.endswith(f"Digest     {finished('corners').digest}\n")
 
 
-def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
+def test_export_chooses_the_format(file: Path, tmp_path: Path) -> None:
     result = run("export", file, "--format", "pdf")
     assert result.exit_code == 2
     assert "'json', 'msgpack', 'ndjson', 'txt', 'svg', 'cast'" in result.stderr
@@ -64,14 +64,14 @@ def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
     assert result.stderr == f"samedeal: {tmp_path}/nowhere/race.json: No such file or directory\n"
 
 
-def test_a_log_that_does_not_hold_has_no_score_sheet(file: Path) -> None:
+def test_invalid_log_has_no_score_sheet(file: Path) -> None:
     replay = finished("corners")
     written(file, structs.replace(replay, entries=replay.entries[:-1]))
     assert run("export", file, "--format", "txt").exit_code == 5
     assert run("replay", file).exit_code == 5
 
 
-def test_a_race_that_never_began_can_be_told(file: Path) -> None:
+def test_replay_of_a_cancelled_race(file: Path) -> None:
     log = opened("gallery")
     log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
     written(file, log.replay())
@@ -86,7 +86,7 @@ def test_a_race_that_never_began_can_be_told(file: Path) -> None:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_replay_tells_the_race_in_sentences(slug: str, file: Path) -> None:
+def test_replay_prints_sentences(slug: str, file: Path) -> None:
     written(file, finished(slug))
     result = run("replay", file)
     assert result.exit_code == 0, result.output
@@ -106,7 +106,7 @@ def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.
     assert re.search(r"ada #[12]", run("verify", file).stdout)
 
 
-def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
+def test_replay_at_a_move_shows_the_table(file: Path) -> None:
     result = run("replay", file, "--seat", 1, "--at", 2)
     assert result.exit_code == 0
     assert result.stdout.startswith("ada · move 2, 0:03.6 · r2\n")
@@ -120,13 +120,13 @@ def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     assert run("replay", file, "--seat", 3).exit_code == 2
 
 
-def test_replay_of_one_seat_leaves_the_moves_of_others_out(file: Path) -> None:
+def test_replay_of_one_seat_omits_other_moves(file: Path) -> None:
     told = run("replay", file, "--seat", 2).stdout
     assert "bo r2" in told
     assert "ada r2" not in told
 
 
-def test_replay_keeps_the_clock_of_the_race(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_speed_scales_the_clock(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     assert run("replay", file, "--speed", 10, "--idle-limit", "200ms").exit_code == 0
@@ -136,7 +136,7 @@ def test_replay_keeps_the_clock_of_the_race(file: Path, monkeypatch: pytest.Monk
     assert waits == pytest.approx(due)
 
 
-def test_replay_in_ascii_is_ascii(file: Path) -> None:
+def test_replay_ascii_output_is_ascii(file: Path) -> None:
     assert run("replay", file, "--ascii").stdout.isascii()
     assert run("verify", file, "--ascii").stdout.isascii()
 
@@ -145,7 +145,7 @@ def test_replay_in_ascii_is_ascii(file: Path) -> None:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
+def test_deal_shows_the_opening_without_hidden_cards(slug: str) -> None:
     game = GAMES[slug].from_seed("42")
     document = json.loads(run("deal", f"{slug}:42", "--json").stdout)
     assert document["table"] == {place: list(pile) for place, pile in game.view().items()}
@@ -155,7 +155,7 @@ def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
     assert run("deal", f"{slug}:42").stdout.startswith(f"{game.title} · deal {slug}:42\n")
 
 
-def test_colours_that_are_asked_for_come_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_color_always_works_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" in run("deal", "corners:42", "--color", "always").stdout
     assert "\x1b[" not in run("deal", "corners:42").stdout
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("slug", GAMES)
 @pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
-def test_verify_prints_every_fact_and_ends_well(slug: str, form: str, tmp_path: Path) -> None:
+def test_verify_prints_every_fact_and_exits_with_0(slug: str, form: str, tmp_path: Path) -> None:
     path = tmp_path / "race"
     path.write_bytes(FORMATS[form](finished(slug)))
     result = run("verify", path)
@@ -49,7 +49,7 @@ def test_verify_prints_every_fact_and_ends_well(slug: str, form: str, tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
-def test_all_that_read_a_replay_read_standard_input_in_every_form(form: str) -> None:
+def test_every_command_reads_every_format_from_stdin(form: str) -> None:
     data = FORMATS[form](finished("corners"))
     for command in (["verify"], ["replay"], ["export", "--format", "json"]):
         result = run(*command, "-", stdin=data)
@@ -57,8 +57,8 @@ def test_all_that_read_a_replay_read_standard_input_in_every_form(form: str) -> 
         assert result.stdout_bytes == run(*command, "-", stdin=FORMATS["json"](finished("corners"))).stdout_bytes
 
 
-def test_lines_are_read_as_they_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the length of a replay takes time and no memory."""
+def test_replay_in_lines_is_read_lazily(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long replay takes time, but no memory."""
     path, replay = tmp_path / "race.ndjson", finished("corners")
     path.write_bytes(FORMATS["ndjson"](replay))
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(path.read_bytes())))
@@ -68,7 +68,7 @@ def test_lines_are_read_as_they_are_looked_at(tmp_path: Path, monkeypatch: pytes
             assert tuple(log.entries) == replay.entries
 
 
-def test_a_pipe_that_has_a_name_is_read_too(tmp_path: Path) -> None:
+def test_named_pipe_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writing = threading.Thread(target=lambda: pipe.write_bytes(FORMATS["ndjson"](finished("corners"))))
@@ -77,7 +77,7 @@ def test_a_pipe_that_has_a_name_is_read_too(tmp_path: Path) -> None:
     writing.join()
 
 
-def test_verify_can_speak_json(file: Path) -> None:
+def test_verify_writes_json(file: Path) -> None:
     document = json.loads(run("verify", file, "--json").stdout)
     assert document["ok"] is True
     assert document["entries"] == 56
@@ -101,7 +101,7 @@ def _redated(entries: list[Entry]) -> None:
 
 
 @pytest.mark.parametrize("tamper", [_changed, _dropped, _swapped, _redated])
-def test_verify_names_the_entry_that_was_tampered_with(tamper: Any, file: Path) -> None:
+def test_verify_names_the_tampered_entry(tamper: Any, file: Path) -> None:
     replay = finished("corners")
     entries = list(replay.entries)
     tamper(entries)
@@ -112,7 +112,7 @@ def test_verify_names_the_entry_that_was_tampered_with(tamper: Any, file: Path) 
     assert "first at entry 21." in result.stdout
 
 
-def test_verify_does_not_blame_what_it_could_not_check(file: Path) -> None:
+def test_verify_marks_unchecked_facts(file: Path) -> None:
     replay = finished("corners")
     result = run("verify", written(file, structs.replace(replay, entries=replay.entries[:-1])))
     assert result.exit_code == 5
@@ -122,7 +122,7 @@ def test_verify_does_not_blame_what_it_could_not_check(file: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"no replay", b"\xff" * 50])
-def test_verify_says_in_one_line_that_a_file_is_no_replay(data: bytes, file: Path) -> None:
+def test_verify_reports_invalid_file_in_one_line(data: bytes, file: Path) -> None:
     file.write_bytes(data)
     result = run("verify", file)
     assert result.exit_code == 5
@@ -161,7 +161,7 @@ def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
         (lambda lines: [lines[0][:50], *lines[1:]], "This is not a replay"),
     ],
 )
-def test_lines_that_are_none_of_a_replay_are_named(damage: Any, says: str, file: Path) -> None:
+def test_invalid_lines_are_named(damage: Any, says: str, file: Path) -> None:
     data = b"".join(damage(_lines(finished("corners"))))
     file.write_bytes(data)
     for arguments, stdin in ((("verify", file), b""), (("verify", "-"), data), (("replay", file), b"")):
@@ -179,7 +179,7 @@ def test_lines_that_are_none_of_a_replay_are_named(damage: Any, says: str, file:
         (_lines(finished("corners"))[0], "at most 536870912 bytes"),
     ],
 )
-def test_a_file_of_a_gigabyte_is_refused_and_not_read(start: bytes, says: str, file: Path) -> None:
+def test_gigabyte_file_is_refused_without_reading_it(start: bytes, says: str, file: Path) -> None:
     file.write_bytes(start)
     os.truncate(file, 2**30)
     for command in ("verify", "replay", "export"):
@@ -190,8 +190,8 @@ def test_a_file_of_a_gigabyte_is_refused_and_not_read(start: bytes, says: str, f
 
 
 @pytest.mark.parametrize("start", [1, 0])
-def test_input_without_end_is_refused(start: int) -> None:
-    """Of what is no replay in lines no more is read than the largest replay has, of lines no more than is copied."""
+def test_endless_input_is_refused(start: int) -> None:
+    """At most the size of the largest replay is read."""
     head, entry = _lines(finished("corners"))[:2]
     reading, writing = os.pipe()
     poured = 0
@@ -215,12 +215,12 @@ def test_input_without_end_is_refused(start: int) -> None:
     assert poured < (2**23 if start else 2**27)
 
 
-def test_a_file_that_is_not_there_is_a_wrong_command_line() -> None:
+def test_missing_file_exits_with_2() -> None:
     assert run("verify", "nowhere.json").exit_code == 2
     assert run("verify", "no/where").exit_code == 2
 
 
-def test_a_race_is_asked_of_the_server() -> None:
+def test_race_id_is_fetched_from_the_server() -> None:
     assert run("verify", "calm-otter-42").exit_code == 3
     result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
     assert result.exit_code == 3
@@ -228,7 +228,7 @@ def test_a_race_is_asked_of_the_server() -> None:
 
 
 @pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
-def test_a_name_out_of_a_file_cannot_steer_the_terminal(command: list[str], file: Path) -> None:
+def test_names_in_files_cannot_control_the_terminal(command: list[str], file: Path) -> None:
     replay = finished("corners")
     standings = tuple(structs.replace(standing, name="\x1b[2J\u202eeve") for standing in replay.standings)
     event = structs.replace(replay.entries[0].event, name="\x1b]0;owned\x07")

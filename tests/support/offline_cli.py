@@ -32,7 +32,7 @@ def race_file(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command ended with and what it wrote."""
+    """The exit code and output of a command."""
 
     exit_code: int
     stdout_bytes: bytes

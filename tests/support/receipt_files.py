@@ -18,23 +18,23 @@ from samedeal_cli.net.receipts import ReceiptBook
 from support.finished_races import Logged
 
 Change = Callable[[Race, Moved], Moved]
-"""What becomes of a move that is made in a race."""
+"""Returns the move that replaces a move in a race."""
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
-    """What a command ends with, and what it writes where."""
+    """Run a command and return its exit code, standard output and standard error."""
     with CliRunner().isolation() as (stdout, stderr, _):
         code = main.exit_code([str(argument) for argument in arguments])
         return code, stdout.getvalue().decode(), stderr.getvalue().decode()
 
 
 def fact(out: str, name: str = "receipts") -> str:
-    """What a verification says of a fact."""
+    """The line of a fact in the output of a verification."""
     return next(line for line in out.splitlines() if line.split()[1] == name)
 
 
 def told(replay: Replay, *numbers: int, seat: int | None = 1) -> list[HeaderKept | NonceKept | DigestKept]:
-    """What somebody is told who sees these entries, the countdown first."""
+    """The receipts of a client that saw these entries, starting with the countdown."""
     nonce = [
         NonceKept(entry.event.seat, entry.event.nonce)
         for entry in replay.entries
@@ -45,15 +45,15 @@ def told(replay: Replay, *numbers: int, seat: int | None = 1) -> list[HeaderKept
 
 
 def keep(folder: Path, kept: list[HeaderKept | NonceKept | DigestKept]) -> Path:
-    """Has it kept as a client does; the file."""
+    """Store receipts as a client does, and return the file."""
     (header, *rest) = kept
     assert isinstance(header, HeaderKept)
     before = set(folder.glob("receipts/*"))
     book = ReceiptBook(header.header, folder)
-    for one in rest:
-        book.note(one)
-    (made,) = set(folder.glob("receipts/*")) - before
-    return made
+    for receipt in rest:
+        book.note(receipt)
+    (created,) = set(folder.glob("receipts/*")) - before
+    return created
 
 
 def written(path: Path, replay: Replay) -> Path:
@@ -61,8 +61,8 @@ def written(path: Path, replay: Replay) -> Path:
     return path
 
 
-def written_anew(replay: Replay, header: Header, change: Change, secret: bytes) -> Replay:
-    """The log told again by who has the server's keys: with other moves, every digest right, and signed."""
+def rewritten(replay: Replay, header: Header, change: Change, secret: bytes) -> Replay:
+    """Rewrite a log as the owner of the server's keys could: with other moves, correct digests and a signature."""
     log = Logged(Race.opened(header, secret))
     for entry in replay.entries:
         event = entry.event
@@ -73,7 +73,7 @@ def written_anew(replay: Replay, header: Header, change: Change, secret: bytes) 
 
 
 def other_last_move(replay: Replay) -> tuple[int, Change]:
-    """The entry of the last move that could have been another, and what makes that of it."""
+    """Return the number of the last entry whose move could have been another one, and the change."""
     *_, (n, other) = (
         (entry.n, other)
         for entry, race in zip(replay.entries, replay.races(), strict=False)
