@@ -197,13 +197,13 @@ def test_output_in_an_ascii_locale_is_readable(slug: str) -> None:
 
 def test_sigterm_exits_with_143(tmp_path: Path) -> None:
     program = "import os, signal, samedeal_cli.net.guests as g; from samedeal_cli.main import main\n"
-    program += "g.kept = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
+    program += "g.stored = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (143, "", "")
 
 
 def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(guests, "kept", lambda: 1 / 0)
+    monkeypatch.setattr(guests, "stored", lambda: 1 / 0)
     assert main.exit_code(["whoami"]) == 1
     err = capsys.readouterr().err
     assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"

@@ -136,7 +136,7 @@ def _failure(error: Exception) -> Failure:
         return Declined(error.code, error.text)
     if isinstance(error, OSError):
         return Failure(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-    return Failure(f"unexpected {type(error).__name__}: {error} (PYTHONDEVMODE=1 shows where)")
+    return Failure(f"unexpected {type(error).__name__}: {error} (for a traceback, set PYTHONDEVMODE=1)")
 
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
