@@ -206,7 +206,7 @@ def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(guests, "stored", lambda: 1 / 0)
     assert main.exit_code(["whoami"]) == 1
     err = capsys.readouterr().err
-    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"
+    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (for a traceback, set PYTHONDEVMODE=1)\n"
 
 
 def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,11 +7,12 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.games import print_item
+from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api, Dailies, Daily
 from samedeal_cli.render.phrases import clock, moment
-from samedeal_cli.render.transcript import in_ascii, named, printable
+from samedeal_cli.render.transcript import named, printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {
@@ -40,7 +41,7 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
         if number:
             click.echo()
         for line in map(printable, _facts(each)):
-            click.echo(in_ascii(line) if settings.plain else line)
+            print_line(settings, line)
         _print_results(each)
 
 

@@ -16,7 +16,8 @@ from samedeal.wire import codec
 from samedeal_cli.commands.bot import RandomPlayer, play, thinking
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
-from samedeal_cli.failure import Declined, Misused, Unverified
+from samedeal_cli.commands.output import write_file
+from samedeal_cli.failure import Declined, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Opened
 from samedeal_cli.render.phrases import told_apart
@@ -119,7 +120,7 @@ async def run_race(
         )
     replay = await _verified_replay(server, race)
     if plan.save:
-        _save(replay, plan.save)
+        write_file(plan.save, codec.encode(replay, "msgpack" if plan.save.suffix == ".msgpack" else "json"))
     return replay
 
 
@@ -150,10 +151,3 @@ async def _verified_replay(server: Server, race: BotRace) -> Replay:
     if failed := [fact for fact in await asyncio.to_thread(verify, replay, receipts=receipts) if not fact.holds]:
         raise Unverified(f"the replay of {race.id} failed verification: {failed[0].note}")
     return replay
-
-
-def _save(replay: Replay, path: Path) -> None:
-    try:
-        path.write_bytes(codec.encode(replay, "msgpack" if path.suffix == ".msgpack" else "json"))
-    except OSError as error:
-        raise Misused(f"{path}: {error.strerror}") from error

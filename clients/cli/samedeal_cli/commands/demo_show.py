@@ -14,10 +14,11 @@ from samedeal.replays.replay import Replay
 from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan, open_race, run_race
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.serve import OPEN
 from samedeal_cli.render.phrases import clock, told_apart
 from samedeal_cli.render.text_table import cells
-from samedeal_cli.render.transcript import in_ascii, results
+from samedeal_cli.render.transcript import results
 from samedeal_cli.settings import Settings, program
 
 BETWEEN_S: Final = 4.0
@@ -180,7 +181,7 @@ class Show:
             self._buffer.append(line)
             return
         self._clear_live_line()
-        click.echo(in_ascii(line) if self._settings.plain else line)
+        print_line(self._settings, line)
 
     async def _draw_live_line(self) -> None:
         """Keep redrawing the last line with the standings of the bots."""

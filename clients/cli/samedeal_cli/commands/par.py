@@ -15,13 +15,13 @@ from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.replay import MAX_BYTES, Replay, read
+from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParInfo, ParProgress, plain
-from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import seat_marks
-from samedeal_cli.render.transcript import in_ascii, printable
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
 POLL_S: Final = 0.2
@@ -82,20 +82,20 @@ def par(
     path = f"/races/{what.race}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
     if k is not None and isinstance(what, Deal):
         play = _play(api, f"{path}/{k}.msgpack", query)
-        _write(settings, output, FORMATS[format_](play))
+        write_output(settings, output, FORMATS[format_](play))
         return
     data = _fetch(settings, api, path, query)
     if svg:
-        _write(settings, svg, api.download(f"{path}.svg", query=query))
+        write_output(settings, svg, api.download(f"{path}.svg", query=query))
     elif k is not None:
         par_info = api.read(data, ParInfo)
         play = _play(api, f"{_path(par_info.deal)}/{k}.msgpack", _query(tuple(par_info.variant.items())))
-        _write(settings, output, FORMATS[format_](play))
+        write_output(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
     else:
         for line in _lines(settings, api.read(data, ParInfo)):
-            click.echo(in_ascii(line) if settings.plain else line, color=settings.colored)
+            print_line(settings, line)
 
 
 def _path(code: str) -> str:
@@ -125,18 +125,6 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
         return read(api.download(path, query=query, most_bytes=MAX_BYTES))
     except Refused as refused:
         raise Unreachable(api.server, f"not a valid Same Deal response: {plain(refused.text)}") from refused
-
-
-def _write(settings: Settings, file: Path | None, data: bytes) -> None:
-    """Write data to a file or to standard output."""
-    if file is None:
-        print_file(data)
-        return
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise Misused(f"{file}: {error.strerror}") from error
-    settings.say(f"{file}: {len(data)} bytes")
 
 
 def _lines(settings: Settings, par_info: ParInfo) -> Iterator[str]:

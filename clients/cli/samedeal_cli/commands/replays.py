@@ -21,16 +21,17 @@ from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
+from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
 from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused
 from samedeal_cli.net.replay_loader import load_replay
-from samedeal_cli.net.sanitise import print_file, safe_text
+from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
-from samedeal_cli.render.transcript import happening, in_ascii, printable, since_start
+from samedeal_cli.render.transcript import happening, printable, since_start
 from samedeal_cli.replay_app.replay_view import page
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.state.replay_state import Player
@@ -202,14 +203,7 @@ def export(
             data = FORMATS[format_](loaded)
     except Refused as refused:
         raise unverified(refused) from refused
-    if output:
-        try:
-            output.write_bytes(data)
-        except OSError as error:
-            raise Misused(f"{output}: {error.strerror}") from error
-        settings.say(f"{output}: {len(data)} bytes")
-    else:
-        print_file(data)
+    write_output(settings, output, data)
 
 
 def _check_options(context: click.Context, format_: str) -> None:
@@ -239,7 +233,8 @@ def deal(settings: Settings, code: Deal) -> None:
     name = f"{code.game}:{code.seed}"
     if settings.json:
         opening = {"table": game.view(), "notes": game.notes, "moves": game.moves()}
-        _print_json({"deal": name, "game": code.game, "rules": game.rules, **opening})
+        document = {"deal": name, "game": code.game, "rules": game.rules, **opening}
+        click.echo(msgspec.json.encode(document))
     else:
         _print(settings, f"{game.title} · deal {printable(name)}")
         _print_table(settings, game)
@@ -288,9 +283,4 @@ def _print_table(settings: Settings, game: Game) -> None:
 
 
 def _print(settings: Settings, line: str) -> None:
-    line = safe_text(line)
-    click.echo(in_ascii(line) if settings.plain else line)
-
-
-def _print_json(document: object) -> None:
-    click.echo(msgspec.json.encode(document))
+    print_line(settings, safe_text(line))

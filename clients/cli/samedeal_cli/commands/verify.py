@@ -14,6 +14,7 @@ from samedeal.proof.verification import UNCHECKED, Fact
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
+from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.http_api import Api
@@ -21,7 +22,7 @@ from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import clock, told_apart
-from samedeal_cli.render.transcript import in_ascii, printable
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
 
@@ -85,8 +86,8 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
         )
     else:
         for fact in facts:
-            _print(settings, _line(fact))
-        _print(settings, _conclusion(log, count, facts))
+            print_line(settings, _line(fact))
+        print_line(settings, _conclusion(log, count, facts))
     return 0 if holds else Unverified.exit_code
 
 
@@ -154,10 +155,6 @@ def _conclusion(log: Log, count: int, facts: tuple[Fact, ...]) -> str:
     if any(standing.outcome == "won" for standing in first):
         return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."
     return f"VERIFIED: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
-
-
-def _print(settings: Settings, line: str) -> None:
-    click.echo(in_ascii(line) if settings.plain else line)
 
 
 def _print_json(document: object) -> None:
