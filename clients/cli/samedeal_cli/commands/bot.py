@@ -199,7 +199,7 @@ async def play(
             await _execute(connection, READY)
     await _wait_until(connection, lambda: connection.view.stage not in ("open", "countdown"))
     refusals = 0
-    while _playing(connection):
+    while _is_playing(connection):
         await asyncio.sleep(pause())
         command = await _choose(connection, player)
         if command is None:
@@ -238,10 +238,10 @@ async def _execute(connection: Connection, command: str) -> None:
 async def _choose(connection: Connection, player: Player) -> str | None:
     """Return the player's command, or None if the race ends first."""
     board = connection.view.board
-    if board is None or not _playing(connection):
+    if board is None or not _is_playing(connection):
         return None
     choosing = asyncio.create_task(_coroutine(player.choose(State.from_connection(connection, board))))
-    ending = asyncio.create_task(_wait_until(connection, lambda: not _playing(connection)))
+    ending = asyncio.create_task(_wait_until(connection, lambda: not _is_playing(connection)))
     try:
         await asyncio.wait({choosing, ending}, return_when=asyncio.FIRST_COMPLETED)
         if choosing.done():
@@ -269,12 +269,12 @@ async def _wait_until(connection: Connection, condition: Callable[[], bool]) -> 
         raise Failure("the connection ended before the race did")
 
 
-def _playing(connection: Connection) -> bool:
+def _is_playing(connection: Connection) -> bool:
     standing = connection.standing
     return connection.view.stage == "running" and not (standing and standing.done)
 
 
-def thinking(speed: float) -> Pause:
+def random_pause(speed: float) -> Pause:
     """Return a function for random pauses between moves."""
     return lambda: random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
 
@@ -304,7 +304,7 @@ def bot(settings: Settings, race: Link, command: str | None, name: str | None, s
     """
     standings = run(_run(settings, race, command, name, speed))
     if settings.json:
-        click.echo(msgspec.json.encode({"race": race.race, "standings": standings}))
+        click.echo(msgspec.json.encode({"race": race.race_id, "standings": standings}))
 
 
 async def _run(
@@ -313,14 +313,14 @@ async def _run(
     if command is not None and not command.strip():
         raise Misused("--exec needs a program")
     program = await Program.start(command) if command else None
-    pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
+    pause = random_pause(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
         server = race.server or settings.address
         guests.warn_if_token_unused(settings, server, name)
         credentials = guests.credentials(server, name, unnamed="bot", token=guests.environment_token(settings, server))
         async with Connection(
             server,
-            race.race,
+            race.race_id,
             name=credentials.name,
             token=credentials.token,
             bot=True,
@@ -328,7 +328,7 @@ async def _run(
             keep_in=state_dir(),
             on_welcome=guests.saver(server, credentials),
         ) as connection:
-            settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race}")
+            settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race_id}")
             await play(connection, program or RandomPlayer(), pause=pause)
             for standing in told_apart(connection.standings):
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")

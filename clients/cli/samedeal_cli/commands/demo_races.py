@@ -13,7 +13,7 @@ from samedeal.proof.verification import verify
 from samedeal.race.race import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
-from samedeal_cli.commands.bot import RandomPlayer, play, thinking
+from samedeal_cli.commands.bot import RandomPlayer, play, random_pause
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
@@ -113,7 +113,7 @@ async def run_race(
             race.connections.append(await stack.enter_async_context(connection))
         race.seated = True
         ready = race.guests_are_ready if with_guests else lambda: True
-        pause = thinking(plan.speed)
+        pause = random_pause(plan.speed)
         await _run_all(
             play(connection, RandomPlayer(moves=max_moves), pause=pause, ready_when=ready)
             for connection in race.connections

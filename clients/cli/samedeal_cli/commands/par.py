@@ -79,7 +79,7 @@ def par(
         raise Misused(f"{output}: unknown file extension; use one of {', '.join(FORMATS)}")
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
-    path = f"/races/{what.race}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
+    path = f"/races/{what.race_id}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
     if k is not None and isinstance(what, Deal):
         play = _play(api, f"{path}/{k}.msgpack", query)
         write_output(settings, output, FORMATS[format_](play))

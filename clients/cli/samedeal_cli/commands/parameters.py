@@ -27,7 +27,7 @@ class Link:
     """A race id, and the server if it was given as a link."""
 
     server: str | None
-    race: str
+    race_id: str
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def join(
 ) -> int:
     """Join a race by its link or id and play. If you already have a seat, you return to it."""
     server = race.server or settings.address
-    return play(settings, server, race.race, name=name, ready=ready, boards=boards, mode=mode)
+    return play(settings, server, race.race_id, name=name, ready=ready, boards=boards, mode=mode)
 
 
 @click.command(
@@ -74,7 +74,7 @@ def join(
 def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None, mode: Mode | None) -> int:
     """Watch a race until it is over."""
     server = race.server or settings.address
-    return play(settings, server, race.race, name=name, boards=boards, watching=True, mode=mode)
+    return play(settings, server, race.race_id, name=name, boards=boards, watching=True, mode=mode)
 
 
 @click.command(
@@ -119,7 +119,7 @@ def solo(
 def play(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     *,
     name: str | None = None,
     ready: bool | None = None,
@@ -137,10 +137,10 @@ def play(
 
         warn_if_token_unused(settings, server, name)
     if chosen == "tui":
-        return _run_full_screen(settings, server, race, name, ready, watching, link)
+        return _run_full_screen(settings, server, race_id, name, ready, watching, link)
     from samedeal_cli.running import run
 
-    run(_run_line_mode(settings, server, race, name, ready, boards, watching))
+    run(_run_line_mode(settings, server, race_id, name, ready, boards, watching))
     return 0
 
 
@@ -148,7 +148,13 @@ def play(
 
 
 def _run_full_screen(
-    settings: Settings, server: str, race: str, name: str | None, ready: bool | None, watching: bool, link: str | None
+    settings: Settings,
+    server: str,
+    race_id: str,
+    name: str | None,
+    ready: bool | None,
+    watching: bool,
+    link: str | None,
 ) -> int:
     from samedeal_cli.race_app.race_view import page
     from samedeal_cli.race_app.splash import curtain
@@ -157,12 +163,12 @@ def _run_full_screen(
 
     if link is None:
         # The link stays above the full screen, where it can be selected with the mouse.
-        settings.say(f"{server}/r/{race}")
+        settings.say(f"{server}/r/{race_id}")
     size = shutil.get_terminal_size()
     scene = Scene(
-        race,
+        race_id,
         server.partition("://")[2],
-        link or f"{server}/r/{race}",
+        link or f"{server}/r/{race_id}",
         watching=watching,
         width=size.columns,
         height=size.lines,
@@ -181,7 +187,7 @@ def _run_full_screen(
 
         screen = FullScreen(
             scene,
-            lambda race: connection(settings, server, race, name, watching=watching and race == scene.race),
+            lambda race_id: connection(settings, server, race_id, name, watching=watching and race_id == scene.race),
             Api(server),
             colored=settings.colored,
             ready=bool(ready),
@@ -218,7 +224,7 @@ def _print_end(settings: Settings, screen: "FullScreen", name: str | None) -> in
 async def _run_line_mode(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     name: str | None,
     ready: bool | None,
     boards: Boards | None,
@@ -232,7 +238,7 @@ async def _run_line_mode(
 
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
     on_message = _print_json if settings.json else None
-    async with connection(settings, server, race, name, watching=watching, on_message=on_message) as line:
+    async with connection(settings, server, race_id, name, watching=watching, on_message=on_message) as line:
         api = Api(server)
         game = await asyncio.to_thread(api.game, line.header.game)
         away_s = await asyncio.to_thread(api.away_s) if line.view.stage == "open" else None
@@ -247,7 +253,7 @@ async def _run_line_mode(
             silent=settings.json,
             screen_reader=settings.screen_reader,
             away_s=away_s,
-            rejoin=f"{program()} join {server}/r/{race}{f' --as {name}' if name else ''}",
+            rejoin=f"{program()} join {server}/r/{race_id}{f' --as {name}' if name else ''}",
         )
         await mode.run(ready=ready)
 

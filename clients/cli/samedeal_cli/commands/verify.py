@@ -100,9 +100,9 @@ def receipts(settings: Settings, race: Link | None) -> None:
     While you play or watch, this program stores what the server says about the log. samedeal verify checks the replay
     against it.
     """
-    paths = files(race.race) if race else files()
+    paths = files(race.race_id) if race else files()
     if race and not paths:
-        raise Misused(f"no receipts of {race.race} are stored here")
+        raise Misused(f"no receipts of {race.race_id} are stored here")
     for path in paths:
         if race:
             print_file(b"".join(lines(path)))

@@ -136,7 +136,7 @@ class LineMode:
     def _show_race(self) -> None:
         connection = self._connection
         options = connection.header.options
-        self._say(f"{self._game.title}, race {connection.race}, {connection.view.stage}; type ? for help")
+        self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         goal = f"{self._game.goal} cards to play home"
         self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
         if connection.seat is not None:
@@ -180,7 +180,7 @@ class LineMode:
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         self._show_standings()
-        link, then = f"{self._connection.server}/r/{self._connection.race}", " then" if sealed else ""
+        link, then = f"{self._connection.server}/r/{self._connection.race_id}", " then" if sealed else ""
         self._say(f"To watch the replay{then}: {program()} replay {link}")
         self._say(f"To verify it{then}: {program()} verify {link}")
         if deal:

@@ -12,7 +12,7 @@ from samedeal_cli.settings import Settings, state_dir
 def connection(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     name: str | None,
     *,
     watching: bool = False,
@@ -24,7 +24,7 @@ def connection(
     )
     return Connection(
         server,
-        race,
+        race_id,
         name=credentials.name,
         token=credentials.token,
         watch=watching,

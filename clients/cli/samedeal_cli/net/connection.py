@@ -83,7 +83,7 @@ class Connection(LiveView):
     def __init__(
         self,
         server: str,
-        race: str,
+        race_id: str,
         *,
         name: str | None = None,
         token: str | None = None,
@@ -103,7 +103,7 @@ class Connection(LiveView):
         """
         super().__init__()
         self.server = server
-        self.race = race
+        self.race_id = race_id
         self.name = name
         self.token = token
         self.welcome: m.Welcome
@@ -199,7 +199,7 @@ class Connection(LiveView):
             await self._join()
 
     async def _join(self) -> None:
-        transport = await Transport.open(self.server, self.race, self._form)
+        transport = await Transport.open(self.server, self.race_id, self._form)
         try:
             async with asyncio.timeout(GREETING_S):
                 self.welcome = await self._greet(transport)
@@ -234,9 +234,9 @@ class Connection(LiveView):
 
     def _join_request(self) -> m.Join | m.Watch:
         if self._watch:
-            return m.Watch(id=next(self._ids), race=self.race)
-        commitment = nonce_commitment(self.race, self._nonces.nonce(self._nonce_key, opened=False))
-        return m.Join(id=next(self._ids), race=self.race, commitment=commitment, bot=self._bot, legal=self._legal)
+            return m.Watch(id=next(self._ids), race=self.race_id)
+        commitment = nonce_commitment(self.race_id, self._nonces.nonce(self._nonce_key, opened=False))
+        return m.Join(id=next(self._ids), race=self.race_id, commitment=commitment, bot=self._bot, legal=self._legal)
 
     async def _wait_for_view(self, transport: Transport, request_id: int) -> None:
         while True:
@@ -332,12 +332,12 @@ class Connection(LiveView):
 
     def _check_header(self, header: Header, sent: dict[str, Any]) -> None:
         """Raises Failure if the header is not of this race, or has changed since the client joined."""
-        if header.race != self.race:
-            raise Unreachable(self.server, f"the server sent race {header.race} instead of {self.race}")
+        if header.race != self.race_id:
+            raise Unreachable(self.server, f"the server sent race {header.race} instead of {self.race_id}")
         if self._book is None:
             self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=sent)
         if header != self._book.header:
-            raise Failure(f"{self.race} is no longer the race you joined: the server has opened it again")
+            raise Failure(f"{self.race_id} is no longer the race you joined: the server has opened it again")
 
     def _resolve(self, view: m.View) -> bool:
         """Return whether a view answers a request, other than the one that reveals a nonce."""
@@ -380,7 +380,7 @@ class Connection(LiveView):
     @property
     def _nonce_key(self) -> str:
         """Identifies the server, race and player of the nonce."""
-        return f"{canonical_address(self.server)}|{self.race}|{self.welcome.player}"
+        return f"{canonical_address(self.server)}|{self.race_id}|{self.welcome.player}"
 
     async def _send(self, request: m.Request) -> None:
         """Send a request if the socket is open. Otherwise, it is resent later."""

@@ -64,10 +64,10 @@ class ReceiptBook:
             warn("no more receipts of this race are stored", error)
 
 
-def files(race: str = "*") -> list[Path]:
+def files(race_id: str = "*") -> list[Path]:
     """Return the files of a race, or all files, oldest first."""
     with suppress(OSError):
-        return sorted(_folder(state_dir()).glob(f"{race}.*.ndjson"), key=lambda path: path.stat().st_mtime)
+        return sorted(_folder(state_dir()).glob(f"{race_id}.*.ndjson"), key=lambda path: path.stat().st_mtime)
     return []
 
 
@@ -96,9 +96,9 @@ def lines(path: Path) -> Iterator[bytes]:
         raise Misused(f"{path}: {error.strerror}") from error
 
 
-def _new_path(folder: Path, race: str) -> Path:
+def _new_path(folder: Path, race_id: str) -> Path:
     """Return an unused path for a race. Deletes files that are a year old."""
-    path = _folder(folder) / f"{race}.{token_hex(8)}.ndjson"
+    path = _folder(folder) / f"{race_id}.{token_hex(8)}.ndjson"
     with suppress(OSError):  # writing will raise it again
         path.parent.mkdir(mode=0o700, exist_ok=True)
         for old in path.parent.glob("*.ndjson"):

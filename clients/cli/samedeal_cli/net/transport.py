@@ -59,11 +59,11 @@ class Received(NamedTuple):
 class Transport:
     """An open WebSocket."""
 
-    def __init__(self, server: str, race: str, form: Form, socket: ClientConnection) -> None:
-        self._server, self._race, self._form, self._socket = server, race, form, socket
+    def __init__(self, server: str, race_id: str, form: Form, socket: ClientConnection) -> None:
+        self._server, self._race_id, self._form, self._socket = server, race_id, form, socket
 
     @classmethod
-    async def open(cls, server: str, race: str, form: Form) -> Self:
+    async def open(cls, server: str, race_id: str, form: Form) -> Self:
         """Open a WebSocket to a server. Raises Unreachable."""
         protocol = next(name for name, its_form in SUBPROTOCOLS.items() if its_form == form)
         try:
@@ -79,7 +79,7 @@ class Transport:
             raise Unreachable(server, plain(error)) from error
         except (InvalidHandshake, InvalidURI) as error:
             raise Unreachable(server, f"cannot open a WebSocket connection: {plain(error)}") from error
-        return cls(server, race, form, socket)
+        return cls(server, race_id, form, socket)
 
     async def send(self, request: Request) -> None:
         """Send a request. Raises ConnectionClosed."""
@@ -126,9 +126,9 @@ class Transport:
         """Raises Declined if a message has a header of this race, which must be from a newer version."""
         with suppress(Malformed, Refused):
             header = header_sent(data, self._form)
-            if header.get("race") == self._race:
+            if header.get("race") == self._race_id:
                 rules = safe_text(str(header.get("rules")))
-                text = f"{self._race} uses {rules}, which {READER} cannot read; update samedeal"
+                text = f"{self._race_id} uses {rules}, which {READER} cannot read; update samedeal"
                 raise Declined("unsupported-version", text)
 
 
