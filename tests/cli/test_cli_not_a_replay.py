@@ -40,7 +40,7 @@ def said(*args: str, stdin: bytes = b"") -> tuple[int, str, str]:
 
 
 def test_verify_reports_a_file_that_is_not_a_replay(other_file: Path) -> None:
-    says = "This is not a replay, but a file of another kind"
+    says = "This is not a replay: the file has another format"
     assert said("verify", str(other_file)) == (5, "", f"samedeal: {other_file}: {says}\n")
     assert said("verify", "-", stdin=other_file.read_bytes()) == (5, "", f"samedeal: -: {says}\n")
     code, out, err = said("verify", "--json", str(other_file))
@@ -52,7 +52,7 @@ def test_verify_reports_a_file_that_is_not_a_replay(other_file: Path) -> None:
 def test_other_commands_report_a_file_that_is_not_a_replay(command: str, other_file: Path) -> None:
     code, out, err = said(command, str(other_file))
     assert (code, out) == (5, "")
-    assert err.startswith("samedeal: This is not a replay, but a file of another kind")
+    assert err.startswith("samedeal: This is not a replay: the file has another format")
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
