@@ -1,9 +1,9 @@
-"""Addresses: a server on this machine is one server, however its address was come by."""
+"""Server addresses: all addresses of a local server are equivalent."""
 
 import pytest
 
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import own_addresses, settled
+from samedeal_cli.net.addresses import canonical_address, own_addresses
 from samedeal_cli.net.guests import Guest
 
 
@@ -13,20 +13,20 @@ def state(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SAMEDEAL_TOKEN", raising=False)
 
 
-def test_a_server_on_this_machine_has_one_address() -> None:
+def test_canonical_address_of_local_server_is_loopback() -> None:
     for host in ("127.0.0.1", "localhost", "[::1]", *own_addresses()):
-        assert settled(f"http://{host}:8640") == "http://127.0.0.1:8640"
-    assert settled("http://localhost") == "http://127.0.0.1"
+        assert canonical_address(f"http://{host}:8640") == "http://127.0.0.1:8640"
+    assert canonical_address("http://localhost") == "http://127.0.0.1"
 
 
 @pytest.mark.parametrize("server", ["http://203.0.113.9:8640", "https://race.example", "http://race.example:81"])
-def test_any_other_server_keeps_its_own(server: str) -> None:
-    assert settled(server) == server
+def test_canonical_address_of_remote_server_is_unchanged(server: str) -> None:
+    assert canonical_address(server) == server
 
 
-def test_who_plays_here_is_known_by_the_link_for_others_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guest_is_recognised_by_all_local_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_cli.net.addresses.own_addresses", lambda: ("192.0.2.7",))
-    guests.keep(Guest("http://127.0.0.1:8640", "ada", "p1", "token"))
-    assert guests.who("http://192.0.2.7:8640", "ada").token == "token"
-    assert guests.who("http://192.0.2.7:8641", "ada").token is None
-    assert guests.who("http://192.0.2.8:8640", "ada").token is None
+    guests.save(Guest("http://127.0.0.1:8640", "ada", "p1", "token"))
+    assert guests.credentials("http://192.0.2.7:8640", "ada").token == "token"
+    assert guests.credentials("http://192.0.2.7:8641", "ada").token is None
+    assert guests.credentials("http://192.0.2.8:8640", "ada").token is None

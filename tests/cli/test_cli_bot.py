@@ -1,4 +1,4 @@
-"""The command bot: what it does when the server cannot, before it calls anything a refusal."""
+"""``samedeal bot``: temporary errors are retried and do not count as refusals."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ WRONG = m.Problem.of(Refused("illegal-move", "That is no move."))
 
 
 class Draws:
-    """Draws once and resigns then; remembers what it heard."""
+    """Draws once, then resigns. Records what it hears."""
 
     def __init__(self) -> None:
         self.states: list[State] = []
@@ -36,8 +36,8 @@ class Draws:
 
 
 async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tuple[Draws, list[m.ToServer]]:
-    """A race in which the server answers so, and then grants everything."""
-    monkeypatch.setattr(bot, "AGAIN_S", 0.001)
+    """A race in which the server sends these answers first, and then accepts everything."""
+    monkeypatch.setattr(bot, "RETRY_S", 0.001)
     waiting = list(answers)
 
     async def script(peer: Peer) -> None:
@@ -64,7 +64,7 @@ async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tupl
     return player, heard[2:]
 
 
-async def test_a_store_that_is_away_is_waited_for_and_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bot_retries_while_store_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     player, heard = await raced(monkeypatch, *[AWAY] * (MAX_REFUSALS + 5))
     assert player.refusals == []
     assert [state.ply for state in player.states] == [0, 1]
@@ -73,7 +73,7 @@ async def test_a_store_that_is_away_is_waited_for_and_no_refusal(monkeypatch: py
     assert isinstance(heard[-1], m.Resign)
 
 
-async def test_a_move_that_was_made_although_the_store_did_not_answer_is_not_made_twice(
+async def test_bot_does_not_repeat_a_move_that_was_made_despite_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     player, heard = await raced(monkeypatch, view("running", 1))
@@ -81,12 +81,12 @@ async def test_a_move_that_was_made_although_the_store_did_not_answer_is_not_mad
     assert [state.ply for state in player.states] == [0, 1]
 
 
-async def test_real_refusals_are_told_and_so_many_of_them_end_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bot_resigns_after_too_many_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     player, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS)
     assert player.refusals == ["illegal-move"] * MAX_REFUSALS
     assert isinstance(heard[-1], m.Resign)
 
 
-async def test_resigning_is_tried_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bot_retries_resigning(monkeypatch: pytest.MonkeyPatch) -> None:
     _, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS, AWAY, AWAY)
     assert [type(request) for request in heard[-3:]] == [m.Resign] * 3

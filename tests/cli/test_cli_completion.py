@@ -1,4 +1,4 @@
-"""Completion: asked for by the shells themselves, as when somebody presses Tab."""
+"""Shell completion, requested by real shells."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ[
 
 
 def completed(*words: str) -> list[str]:
-    """What bash offers for the last of the words."""
+    """Bash's completions for the last word."""
     script = (
         'eval "$(samedeal completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }\n'
         '_samedeal_completion samedeal; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -48,11 +48,11 @@ def completed(*words: str) -> list[str]:
         (["samedeal", "config", "path", ""], []),
     ],
 )
-def test_bash_is_offered(words: list[str], offered: list[str]) -> None:
+def test_bash_completions(words: list[str], offered: list[str]) -> None:
     assert completed(*words) == offered
 
 
-def test_a_mistake_in_the_configuration_does_not_come_between(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "samedeal").mkdir()
     (tmp_path / "samedeal" / "config.toml").write_text("suits = ")
     monkeypatch.setitem(ENVIRONMENT, "XDG_CONFIG_HOME", str(tmp_path))
@@ -66,7 +66,7 @@ def test_a_mistake_in_the_configuration_does_not_come_between(monkeypatch: pytes
     assert (run.returncode, run.stdout, run.stderr) == (0, "plain,doctor\n", "")
 
 
-def test_tab_in_bash_writes_the_rest_of_a_word() -> None:
+def test_bash_completes_a_word() -> None:
     with at_a_terminal(ENVIRONMENT | {"PS1": "ready> "}, ["bash", "--norc", "--noprofile", "-i"]) as (_, terminal):
         until(terminal, "ready> ")
         os.write(terminal, b'eval "$(samedeal completion bash)"; echo so""on\n')
@@ -76,7 +76,7 @@ def test_tab_in_bash_writes_the_rest_of_a_word() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_its_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
@@ -84,7 +84,7 @@ def test_every_shell_has_its_script(shell: str, capsys: pytest.CaptureFixture[st
         assert subprocess.run([found, "-n"], input=script, text=True, check=False, timeout=60).returncode == 0
 
 
-def test_without_a_name_it_is_the_shell_in_use(
+def test_completion_without_argument_uses_the_current_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SHELL", "/usr/bin/fish")

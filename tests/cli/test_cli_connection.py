@@ -1,4 +1,4 @@
-"""The connection: what is lost is sent again, and what is final is final."""
+"""The client's connection: resending, reconnecting, and fatal errors."""
 
 import asyncio
 import random
@@ -18,6 +18,7 @@ from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.net import connection as module
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.nonces import Nonces
+from samedeal_cli.net.transport import TRANSIENT_CODES
 from support.scripted_server import RACE, Peer, server, view
 from support.servers import Server
 
@@ -29,7 +30,7 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "NONCE_AGAIN_S", 0.01)
 
 
-async def test_a_move_whose_answer_was_lost_is_sent_again_with_its_old_ply() -> None:
+async def test_lost_move_is_resent_with_its_original_ply() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(ply=7)
         move = await peer.hear()
@@ -56,7 +57,7 @@ async def test_a_move_whose_answer_was_lost_is_sent_again_with_its_old_ply() -> 
     assert len(set(joins)) == 1
 
 
-async def test_a_request_that_was_done_before_its_answer_was_lost_is_no_refusal() -> None:
+async def test_resent_request_that_was_already_executed_succeeds() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(stage="open")
         ready = await peer.hear()
@@ -70,7 +71,7 @@ async def test_a_request_that_was_done_before_its_answer_was_lost_is_no_refusal(
         assert (await connection.ready()).stage == "open"
 
 
-async def test_a_seat_that_was_taken_over_is_not_taken_back() -> None:
+async def test_replaced_connection_does_not_reconnect() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat()
         await peer.socket.close(4009, "replaced")
@@ -84,7 +85,7 @@ async def test_a_seat_that_was_taken_over_is_not_taken_back() -> None:
     assert sum(isinstance(message, m.Join) for message in heard) == 1
 
 
-async def test_who_is_forgotten_becomes_a_new_guest_of_the_same_name() -> None:
+async def test_unknown_token_is_replaced_by_a_new_guest() -> None:
     async def script(peer: Peer) -> None:
         if peer.number == 0:
             hello = await peer.hear()
@@ -112,7 +113,7 @@ async def test_who_is_forgotten_becomes_a_new_guest_of_the_same_name() -> None:
 
 
 class OfOneServer(Nonces):
-    """The nonces for one server, at whatever port it is this time."""
+    """Nonces that ignore the port of the server, which changes in each run."""
 
     def nonce(self, seat: str, *, opened: bool) -> bytes:
         return super().nonce(RACE, opened=opened)
@@ -121,7 +122,7 @@ class OfOneServer(Nonces):
         super().note(RACE)
 
 
-async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_program_started_anew() -> None:
+async def test_nonce_is_revealed_during_countdown_even_after_a_restart() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(stage="open")
         await peer.say(view("countdown"))
@@ -147,13 +148,13 @@ async def test_the_commitment_is_opened_when_the_countdown_begins_also_by_a_prog
             assert connection.view.stage == "countdown"
     assert len(told) == 3
     assert nonce_commitment(RACE, bytes.fromhex(told[0])) == promised[0]
-    assert told[1] == told[0]  # the same countdown, heard of by a program started anew
-    assert told[2] != told[0]  # another race under the same id: what was opened is not used again
+    assert told[1] == told[0]  # the same countdown after a restart
+    assert told[2] != told[0]  # a new race with the same id uses another nonce
     assert nonce_commitment(RACE, bytes.fromhex(told[2])) == promised[2]
 
 
-@pytest.mark.parametrize("code", module.PASSING)
-async def test_a_nonce_that_could_not_be_taken_just_now_is_sent_again(code: str) -> None:
+@pytest.mark.parametrize("code", TRANSIENT_CODES)
+async def test_nonce_is_resent_after_a_temporary_error(code: str) -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(stage="countdown")
         for _ in range(2):
@@ -173,7 +174,7 @@ async def test_a_nonce_that_could_not_be_taken_just_now_is_sent_again(code: str)
 
 
 @pytest.mark.parametrize(("code", "stage"), [("untimely", "countdown"), ("store-unavailable", "running")])
-async def test_a_nonce_that_comes_too_late_is_not_sent_again(code: str, stage: Stage) -> None:
+async def test_nonce_that_is_too_late_is_not_resent(code: str, stage: Stage) -> None:
     async def script(peer: Peer) -> None:
         await peer.seat(stage="countdown")
         nonce = await peer.hear()
@@ -189,8 +190,8 @@ async def test_a_nonce_that_comes_too_late_is_not_sent_again(code: str, stage: S
     assert sum(isinstance(message, m.Nonce) for message in heard) == 1
 
 
-@pytest.mark.parametrize("code", module.PASSING)
-async def test_a_server_that_takes_nobody_in_just_now_is_tried_again_by_who_comes_back(code: str) -> None:
+@pytest.mark.parametrize("code", TRANSIENT_CODES)
+async def test_reconnecting_retries_after_a_temporary_refusal(code: str) -> None:
     async def script(peer: Peer) -> None:
         if peer.number in (1, 2):
             request = await peer.hear()
@@ -213,7 +214,7 @@ async def test_a_server_that_takes_nobody_in_just_now_is_tried_again_by_who_come
         assert back.view.n == 4
 
 
-async def test_a_server_that_takes_nobody_in_at_first_says_so() -> None:
+async def test_connecting_raises_a_temporary_refusal() -> None:
     async def script(peer: Peer) -> None:
         await peer.say(m.Problem.of(Refused("store-unavailable", "Not now."), (await peer.hear()).id))
         await peer.socket.wait_closed()
@@ -224,7 +225,7 @@ async def test_a_server_that_takes_nobody_in_at_first_says_so() -> None:
                 pass
 
 
-async def test_a_refusal_is_raised_and_changes_nothing() -> None:
+async def test_refused_move_raises_and_changes_nothing() -> None:
     async def script(peer: Peer) -> None:
         await peer.seat()
         await peer.say(m.Problem.of(Refused("illegal-move", "No."), (await peer.hear()).id))
@@ -236,7 +237,7 @@ async def test_a_refusal_is_raised_and_changes_nothing() -> None:
         assert connection.view.n == 1
 
 
-async def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reconnecting_gives_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.1)
 
     async def script(peer: Peer) -> None:
@@ -255,7 +256,7 @@ async def test_a_server_that_stays_away_is_given_up(monkeypatch: pytest.MonkeyPa
     await connection.__aexit__(None, None, None)
 
 
-async def test_something_else_than_our_server_is_unreachable() -> None:
+async def test_other_servers_are_unreachable() -> None:
     async def script(peer: Peer) -> None:
         await peer.hear()
         await peer.socket.send("hello yourself")
@@ -267,7 +268,7 @@ async def test_something_else_than_our_server_is_unreachable() -> None:
 
 
 @pytest.mark.parametrize("form", ["msgpack", "json"])
-async def test_who_looks_on_at_open_tables_has_the_newest(form: Form, redis_url: str) -> None:
+async def test_spectator_of_open_tables_has_the_newest_boards(form: Form, redis_url: str) -> None:
     with Server(redis_url) as game:
         race = game.create("corners", seed="42", max_racers=1, start_delay_ms=0, spectators="open")
         async with (
@@ -290,7 +291,7 @@ async def test_who_looks_on_at_open_tables_has_the_newest(form: Form, redis_url:
             assert onlooker.view.seat is None
 
 
-async def test_a_race_goes_on_when_the_server_is_killed_and_comes_back(redis_url: str) -> None:
+async def test_race_continues_after_the_server_is_killed_and_restarted(redis_url: str) -> None:
     chance = random.Random(5)
     game = Server(redis_url).start()
     race = game.create("gallery", max_racers=1, start_delay_ms=300)

@@ -1,4 +1,4 @@
-"""Daily deals from the command line: opened, played, looked up, refused while sealed, and checked once revealed."""
+"""Daily deals on the command line, from the first race to the revealed deal."""
 
 import json
 import os
@@ -38,14 +38,14 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: TimedS
 
 
 def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str], str]:
-    """Exit code, lines of output and errors of a command."""
+    """Run a command and return its exit code, output lines and standard error."""
     code = main.exit_code(list(args))
     out, err = capsys.readouterr()
     return code, out.splitlines(), err
 
 
 def played(*args: str, typed: str) -> list[str]:
-    """What a game says that is played from a pipe."""
+    """The output of a game played through a pipe."""
     command = [sys.executable, "-m", "samedeal_cli.main", *args]
     run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")
@@ -53,14 +53,14 @@ def played(*args: str, typed: str) -> list[str]:
 
 
 def until_kept(server: TimedServer, day: Day, count: int) -> None:
-    """Returns when there are so many results of a day: a race is kept a moment after it is over."""
+    """Wait for a number of results of a day, which appear shortly after a race."""
     deadline = time.monotonic() + 20
     while len(request(server, "GET", f"/api/v1/daily/{day.date}/{GAME}").json["results"]) < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
+def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     server: TimedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     day = server.noon("2027-04-01")
@@ -68,7 +68,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
     assert any(line.startswith("daily deal of 2027-04-01, time limit 15:00.0") for line in lines)
     assert "the race is over; the deal and the replay are sealed until 2027-04-02 02:00 UTC" in lines
     assert not any(f"{GAME}:" in line for line in lines)
-    (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("to check it then: ")]
+    (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("To verify it then: ")]
 
     code, (link,), _ = said(capsys, "new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
     assert code == 0
@@ -79,7 +79,7 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
 
     code, shown, err = said(capsys, "daily", GAME)
     assert (code, err) == (0, "")
-    assert shown[0] == "Corner Stones · 2027-04-01 · to be raced until midnight (UTC)"
+    assert shown[0] == "Corner Stones · 2027-04-01 · open until midnight (UTC)"
     assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
     assert sorted(" ".join(line.split()) for line in shown[3:]) == [
         "1. ada resigned, 0 of 96 home 0:00.0 unlisted",
@@ -103,28 +103,28 @@ def test_a_daily_deal_is_played_alone_looked_up_sealed_and_then_checked(
     deal = next(line for line in out if line.startswith("Deal  "))
     assert deal.endswith("(daily of 2027-04-01)")
     code, shown, _ = said(capsys, "daily", GAME, "--date", "2027-04-01")
-    assert shown[:2] == ["Corner Stones · 2027-04-01 · over and revealed", f"commitment  {commitment}"]
+    assert shown[:2] == ["Corner Stones · 2027-04-01 · closed and revealed", f"commitment  {commitment}"]
     assert deal.split()[1] == shown[3].split()[1]
     secret = bytes.fromhex(shown[2].split()[1])
     assert commitments.daily_commitment(GAME, "2027-04-01", secret) == commitment
 
 
-def test_all_games_of_a_day_are_shown(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_daily_shows_all_games(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     code, today, _ = said(capsys, "daily", "--ascii")
     assert code == 0
-    assert [line.partition(" - ")[0] for line in today if "2027-04-05 - to be" in line] == [
+    assert [line.partition(" - ")[0] for line in today if "2027-04-05 - open until" in line] == [
         game.title for game in GAMES.values()
     ]
-    assert today.count("nobody has finished a race on it") == len(GAMES)
+    assert today.count("no results yet") == len(GAMES)
     code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
     assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
-        f"{game.title} · 2027-04-06 · to be raced on that day (UTC)" for game in GAMES.values()
+        f"{game.title} · 2027-04-06 · opens on that day (UTC)" for game in GAMES.values()
     ]
-    assert "nobody has finished a race on it" not in coming
+    assert "no results yet" not in coming
 
 
-def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_contains_the_server_response(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     for args, games in ((["daily"], list(GAMES)), (["daily", "gallery", "--date", "2027-04-07"], ["gallery"])):
         code, (text,), _ = said(capsys, *args, "--json")
@@ -141,14 +141,14 @@ def test_json_holds_what_the_server_says(server: TimedServer, capsys: pytest.Cap
         (["new", GAME, "--daily", "--seed", "1", "--limit", "5m"], "--seed, --limit"),
         (["new", "corners", "--daily", "--variant", "refill=waste"], "--variant"),
         (["new", GAME, "--daily", "--attempts", "0", "--spectators", "open"], "--attempts, --spectators"),
-        (["solo", f"{GAME}:7", "--daily"], "the deal of a code"),
+        (["solo", f"{GAME}:7", "--daily"], "a deal code"),
         (["solo", GAME, "--daily", "--limit", "5m"], "--limit"),
         (["daily", GAME, "--date", "yesterday"], "2026-11-21"),
         (["daily", GAME, "--date", "20261121"], "2026-11-21"),
         (["daily", "whist"], "whist"),
     ],
 )
-def test_what_makes_no_sense_for_a_daily_deal_is_refused(
+def test_daily_with_conflicting_options_exits_with_2(
     args: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = said(capsys, *args)
@@ -157,7 +157,7 @@ def test_what_makes_no_sense_for_a_daily_deal_is_refused(
     assert err.count("\n") == 1
 
 
-def test_a_day_that_is_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_daily_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.noon("2027-04-05")
     code, _, err = said(capsys, "daily", GAME, "--date", "2030-01-01")
     assert code == 4

@@ -1,4 +1,4 @@
-"""The demo and the bots, with the real server, real sockets and the real store; and that nothing is left of them."""
+"""The demo and bots, with a real server and store. They leave nothing behind."""
 
 import json
 import os
@@ -25,7 +25,7 @@ SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A home of its own for what is started, so that what is left of it is seen."""
+    """Separate directories, so that leftovers are visible."""
     (tmp_path / "tmp").mkdir()
     own = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS"))}
     return own | {"XDG_STATE_HOME": str(tmp_path / "state"), "TMPDIR": str(tmp_path / "tmp"), "PYTHONWARNINGS": "error"}
@@ -39,7 +39,7 @@ def run(environment: dict[str, str], *arguments: object) -> "subprocess.Complete
 
 
 def assert_nothing_left(environment: dict[str, str]) -> None:
-    """No directory, and no process that works in one."""
+    """Check that no directory and no process of a demo is left."""
     temporary = Path(environment["TMPDIR"])
     until = time.monotonic() + 10
     while left := [*temporary.glob("samedeal-demo-*"), *_processes(temporary)]:
@@ -48,7 +48,7 @@ def assert_nothing_left(environment: dict[str, str]) -> None:
 
 
 def _processes(directory: Path) -> Iterator[str]:
-    """The command lines of the processes whose command or environment names the directory."""
+    """Command lines of server processes whose command line or environment contains the directory."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
@@ -73,7 +73,7 @@ def demo(environment: dict[str, str], *arguments: object) -> Iterator["subproces
 
 
 def first_screen(process: "subprocess.Popen[str]") -> dict[str, str]:
-    """What the first screen says, up to its last line."""
+    """The labels and texts of the first screen."""
     said = {}
     assert process.stdout
     for line in process.stdout:
@@ -89,7 +89,7 @@ def state(environment: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_one_race_of_every_game_runs_through_everything(slug: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_demo_once_verifies_a_race_of_every_game(slug: str, environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.json"
     result = run(environment, "demo", "--once", "--speed", 1000, "--game", slug, "--save", file, "--json")
     assert result.returncode == 0, result.stderr
@@ -106,7 +106,7 @@ def test_one_race_of_every_game_runs_through_everything(slug: str, environment: 
     assert_nothing_left(environment)
 
 
-def test_a_race_of_an_open_deal_is_saved_in_messagepack(environment: dict[str, str], tmp_path: Path) -> None:
+def test_demo_saves_a_race_of_an_open_deal_as_messagepack(environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.msgpack"
     result = run(environment, "demo", "--once", "--speed", 1000, "--seed", "42", "--bots", 3, "--save", file)
     assert result.returncode == 0, result.stderr
@@ -117,7 +117,7 @@ def test_a_race_of_an_open_deal_is_saved_in_messagepack(environment: dict[str, s
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_race_that_is_broken_off_leaves_nothing(number: int, code: int, environment: dict[str, str]) -> None:
+def test_interrupted_demo_leaves_nothing(number: int, code: int, environment: dict[str, str]) -> None:
     with demo(environment, "--once", "--speed", "0.1") as process:
         assert process.stderr
         assert "2 bots" in process.stderr.readline()
@@ -126,7 +126,7 @@ def test_a_race_that_is_broken_off_leaves_nothing(number: int, code: int, enviro
     assert_nothing_left(environment)
 
 
-def test_a_demo_that_is_killed_leaves_no_process(environment: dict[str, str]) -> None:
+def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
     with demo(environment) as process:
         first_screen(process)
         process.kill()
@@ -138,9 +138,7 @@ def test_a_demo_that_is_killed_leaves_no_process(environment: dict[str, str]) ->
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_stopped(
-    stop: int, environment: dict[str, str]
-) -> None:
+def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: dict[str, str]) -> None:
     with demo(environment, "--speed", 50) as process:
         said = first_screen(process)
         assert "bots ada and bo" in said["racing now"]
@@ -151,7 +149,7 @@ def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_sto
         command, _, race = said["in a terminal"].rpartition(" join ")
         assert shutil.which(command.split()[0], path=environment["PATH"])
         assert said["for a friend"] == f"{command} join {address['url']}/r/{race}"
-        # Other commands find the demo without being told where it is.
+        # Other commands find the demo by themselves.
         assert run(environment, "ls", "races").returncode == 0
         process.send_signal(stop)
         assert process.wait(20) == 0
@@ -159,7 +157,7 @@ def test_without_a_terminal_the_demo_says_where_it_is_and_serves_until_it_is_sto
     assert_nothing_left(environment)
 
 
-def test_a_program_may_take_the_seat_that_is_offered(environment: dict[str, str]) -> None:
+def test_program_can_join_the_open_race(environment: dict[str, str]) -> None:
     with demo(environment, "--speed", 50) as process:
         race = first_screen(process)["for a program"].split()[-3]
         result = run(environment, "bot", race, "--speed", 100, "--json")
@@ -170,7 +168,7 @@ def test_a_program_may_take_the_seat_that_is_offered(environment: dict[str, str]
         assert process.wait(20) == 0
 
 
-def test_a_second_demo_takes_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
+def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
     second = environment | {"XDG_STATE_HOME": str(tmp_path / "second")}
     with demo(environment, "--port", 18640) as one, demo(second, "--port", 18640) as other:
         first_screen(one)
@@ -226,7 +224,7 @@ EXAMPLE_BOTS = [
 
 
 @pytest.mark.parametrize("command", EXAMPLE_BOTS)
-def test_every_example_plays_a_race_to_its_end(command: str, address: str, environment: dict[str, str]) -> None:
+def test_every_example_bot_plays_a_race(command: str, address: str, environment: dict[str, str]) -> None:
     race = opened(address, "kings-in-the-corners")
     assert_raced(
         environment,
@@ -236,7 +234,7 @@ def test_every_example_plays_a_race_to_its_end(command: str, address: str, envir
     )
 
 
-def test_the_example_on_the_socket_plays_a_race_to_its_end(address: str, environment: dict[str, str]) -> None:
+def test_websocket_example_bot_plays_a_race(address: str, environment: dict[str, str]) -> None:
     race = opened(address, "the-edge")
     assert_raced(
         environment,
@@ -255,9 +253,7 @@ def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Pope
     assert all(standing.bot and standing.home for standing in replay.standings)
 
 
-def test_the_program_of_the_readme_plays_a_race_to_its_end(
-    address: str, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_path: Path) -> None:
     program = tmp_path / "bot.py"
     snippet = README.read_text().partition("```python\nimport json")[2].partition("```")[0]
     program.write_text(f"import json{snippet}")
@@ -272,7 +268,7 @@ def test_the_program_of_the_readme_plays_a_race_to_its_end(
         assert "Traceback" not in err
 
 
-def test_a_program_that_ends_early_resigns_and_its_words_are_passed_on(
+def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
     address: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     race = opened(address)
@@ -294,7 +290,7 @@ def test_a_program_that_ends_early_resigns_and_its_words_are_passed_on(
     }
 
 
-def test_a_program_that_cannot_be_run_is_a_wrong_command_line(environment: dict[str, str]) -> None:
+def test_program_that_cannot_be_started_exits_with_2(environment: dict[str, str]) -> None:
     result = run(environment, "bot", "some-race", "--exec", "/no/such/program")
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The page of all commands: it is what the commands say of themselves. Run this file to write the page anew."""
+"""The page of all commands is generated from their help. Run this file to regenerate it."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,11 +11,11 @@ from samedeal_cli.settings import global_options
 
 PAGE = Path(__file__).parents[2] / "docs" / "play" / "commands.md"
 WIDTH = 100
-ANEW = "python tests/cli/test_cli_docs.py writes it anew"
+HINT = "to regenerate it, run python tests/cli/test_cli_docs.py"
 
 
 def page() -> str:
-    """The page as it should be."""
+    """Generate the page."""
     return "\n".join(_lines())
 
 
@@ -34,21 +34,21 @@ def _lines() -> Iterator[str]:
 
 
 def _help(command: click.Command, name: str) -> Iterator[str]:
-    """What a command says, without the options of all commands unless it is the one that has them."""
-    told = command
+    """The help of a command. Common options are shown for the main command only."""
+    shown = command
     if command is not main:
         shared = {option.name for option in global_options()}
         own = [option for option in command.params if option.name not in shared]
-        told = click.Command(name, params=own, help=command.help, epilog=command.epilog, add_help_option=False)
-    context = click.Context(told, info_name=name, terminal_width=WIDTH, help_option_names=["-h", "--help"])
-    yield from ("```text", *(line.rstrip() for line in told.get_help(context).splitlines()), "```")
+        shown = click.Command(name, params=own, help=command.help, epilog=command.epilog, add_help_option=False)
+    context = click.Context(shown, info_name=name, terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    yield from ("```text", *(line.rstrip() for line in shown.get_help(context).splitlines()), "```")
 
 
-def test_the_page_is_what_the_commands_say_of_themselves() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), ANEW
+def test_commands_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), HINT
 
 
-def test_the_other_page_names_every_command() -> None:
+def test_cli_page_lists_every_command() -> None:
     text = (PAGE.parent / "cli.md").read_text(encoding="utf-8")
     missing = [name for name in COMMANDS if f"| `{name}" not in text and f", `{name}" not in text]
     assert not missing

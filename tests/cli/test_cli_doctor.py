@@ -1,4 +1,4 @@
-"""The command doctor: what it finds here, at a terminal and of a server, and what it calls wrong."""
+"""``samedeal doctor``: its findings and what it reports as a problem."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def asked(capsys: Capsys, *args: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_machine_without_a_server_is_well(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
     code, document = asked(capsys)
     assert (code, document["wrong"]) == (0, [])
@@ -51,12 +51,12 @@ def test_a_machine_without_a_server_is_well(monkeypatch: pytest.MonkeyPatch, cap
     assert document["libraries"]["click"] == metadata.version("click")
     assert document["libraries"].keys() >= {"msgspec", "websockets", "redis", "uvicorn", "hiredis"}
     assert not document["libraries"].keys() & {"pytest", "ruff"}
-    assert document["paths"]["config"] == f"{config_file()} (not there)"
-    assert document["terminal"]["input"] == "no terminal"
+    assert document["paths"]["config"] == f"{config_file()} (missing)"
+    assert document["terminal"]["input"] == "not a terminal"
     assert document["server"] == {"address": NOBODY, "reached": False}
 
 
-def test_a_server_that_was_named_and_is_not_there_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_doctor_reports_an_unreachable_configured_server(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     for args in (("--server", NOBODY), ()):
         code, document = asked(capsys, *args)
         assert code == 3
@@ -64,7 +64,7 @@ def test_a_server_that_was_named_and_is_not_there_is_wrong(monkeypatch: pytest.M
         monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
 
 
-def test_a_server_is_tried_over_http_and_over_its_socket(store_url: str, capsys: Capsys) -> None:
+def test_doctor_checks_http_and_websocket(store_url: str, capsys: Capsys) -> None:
     with Server(store_url) as server:
         code, document = asked(capsys, "--server", server.url)
     assert (code, document["wrong"]) == (0, [])
@@ -76,7 +76,7 @@ def test_a_server_is_tried_over_http_and_over_its_socket(store_url: str, capsys:
     assert abs(found["clock_ahead_ms"]) < 60_000
 
 
-async def test_a_server_without_its_store_is_wrong(store_url: str, capsys: Capsys) -> None:
+async def test_doctor_reports_a_server_without_its_store(store_url: str, capsys: Capsys) -> None:
     async with Wire(store_url) as wire:
         server = Server(wire.url)
         try:
@@ -91,7 +91,7 @@ async def test_a_server_without_its_store_is_wrong(store_url: str, capsys: Capsy
 
 
 class Half(BaseHTTPRequestHandler):
-    """A server whose socket no proxy lets through, and whose clock is an hour ahead."""
+    """A server without WebSockets whose clock is an hour ahead."""
 
     def do_GET(self) -> None:
         if self.path == "/ws":
@@ -117,18 +117,18 @@ def half() -> Iterator[str]:
             server.shutdown()
 
 
-def test_what_a_server_tells_of_itself_is_told_and_a_socket_that_does_not_open_is_wrong(capsys: Capsys) -> None:
+def test_doctor_shows_server_info_and_reports_a_failing_websocket(capsys: Capsys) -> None:
     with half() as address:
         code, document = asked(capsys, "--server", address)
     assert code == 1
     assert document["server"]["program"] == "samedeal/9.8.7"
     assert abs(document["server"]["clock_ahead_ms"] - 3_600_000) < 60_000
     assert document["server"]["round_trip_ms"] is None
-    assert document["wrong"][0].startswith("no socket can be opened, is a proxy between?")
+    assert document["wrong"][0].startswith("cannot open a WebSocket (is there a proxy in between?)")
 
 
-def test_nothing_secret_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
-    guests.keep(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
+def test_doctor_shows_no_secrets(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    guests.save(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
     for name in ("SAMEDEAL_TOKEN", "SAMEDEAL_MASTER_KEY", "REDIS_URL"):
         monkeypatch.setenv(name, "sd_told")
     monkeypatch.setenv("HOME", str(state_dir().parent.parent))
@@ -141,19 +141,19 @@ def test_nothing_secret_is_told(monkeypatch: pytest.MonkeyPatch, capsys: Capsys)
     assert "guests           1" in out
 
 
-def test_mistakes_in_the_configuration_are_wrong(capsys: Capsys) -> None:
+def test_doctor_reports_config_errors(capsys: Capsys) -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text('theme = "pink"\n')
     assert main.exit_code(["doctor"]) == 1
     out, err = capsys.readouterr()
     assert out.splitlines()[-2:] == [
-        "wrong",
-        f"  {config_file()}: theme is one of terminal, dark, light, contrast, not 'pink'",
+        "problems",
+        f"  {config_file()}: theme must be one of terminal, dark, light, contrast, not 'pink'",
     ]
-    assert err.splitlines()[-1] == "samedeal: 1 thing is wrong"
+    assert err.splitlines()[-1] == "samedeal: 1 problem found"
 
 
-def test_a_state_directory_that_cannot_be_made_is_wrong(
+def test_doctor_reports_a_missing_state_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capsys
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -165,15 +165,17 @@ def test_a_state_directory_that_cannot_be_made_is_wrong(
     assert document["wrong"][0].endswith("Not a directory")
 
 
-@pytest.mark.parametrize(("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not say")])
-def test_a_terminal_is_asked_how_wide_the_suits_are(column: int | None, code: int, says: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "code", "says"), [(8, 0, "1 cell"), (15, 1, "2 cells"), (None, 0, "does not report")]
+)
+def test_doctor_measures_the_width_of_suits(column: int | None, code: int, says: str) -> None:
     environment = os.environ | {"TERM": "xterm-256color", "PYTHONUTF8": "1"}
     with at_a_terminal(environment, [*SAMEDEAL, "doctor"]) as (process, terminal):
         text = ""
         if column is not None:
             text = until(terminal, "\x1b[6n")
             os.write(terminal, f"\x1b[12;{column}R".encode())
-        text += until(terminal, "1 thing is wrong" if code else "reached")
+        text += until(terminal, "1 problem found" if code else "reached")
         assert process.wait(20) == code
     told = text.replace("\r\n", "\n")
     assert re.search(rf"suits take +.*{says}", told)

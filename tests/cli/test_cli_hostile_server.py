@@ -1,4 +1,4 @@
-"""What a hostile server sends never reaches the terminal: no command prints its control characters."""
+"""No command prints control characters that a hostile server sends."""
 
 import io
 import json
@@ -35,15 +35,15 @@ COMMANDS: dict[str, list[list[str]]] = {
     "bot": [["bot", RACE, "--speed", "1000"]],
     "doctor": [["doctor"]],
 }
-"""How each command that asks a server is called."""
+"""Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "receipts", "deal", "serve", "whoami", "logout", "completion", "config"}
-"""Those that ask none, or only one they started themselves."""
+"""Commands that use no server, or only one that they have started."""
 CALLS = [call for calls in COMMANDS.values() for call in calls]
 STYLING = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Terminal(io.TextIOWrapper):
-    """Output that says it is a terminal."""
+    """An output stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -70,7 +70,7 @@ def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int, str, str]:
-    """The exit code of a command on a terminal, and what it prints there."""
+    """Run a command on a terminal and return its exit code and output."""
     out, err = (Terminal(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", io.StringIO("?\nboard\nlegal\nstandings\ndraw\n"))
@@ -81,18 +81,18 @@ def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int
 
 
 def unsafe(text: str) -> list[str]:
-    """The characters that a terminal should not be sent, apart from the styling of this program."""
+    """The unsafe characters in a text, apart from this program's own styling."""
     plain = STYLING.sub("", text).replace("\n", "")
     return sorted({repr(character) for character in plain if not character.isprintable()})
 
 
-def test_every_command_is_either_tried_here_or_asks_no_server() -> None:
+def test_every_command_that_uses_a_server_is_tested() -> None:
     assert {*COMMANDS, *WITHOUT_A_SERVER} == {*main.list_commands(Context(main))}
 
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--ascii"]], ids=" ".join)
 @pytest.mark.parametrize("args", CALLS, ids=" ".join)
-def test_no_control_character_of_a_document_is_printed(
+def test_control_characters_of_documents_are_not_printed(
     server: Hostile, args: list[str], more: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = "documents"
@@ -107,14 +107,14 @@ def test_no_control_character_of_a_document_is_printed(
 
 @pytest.mark.parametrize("answers", ["problems", "redirects", "hangs up"])
 @pytest.mark.parametrize("args", CALLS, ids=" ".join)
-def test_no_control_character_of_an_error_is_printed(
+def test_control_characters_of_errors_are_not_printed(
     server: Hostile, args: list[str], answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = answers
     code, out, err = run(monkeypatch, server.url, args)
     assert (unsafe(out), unsafe(err)) == ([], [])
     assert "unexpected" not in err
-    assert answers == "hangs up" or args == ["games"] or code  # games lists those of this program instead
+    assert answers == "hangs up" or args == ["games"] or code  # games falls back to this program's own games
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_no_control_character_of_an_error_is_printed(
     ],
 )
 @pytest.mark.parametrize("args", CALLS, ids=" ".join)
-def test_no_control_character_of_a_broken_answer_is_printed(
+def test_control_characters_of_invalid_responses_are_not_printed(
     answer: bytes, args: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with raw(answer) as url:
@@ -135,7 +135,7 @@ def test_no_control_character_of_a_broken_answer_is_printed(
     assert (unsafe(out), unsafe(err)) == ([], [])
 
 
-def test_what_was_kept_of_a_hostile_server_is_safe_to_list(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_receipts_of_a_hostile_server_are_safe_to_list(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = "documents"
     run(monkeypatch, server.url, ["join", RACE, "--line", "--as", "ada"])
     for args in (["whoami"], ["whoami", "--json"], ["receipts"], ["receipts", RACE]):
@@ -144,14 +144,14 @@ def test_what_was_kept_of_a_hostile_server_is_safe_to_list(server: Hostile, monk
         assert out
 
 
-def test_a_receipt_keeps_the_header_as_it_was_sent(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receipt_contains_the_header_as_sent(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = "documents"
     run(monkeypatch, server.url, ["join", RACE, "--line", "--as", "ada"])
     (receipts,) = in_file(files(RACE)[0])
     assert receipts.header.rules == EVIL
 
 
-def test_an_exported_replay_keeps_its_bytes(server: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_replay_has_identical_bytes(server: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = "documents"
     for form in ("msgpack", "json", "ndjson"):
         code, *_ = run(monkeypatch, server.url, ["export", RACE, "-o", str(tmp_path / f"race.{form}")])
@@ -162,7 +162,7 @@ def test_an_exported_replay_keeps_its_bytes(server: Hostile, tmp_path: Path, mon
     assert (code, unsafe(out)) == (0, [])
 
 
-def test_a_replay_on_a_terminal_means_the_same_as_the_file(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_replay_on_a_terminal_is_equivalent(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     server.answers = "documents"
     _, out, _ = run(monkeypatch, server.url, ["export", RACE, "--format", "json"])
     assert read(out.encode()) == read(server.replay)
@@ -175,20 +175,20 @@ def test_only_unprintable_characters_are_replaced() -> None:
     assert safe([1, 2.5, None, True, ("\x07",), {"\x07": b"\x07"}]) == [1, 2.5, None, True, ("�",), {"�": b"\x07"}]
 
 
-def test_escaped_json_means_the_same() -> None:
+def test_escaped_json_is_equivalent() -> None:
     text = '{"a": "\x9b\u202e\U000e0001 é ♠"}\n'
     escaped = json_escaped(text.encode()).decode()
     assert unsafe(escaped) == []
     assert json.loads(escaped) == json.loads(text)
 
 
-def test_the_full_screen_draws_no_control_character() -> None:
+def test_full_screen_draws_no_control_characters() -> None:
     canvas = Canvas(40, 1)
     canvas.write(0, 0, EVIL)
     assert unsafe("".join(canvas.text())) == []
 
 
-def test_a_message_is_the_same_after_it_was_made_safe(server: Hostile) -> None:
+def test_sanitised_message_encodes_identically(server: Hostile) -> None:
     replay = read(server.replay)
     assert codec.encode(safe(replay.entries[0].event), "json") != codec.encode(replay.entries[0].event, "json")
     assert safe(replay.entries[-1]) == replay.entries[-1]

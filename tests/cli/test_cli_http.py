@@ -1,4 +1,4 @@
-"""What the command line accepts over HTTP: redirects within one server, and bodies of a bounded size."""
+"""HTTP responses: redirects only within a server, and bodies of bounded size."""
 
 import itertools
 import threading
@@ -22,7 +22,7 @@ CHUNK = b" " * 65_536
 
 
 class Site:
-    """An HTTP server that answers as a function says, the paths it was asked for, and how much of a body it sent."""
+    """An HTTP server with a handler function. Records requested paths and the bytes sent."""
 
     def __init__(self, answer: Answer) -> None:
         self.url = ""
@@ -44,7 +44,7 @@ def site(answer: Answer) -> Iterator[Site]:
                 made.answer(self)
             self.close_connection = True
 
-        do_POST = do_GET  # noqa: N815 (the name is the library's)
+        do_POST = do_GET  # noqa: N815 (named by the library)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -79,7 +79,7 @@ def document(body: bytes) -> Answer:
 
 
 def endless(site: list[Site], status: int = 200) -> Answer:
-    """A body without an end; the site counts what of it is sent."""
+    """Send an endless body and count the bytes."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -96,16 +96,16 @@ GAMES = b'{"games": []}'
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_another_port_is_not_followed(status: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redirect_to_another_port_is_not_followed(status: int, capsys: pytest.CaptureFixture[str]) -> None:
     with site(document(GAMES)) as other, site(redirect(f"{other.url}/api/v1/games", status)) as first:
-        with pytest.raises(BadAnswer, match=f"it redirects to {other.url}/api/v1/games, which is not followed"):
+        with pytest.raises(BadAnswer, match=f"the redirect to {other.url}/api/v1/games is not allowed"):
             Api(first.url).games()
         assert main.exit_code(["ls", "races", "--server", first.url]) == 3
-        assert "redirects to" in capsys.readouterr().err
+        assert "the redirect to" in capsys.readouterr().err
         assert other.asked == []
 
 
-def test_a_redirect_within_the_server_is_followed() -> None:
+def test_redirect_within_the_server_is_followed() -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         (document(GAMES) if handler.path.startswith("/moved") else redirect("/moved/games", 308))(handler)
 
@@ -114,15 +114,15 @@ def test_a_redirect_within_the_server_is_followed() -> None:
         assert first.asked == ["/api/v1/games", "/moved/games"]
 
 
-def test_a_request_that_changes_something_is_never_redirected() -> None:
+def test_post_is_never_redirected() -> None:
     with site(redirect("/moved", 302)) as first:
-        with pytest.raises(BadAnswer, match="redirects to"):
+        with pytest.raises(BadAnswer, match="the redirect to"):
             Api(first.url).open_race({"game": "corners"})
         assert first.asked == ["/api/v1/races"]
 
 
-def test_redirects_without_an_end_are_given_up() -> None:
-    with site(redirect("/api/v1/games")) as first, pytest.raises(BadAnswer, match="it redirects too often"):
+def test_endless_redirects_fail() -> None:
+    with site(redirect("/api/v1/games")) as first, pytest.raises(BadAnswer, match="too many redirects"):
         Api(first.url).games()
 
 
@@ -144,43 +144,43 @@ def test_redirects_without_an_end_are_given_up() -> None:
         ("http://a/x", "http://[/", False),
     ],
 )
-def test_only_the_same_server_or_its_https_is_redirected_to(url: str, target: str, may: bool) -> None:
+def test_only_same_origin_and_https_upgrade_redirects_are_allowed(url: str, target: str, may: bool) -> None:
     assert may_redirect(url, target) is may
 
 
 @pytest.mark.parametrize(("path", "most_bytes"), [("/games", DOCUMENT_BYTES), (f"/replays/{RACE}.msgpack", MAX_BYTES)])
-def test_a_body_without_an_end_is_not_read_to_the_end(path: str, most_bytes: int) -> None:
+def test_endless_body_is_not_read_completely(path: str, most_bytes: int) -> None:
     sites: list[Site] = []
     with site(endless(sites)) as first:
         sites.append(first)
         api = Api(first.url)
         ask = api.games if path == "/games" else partial(api.download, path, most_bytes=most_bytes)
-        with pytest.raises(BadAnswer, match=f"its answer has more than {most_bytes} bytes"):
+        with pytest.raises(BadAnswer, match=f"the response is larger than {most_bytes} bytes"):
             ask()
-    assert first.sent_bytes < most_bytes + 2**24  # what the buffers of the kernel hold besides
+    assert first.sent_bytes < most_bytes + 2**24  # plus kernel buffers
 
 
-def test_commands_name_the_limit_of_a_replay(capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_large_replay_error_names_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     sites: list[Site] = []
     with site(endless(sites)) as first:
         sites.append(first)
         assert main.exit_code(["verify", f"{first.url}/r/{RACE}"]) == 3
-    assert f"its answer has more than {MAX_BYTES} bytes" in capsys.readouterr().err
+    assert f"the response is larger than {MAX_BYTES} bytes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("status", [409, 302])
-def test_the_body_of_a_refusal_or_a_redirect_is_bounded_too(status: int) -> None:
+def test_bodies_of_errors_and_redirects_are_bounded(status: int) -> None:
     sites: list[Site] = []
     with site(endless(sites, status)) as first:
         sites.append(first)
         with pytest.raises((BadAnswer, Declined)) as raised:
             Api(first.url).games()
     assert first.sent_bytes < 5 * 2**24
-    said = "redirects too often" if status == 302 else f"more than {PROBLEM_BYTES} bytes"
+    said = "too many redirects" if status == 302 else f"larger than {PROBLEM_BYTES} bytes"
     assert said in str(raised.value)
 
 
-async def test_the_connection_is_not_redirected_to_another_server() -> None:
+async def test_websocket_is_not_redirected_to_another_server() -> None:
     with site(document(GAMES)) as other, site(redirect(f"{other.url.replace('http', 'ws')}/ws")) as first:
         with pytest.raises(Unreachable, match="HTTP 302"):
             async with Connection(first.url, RACE, token="secret"):

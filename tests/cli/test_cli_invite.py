@@ -1,4 +1,4 @@
-"""Inviting: the QR code of a link, the address in the network, and the commands that show them."""
+"""Invitations: QR codes, this machine's address on its network, and the commands that show them."""
 
 import os
 import re
@@ -21,7 +21,7 @@ Modules = list[list[bool]]
 
 
 def dark(lines: list[str]) -> Modules:
-    """The modules of a code in half blocks, the frame included: which are dark."""
+    """The modules of a QR code in half blocks, including the border; True for dark."""
     light = {"█": (1, 1), "▀": (1, 0), "▄": (0, 1), " ": (0, 0)}
     return [[not light[character][half] for character in line] for line in lines for half in (0, 1)]
 
@@ -31,7 +31,7 @@ def code(link: str, border: int) -> Modules:
 
 
 @pytest.mark.parametrize("link", [LINK, "http://10.0.0.2:8640", f"https://cards.example/r/{'a' * 64}"])
-def test_a_code_has_a_frame_and_every_module(link: str) -> None:
+def test_qr_code_has_a_border_and_all_modules(link: str) -> None:
     lines = qr_lines(link)
     width = len(lines[0])
     assert {len(line) for line in lines} == {width}
@@ -39,19 +39,19 @@ def test_a_code_has_a_frame_and_every_module(link: str) -> None:
     assert dark(lines)[:width] == code(link, 2)
 
 
-def test_the_code_of_a_usual_link_fits_on_the_smallest_terminal() -> None:
+def test_qr_code_of_a_typical_link_fits_a_small_terminal() -> None:
     lines = qr_lines(LINK)
     assert len(lines) <= 20
     assert len(lines[0]) <= 60
 
 
-def test_in_ascii_a_module_takes_two_characters() -> None:
+def test_ascii_qr_code_uses_two_characters_per_module() -> None:
     lines = qr_lines(LINK, ascii=True)
     assert all(re.fullmatch(r"(##|  )+", line) for line in lines)
     assert [[line[at : at + 2] == "  " for at in range(0, len(line), 2)] for line in lines] == code(LINK, 2)
 
 
-def test_with_colours_it_is_dark_on_light_wherever_it_is_shown() -> None:
+def test_coloured_qr_code_is_dark_on_light() -> None:
     for line, bare in zip(qr_lines(LINK, color=True), qr_lines(LINK), strict=True):
         assert line == f"\x1b[97;40m{bare}\x1b[0m"
     for line, bare in zip(qr_lines(LINK, ascii=True, color=True), qr_lines(LINK, ascii=True), strict=True):
@@ -60,7 +60,7 @@ def test_with_colours_it_is_dark_on_light_wherever_it_is_shown() -> None:
         assert line.replace("\x1b[107m  ", "##").replace("\x1b[40m  ", "  ").removesuffix("\x1b[0m") == bare
 
 
-def test_a_new_race_shows_its_link_and_its_code_apart(store_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_writes_link_to_stdout_and_qr_code_to_stderr(store_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     with Server(store_url, public_url="http://192.168.1.20:8640") as server:
         assert main.exit_code(["new", "corners", "--qr", "--server", server.url]) == 0
     out, err = capsys.readouterr()
@@ -76,11 +76,11 @@ def free_port() -> int:
         return port
 
 
-in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine is in no network")
+in_a_network = pytest.mark.skipif(lan_address() is None, reason="platform: this machine has no network address")
 
 
 @in_a_network
-def test_a_server_for_the_network_is_found_there_and_says_so(tmp_path: Path) -> None:
+def test_serve_lan_is_reachable_and_shows_its_link(tmp_path: Path) -> None:
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS"))}
     with subprocess.Popen(
@@ -101,13 +101,13 @@ def test_a_server_for_the_network_is_found_there_and_says_so(tmp_path: Path) -> 
         finally:
             process.terminate()
             said = process.communicate(timeout=30)[1].splitlines()
-    assert said[0] == f"{base}: everybody in this network can reach it, and read along, as there is no TLS"
+    assert said[0] == f"{base}: everyone on this network can connect; connections are not encrypted"
     code = qr_lines(base, ascii=True)
     assert said[1 : 1 + len(code)] == code
 
 
 @in_a_network
-def test_a_demo_for_the_network_shows_friends_the_way(tmp_path: Path) -> None:
+def test_demo_lan_shows_its_link(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     environment |= {"XDG_STATE_HOME": str(tmp_path), "PYTHONUTF8": "1"}
     command = [*SAMEDEAL, "demo", "--lan", "--port", str(free_port()), "--speed", "50"]
@@ -126,19 +126,19 @@ def test_a_demo_for_the_network_shows_friends_the_way(tmp_path: Path) -> None:
             demo.communicate(timeout=30)
     link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", said)
     assert link
-    assert "everybody in this network can reach it" in said
+    assert "everyone on this network can connect" in said
     assert "\n".join(f"  {line}" for line in qr_lines(link[1])) in said
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("--host", "0.0.0.0"), "--lan finds the address by itself"),
-        (("--public-url", "http://a"), "--lan finds the address by itself"),
-        (("--port", "0"), "--lan takes a port that is known beforehand"),
+        (("--host", "0.0.0.0"), "--lan cannot be combined"),
+        (("--public-url", "http://a"), "--lan cannot be combined"),
+        (("--port", "0"), "--lan needs a fixed port"),
     ],
 )
-def test_what_does_not_go_with_lan_is_said(
+def test_lan_with_conflicting_options_exits_with_2(
     args: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.exit_code(["serve", "--lan", *args]) == 2
@@ -146,9 +146,9 @@ def test_what_does_not_go_with_lan_is_said(
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_a_machine_without_a_network_invites_nobody(
+def test_lan_without_a_network_fails(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("samedeal_cli.commands.serve.lan_address", lambda: None)
     assert main.exit_code([command, "--lan"]) == 1
-    assert capsys.readouterr().err.startswith("samedeal: this machine is in no network")
+    assert capsys.readouterr().err.startswith("samedeal: this machine has no network address")

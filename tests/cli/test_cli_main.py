@@ -1,4 +1,4 @@
-"""The command line's frame: options, exit codes, and one line for every failure."""
+"""The main command: options, exit codes and one-line errors."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_help_has_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code([name, "--help"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"Usage: samedeal {name}")
@@ -35,8 +35,8 @@ def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureF
     assert err == ""
 
 
-def test_help_imports_no_command() -> None:
-    """Imports are what would make it slow."""
+def test_help_does_not_import_commands() -> None:
+    """Imports would make it slow."""
     program = "import sys; from samedeal_cli.main import main; main.exit_code(['--help']); print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = run.stdout.splitlines()[-1].split()
@@ -63,12 +63,12 @@ def test_the_client_never_imports_the_server() -> None:
         ["ls", "replays", "--json"],
     ],
 )
-def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code([*args, "--server", NOBODY]) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    hint = "start a server with samedeal serve, or try samedeal demo"
-    assert err == f"samedeal: nothing answers at {NOBODY}: {hint}\n"
+    hint = "start one with samedeal serve, or try samedeal demo"
+    assert err == f"samedeal: no server is running at {NOBODY}: {hint}\n"
 
 
 @pytest.mark.parametrize(
@@ -77,30 +77,33 @@ def test_without_a_server_the_exit_code_is_3(args: list[str], capsys: pytest.Cap
         (["nope"], "No such command 'nope'"),
         (["--nope"], "No such option"),
         (["new"], "Missing argument 'GAME'"),
-        (["new", "corners", "--limit", "soon"], "'soon' is no duration"),
-        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of bounds: a race lasts 1 s to 2 h"),
-        (["new", "corners", "--limit", "99999999m"], "a race lasts 1 s to 2 h"),
-        (["solo", "corners", "--limit", "1ms"], "a race lasts 1 s to 2 h"),
-        (["new", "corners", "--start-delay", "10h"], "'--start-delay': '10h' is out of bounds: a countdown lasts 0 s"),
-        (["new", "corners", "--max", "x"], "'--max': 'x' is no number"),
-        (["new", "corners", "--seed", ""], "a seed has 1 to 128 characters"),
-        (["new", "chess"], "'chess' is no game; the games are corner-stones"),
-        (["solo", "chess"], "'chess' is no game"),
+        (["new", "corners", "--limit", "soon"], "'soon' is not a valid duration"),
+        (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of range: the limit must be 1 s to 2 h"),
+        (["new", "corners", "--limit", "99999999m"], "the limit must be 1 s to 2 h"),
+        (["solo", "corners", "--limit", "1ms"], "the limit must be 1 s to 2 h"),
+        (
+            ["new", "corners", "--start-delay", "10h"],
+            "'--start-delay': '10h' is out of range: the countdown must be 0 s",
+        ),
+        (["new", "corners", "--max", "x"], "'--max': 'x' is not a valid integer"),
+        (["new", "corners", "--seed", ""], "a seed must have 1 to 128 characters"),
+        (["new", "chess"], "unknown game 'chess'; the games are corner-stones"),
+        (["solo", "chess"], "unknown game 'chess'"),
         (["solo", "corners:"], "the seed is missing"),
-        (["rules", "chess"], "'chess' is no game"),
+        (["rules", "chess"], "unknown game 'chess'"),
         (["rules"], "Missing argument 'GAME'"),
         (["ls"], "Missing argument '{races|replays}'"),
-        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: there is no such folder"),
-        (["new", "corners", "--deal", "gallery:1"], "the deal gallery:1 is not one of corners"),
-        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "give one of them"),
-        (["join", "no race"], "is no race"),
+        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: no such directory"),
+        (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
+        (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
+        (["join", "no race"], "is not a valid race"),
         (["join", "a-race", "--as", "a\x07"], "may not contain"),
-        (["games", "--server", "ftp://x"], "is no server's address"),
+        (["games", "--server", "ftp://x"], "is not a valid server address"),
         (["games", "--color", "pink"], "Invalid value for '--color'"),
-        (["logout", "nobody", "--server", NOBODY], "nobody is not known"),
+        (["logout", "nobody", "--server", NOBODY], "nobody was not found"),
     ],
 )
-def test_a_wrong_command_line_is_said_in_one_line(
+def test_invalid_command_line_exits_with_2_and_one_line(
     args: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.exit_code(args) == 2
@@ -111,7 +114,7 @@ def test_a_wrong_command_line_is_said_in_one_line(
     assert says in err
 
 
-def test_global_options_stand_before_or_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_global_options_are_accepted_before_and_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for args in (["--json", "-q", "--server", NOBODY, "games"], ["games", "--json", "-q", "--server", NOBODY]):
         assert main.exit_code(args) == 0
         out, err = capsys.readouterr()
@@ -119,7 +122,7 @@ def test_global_options_stand_before_or_after_the_command(capsys: pytest.Capture
         assert err == ""
 
 
-def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_flag_overrides_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:2")
     for args, server in (
         (["ls", "races"], "http://127.0.0.1:2"),
@@ -130,17 +133,17 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch, capsy
         assert server in capsys.readouterr().err
 
 
-def test_without_a_server_the_games_are_those_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_without_a_server_lists_known_games(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code(["games", "--server", NOBODY]) == 0
     out, err = capsys.readouterr()
     assert (
         out.splitlines()[2]
         == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
     )
-    assert "these are the games of this program" in err
+    assert "listing the games of this program" in err
 
 
-def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_show_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code(["rules", "corners"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("Corners: build each corner up in suit")
@@ -154,7 +157,7 @@ def test_rules_tell_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_rules_keep_to_the_width_of_the_terminal(
+def test_rules_are_wrapped_to_the_terminal(
     slug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for columns, width in (("60", 60), ("300", 100)):
@@ -165,7 +168,7 @@ def test_rules_keep_to_the_width_of_the_terminal(
         assert f"    {GAMES[slug].layout.strip().splitlines()[0]}\n" in out
 
 
-def test_a_list_on_a_narrow_terminal_has_a_line_for_each_fact(
+def test_list_on_a_narrow_terminal_has_one_fact_per_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -175,14 +178,14 @@ def test_a_list_on_a_narrow_terminal_has_a_line_for_each_fact(
     assert max(map(len, lines)) <= 60
 
 
-def test_a_reader_that_goes_is_no_failure() -> None:
+def test_closed_output_exits_silently() -> None:
     command = f"{sys.executable} -m samedeal_cli.main rules gallery | true; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) in ((141, ""), (0, ""))
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_where_only_ascii_can_be_written_everything_can_be_read(slug: str) -> None:
+def test_output_in_an_ascii_locale_is_readable(slug: str) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     for args in (["rules", slug], ["deal", f"{slug}:42"], ["--help"]):
         command = [sys.executable, "-m", "samedeal_cli.main", *args]
@@ -192,20 +195,18 @@ def test_where_only_ascii_can_be_written_everything_can_be_read(slug: str) -> No
         assert b"\x1b" not in run.stdout
 
 
-def test_who_is_told_to_end_does_so_with_a_code_of_its_own(tmp_path: Path) -> None:
+def test_sigterm_exits_with_143(tmp_path: Path) -> None:
     program = "import os, signal, samedeal_cli.net.guests as g; from samedeal_cli.main import main\n"
-    program += "g.kept = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
+    program += "g.stored = lambda: os.kill(os.getpid(), signal.SIGTERM); main(['whoami'])"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.returncode, run.stdout, run.stderr) == (143, "", "")
 
 
-def test_what_is_unexpected_is_one_line_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(guests, "kept", lambda: 1 / 0)
+def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(guests, "stored", lambda: 1 / 0)
     assert main.exit_code(["whoami"]) == 1
     err = capsys.readouterr().err
-    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (PYTHONDEVMODE=1 shows where)\n"
+    assert err == "samedeal: unexpected ZeroDivisionError: division by zero (for a traceback, set PYTHONDEVMODE=1)\n"
 
 
 def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,14 +216,14 @@ def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> Non
     assert err == ""
 
 
-def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     main.exit_code(["--help"])
     out = capsys.readouterr().out
     for code, meaning in EXIT_CODES.items():
         assert f"{code:>3}  {meaning}" in out
 
 
-def test_colour_follows_the_flag_then_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colour_precedence_is_flag_then_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings(color="always").colored
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert Settings().colored
@@ -231,41 +232,41 @@ def test_colour_follows_the_flag_then_the_environment(monkeypatch: pytest.Monkey
     assert not Settings().colored
 
 
-def test_guests_are_kept_for_their_owner_alone() -> None:
+def test_guests_are_stored_privately() -> None:
     ada = guests.Guest("http://a", "ada", "p1", "secret")
-    guests.keep(ada)
-    guests.keep(guests.Guest("http://b", "ada", "p2", "other"))
-    assert guests.who("http://a", "ada") == guests.Who("ada", "secret")
-    assert guests.who("http://a", "bo") == guests.Who("bo", None)
-    assert sorted(guest.player for guest in guests.kept()) == ["p1", "p2"]
+    guests.save(ada)
+    guests.save(guests.Guest("http://b", "ada", "p2", "other"))
+    assert guests.credentials("http://a", "ada") == guests.Credentials("ada", "secret")
+    assert guests.credentials("http://a", "bo") == guests.Credentials("bo", None)
+    assert sorted(guest.player for guest in guests.stored()) == ["p1", "p2"]
     for file in state_dir().rglob("*.*"):
         assert file.stat().st_mode & 0o077 == 0
-    guests.forget(ada)
-    assert guests.who("http://a", "ada").token is None
+    guests.delete(ada)
+    assert guests.credentials("http://a", "ada").token is None
 
 
-def test_a_token_of_the_environment_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_token_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
     token = guests.environment_token(Settings(server="http://a"), "http://a")
-    assert guests.who("http://a", None, token=token) == guests.Who(None, "sd_x")
-    assert guests.who("http://a", "bo", token=token) == guests.Who("bo", None)
+    assert guests.credentials("http://a", None, token=token) == guests.Credentials(None, "sd_x")
+    assert guests.credentials("http://a", "bo", token=token) == guests.Credentials("bo", None)
 
 
-def test_a_nonce_is_the_same_after_a_restart_and_never_again_once_it_was_opened(tmp_path: Path) -> None:
-    first = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+def test_nonce_survives_a_restart_and_is_never_reused(tmp_path: Path) -> None:
+    first = Nonces.load(tmp_path).nonce("a|race|ada", opened=False)
     assert len(first) == 32
-    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=False) == first
-    assert Nonces.kept(tmp_path).nonce("a|race|bo", opened=False) != first
-    Nonces.kept(tmp_path).note("a|race|ada")
-    assert Nonces.kept(tmp_path).nonce("a|race|ada", opened=True) == first
-    second = Nonces.kept(tmp_path).nonce("a|race|ada", opened=False)
+    assert Nonces.load(tmp_path).nonce("a|race|ada", opened=False) == first
+    assert Nonces.load(tmp_path).nonce("a|race|bo", opened=False) != first
+    Nonces.load(tmp_path).note("a|race|ada")
+    assert Nonces.load(tmp_path).nonce("a|race|ada", opened=True) == first
+    second = Nonces.load(tmp_path).nonce("a|race|ada", opened=False)
     assert second != first
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     (tmp_path / "another").mkdir()
-    assert Nonces.kept(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
+    assert Nonces.load(tmp_path / "another").nonce("a|race|ada", opened=False) not in (first, second)
 
 
-def test_a_demo_that_does_not_answer_is_passed_over() -> None:
+def test_unresponsive_demo_is_ignored() -> None:
     for text in (json.dumps({"url": NOBODY}), "{}", "nonsense"):
         demo_file().write_text(text)
         assert Settings().address == "http://127.0.0.1:8640"

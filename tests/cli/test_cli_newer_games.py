@@ -1,4 +1,4 @@
-"""Games that the server knows and this program does not: they can be raced all the same."""
+"""Games known only to a newer server can still be raced."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.games import OLDER
+from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.main import main
 from support.servers import Server
 
@@ -23,7 +23,7 @@ def live(store_url: str) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def _older(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A program from before there was Gallery."""
+    """A program that does not know Gallery yet."""
     monkeypatch.delitem(GAMES, "gallery")
     monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -34,13 +34,13 @@ def called(capsys: Capsys, *args: str) -> tuple[int, str, str]:
     return code, *capsys.readouterr()
 
 
-def test_a_race_of_it_can_be_opened(live: Server, capsys: Capsys) -> None:
+def test_unknown_game_can_be_opened(live: Server, capsys: Capsys) -> None:
     for args in (("--seed", "7"), ("--deal", "gallery:7")):
         code, out, _ = called(capsys, "new", "gallery", *args, "--json", "--server", live.url)
         assert (code, json.loads(out)["header"]["game"]) == (0, "gallery")
 
 
-def test_it_can_be_played(live: Server, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_unknown_game_can_be_played(live: Server, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     typed = [b"deal\nrules\nresign\n", b""]
     monkeypatch.setattr("samedeal_cli.line.line_input._read", lambda: typed.pop(0))
     code, out, _ = called(capsys, "solo", "gallery:7", "--server", live.url)
@@ -48,26 +48,26 @@ def test_it_can_be_played(live: Server, monkeypatch: pytest.MonkeyPatch, capsys:
     assert code == 0
     assert lines[0].startswith("Gallery, race ")
     assert any(line.startswith("ok 1: deal: ") for line in lines)
-    assert OLDER in lines
+    assert TOO_OLD in lines
     assert "the race is over; the deal was" in lines
 
 
-def test_of_its_rules_there_is_what_the_server_tells(live: Server, capsys: Capsys) -> None:
+def test_rules_of_an_unknown_game_come_from_the_server(live: Server, capsys: Capsys) -> None:
     code, out, err = called(capsys, "rules", "gallery", "--server", live.url)
-    assert (code, err) == (0, f"samedeal: {OLDER}\n")
+    assert (code, err) == (0, f"samedeal: {TOO_OLD}\n")
     assert out.startswith("Gallery (gallery/1)\n\nThe table:\n")
     assert "    a1  a2  a3  a4" in out
     assert json.loads(called(capsys, "rules", "gallery", "--json", "--server", live.url)[1])["slug"] == "gallery"
 
 
-def test_a_game_that_nobody_knows_is_none(live: Server, capsys: Capsys) -> None:
+def test_game_unknown_to_the_server_exits_with_2(live: Server, capsys: Capsys) -> None:
     code, _, err = called(capsys, "new", "chess", "--server", live.url)
     assert code == 2
-    assert "'chess' is no game; the games are corner-stones, the-edge, corners, kings-in-the-corners, gallery" in err
+    assert "unknown game 'chess'; the games are corner-stones, the-edge, corners, kings-in-the-corners, gallery" in err
     code, _, err = called(capsys, "new", "gallery", "--server", NOBODY)
     assert code == 2
-    assert "'gallery' is no game; the games are corner-stones, the-edge, corners, kings-in-the-corners (" in err
+    assert "unknown game 'gallery'; the games are corner-stones, the-edge, corners, kings-in-the-corners (" in err
 
 
-def test_its_cards_cannot_be_shown_without_the_server(live: Server, capsys: Capsys) -> None:
-    assert called(capsys, "deal", "gallery:7", "--server", live.url) == (2, "", f"samedeal: gallery: {OLDER}\n")
+def test_deal_of_an_unknown_game_exits_with_2(live: Server, capsys: Capsys) -> None:
+    assert called(capsys, "deal", "gallery:7", "--server", live.url) == (2, "", f"samedeal: gallery: {TOO_OLD}\n")

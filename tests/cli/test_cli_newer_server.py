@@ -1,4 +1,4 @@
-"""A server that is newer than the client: what the client does not know does it no harm, or it says what it needs."""
+"""Newer servers: the client ignores what it does not know, or says which version it needs."""
 
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
 from samedeal_cli.main import main
-from samedeal_cli.net.connection import PROGRAM, Connection
+from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api, Opened
 from samedeal_cli.net.receipts import files, in_file
+from samedeal_cli.net.transport import PROGRAM
 from samedeal_cli.settings import state_dir
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
@@ -23,7 +24,7 @@ NEWER = with_unknown_fields(to_builtins(HEADER)) | {"teams": 2}
 
 
 async def seated(peer: Peer, **fields: Any) -> None:
-    """Hello and Join; the answer has these fields instead of its own."""
+    """Answer Hello and Join. The given fields replace those of the view."""
     hello = await peer.hear()
     await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
     join = await peer.hear()
@@ -60,7 +61,7 @@ async def test_an_unknown_filter_and_an_unknown_stage_do_not_end_a_connection() 
         assert str(connection.view.stage) == "paused"
 
 
-async def test_receipts_keep_the_header_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_receipts_preserve_unknown_header_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     state = state_dir()
     state.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ async def test_receipts_keep_the_header_whole(tmp_path: Path, monkeypatch: pytes
     assert refused.value.code == "unsupported-version"
 
 
-async def test_receipts_of_a_known_header_are_as_before(tmp_path: Path) -> None:
+async def test_receipts_of_a_known_header_are_unchanged(tmp_path: Path) -> None:
     async def script(peer: Peer) -> None:
         await seated(peer)
         await peer.hear()
@@ -94,7 +95,7 @@ async def test_receipts_of_a_known_header_are_as_before(tmp_path: Path) -> None:
     assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderKept(HEADER))
 
 
-async def test_a_header_that_cannot_be_read_is_declined_by_its_rules() -> None:
+async def test_unreadable_header_is_declined_by_its_rules() -> None:
     async def script(peer: Peer) -> None:
         await seated(peer, header={"race": RACE, "game": "corners", "rules": "corners/2", "seals": [1]})
         await peer.hear()
@@ -107,7 +108,7 @@ async def test_a_header_that_cannot_be_read_is_declined_by_its_rules() -> None:
     assert 4 in EXIT_CODES
 
 
-async def test_a_refusal_of_the_server_says_what_is_needed() -> None:
+async def test_refusal_says_which_version_is_needed() -> None:
     async def script(peer: Peer) -> None:
         hello = await peer.hear()
         await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
@@ -120,7 +121,7 @@ async def test_a_refusal_of_the_server_says_what_is_needed() -> None:
                 pass
 
 
-async def test_hello_has_only_fields_that_an_older_server_knows() -> None:
+async def test_hello_has_no_fields_unknown_to_older_servers() -> None:
     sent: list[bytes] = []
 
     async def script(peer: Peer) -> None:
@@ -135,20 +136,20 @@ async def test_hello_has_only_fields_that_an_older_server_knows() -> None:
     assert msgpack.decode(sent[0]) == {"t": "hello", "id": 1, "name": "ada", "client": PROGRAM}
 
 
-def test_answers_over_http_are_read_without_what_is_unknown() -> None:
+def test_unknown_fields_of_http_responses_are_ignored() -> None:
     api = Api("http://127.0.0.1:1")
     content = {"race": RACE, "link": f"http://127.0.0.1:1/r/{RACE}", "header": NEWER, "mood": "calm"}
     assert api.read(json.encode(content), Opened).header == HEADER
     content["header"] = NEWER | {"options": {"limit_ms": 60_000, "filter": "certified/1"}}
     assert str(api.read(json.encode(content), Opened).header.options.filter) == "certified/1"
     for data in (b"", b"\xff", b'{"race":"\xff"}', b'{"race":1}', json.encode(content)[:-1]):
-        with pytest.raises(Unreachable, match="does not speak as Same Deal does"):
+        with pytest.raises(Unreachable, match="not a valid Same Deal response"):
             api.read(data, Opened)
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
 @pytest.mark.parametrize("form", ["json", "ndjson", "msgpack"])
-def test_a_replay_in_a_newer_format_names_it(
+def test_replay_in_a_newer_format_names_the_format(
     command: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"

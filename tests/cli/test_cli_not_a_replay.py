@@ -1,4 +1,4 @@
-"""Files that are not replays: the commands that read a replay say so in plain words."""
+"""Files that are not replays are reported in plain words."""
 
 import json
 import subprocess
@@ -32,15 +32,15 @@ def other_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def said(*args: str, stdin: bytes = b"") -> tuple[int, str, str]:
-    """What a command ends with and prints."""
+    """The exit code and output of a command."""
     ended = subprocess.run(
         [sys.executable, "-m", "samedeal_cli.main", *args], input=stdin, capture_output=True, check=False
     )
     return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
 
 
-def test_verify_says_that_another_file_is_not_a_replay(other_file: Path) -> None:
-    says = "This is not a replay, but a file of another kind"
+def test_verify_reports_a_file_that_is_not_a_replay(other_file: Path) -> None:
+    says = "This is not a replay: the file has another format"
     assert said("verify", str(other_file)) == (5, "", f"samedeal: {other_file}: {says}\n")
     assert said("verify", "-", stdin=other_file.read_bytes()) == (5, "", f"samedeal: -: {says}\n")
     code, out, err = said("verify", "--json", str(other_file))
@@ -49,25 +49,25 @@ def test_verify_says_that_another_file_is_not_a_replay(other_file: Path) -> None
 
 
 @pytest.mark.parametrize("command", ["replay", "export"])
-def test_commands_that_show_a_replay_say_so_too(command: str, other_file: Path) -> None:
+def test_other_commands_report_a_file_that_is_not_a_replay(command: str, other_file: Path) -> None:
     code, out, err = said(command, str(other_file))
     assert (code, out) == (5, "")
-    assert err.startswith("samedeal: This is not a replay, but a file of another kind")
+    assert err.startswith("samedeal: This is not a replay: the file has another format")
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
-def test_a_directory_is_a_wrong_command_line(command: str, tmp_path: Path) -> None:
+def test_directory_exits_with_2(command: str, tmp_path: Path) -> None:
     assert said(command, str(tmp_path)) == (2, "", f"samedeal: {tmp_path} is a directory, not a replay\n")
 
 
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_empty_file_is_reported(tmp_path: Path) -> None:
     empty = tmp_path / "empty.json"
     empty.touch()
     says = "This is not a replay: the file is empty"
     assert said("verify", str(empty)) == (5, "", f"samedeal: {empty}: {says}\n")
 
 
-def test_an_object_without_the_fields_of_a_replay_is_said_to_be_none(tmp_path: Path) -> None:
+def test_object_without_replay_fields_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "package.json"
     file.write_bytes(b'\n {"name": "same-deal"}')
     code, _, err = said("verify", str(file))

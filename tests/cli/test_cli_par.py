@@ -1,4 +1,4 @@
-"""The command ``par`` against a real server: in words, as squares, as a picture, as JSON, and each play as a replay."""
+"""``samedeal par`` against a real server, in all output formats."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) 
 
 @pytest.fixture(scope="module")
 def race(server: Server) -> str:
-    """A race of The Edge that is over, between two who are called the same."""
+    """A finished race of The Edge between two players of the same name."""
 
     async def raced() -> str:
         id_ = server.create("the-edge", seed="cli 1", start_delay_ms=0)
@@ -69,7 +69,7 @@ def race(server: Server) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command ended with and what it wrote."""
+    """The exit code and output of a command."""
 
     exit_code: int
     data: bytes
@@ -86,10 +86,10 @@ def run(*arguments: object) -> Result:
         return Result(code, stdout.getvalue(), stderr.getvalue().decode())
 
 
-# In words and squares.
+# Words and squares.
 
 
-def test_each_racer_is_held_against_par_in_words_and_letters(race: str, server: Server) -> None:
+def test_par_compares_each_player_in_words_and_letters(race: str, server: Server) -> None:
     found = run(race)
     assert (found.exit_code, found.stderr) == (0, "")
     expected = par(GAMES["the-edge"], "cli 1")
@@ -103,11 +103,11 @@ def test_each_racer_is_held_against_par_in_words_and_letters(race: str, server: 
         at = lines.index(f"ada #{held.seat}, {held.result} home: {verdict(held)}")
         letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
         assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
-    assert lines[-1] == "the computer: S solved it  + did better  = as well  - worse"
+    assert lines[-1] == "the computer: S solved  + better  = equal  - worse"
     assert "better than " in found.stdout
 
 
-def test_with_colours_the_squares_are_squares(race: str) -> None:
+def test_par_with_colours_shows_squares(race: str) -> None:
     plain, colored = run(race).stdout, run(race, "--color", "always").stdout
     codes = {"S": "32", "+": "91", "=": "39", "-": "94"}
     strips = [line for line in plain.splitlines() if STRIP.fullmatch(line)]
@@ -120,14 +120,14 @@ def test_with_colours_the_squares_are_squares(race: str) -> None:
     assert ascii_.isascii()
 
 
-def test_who_listens_gets_words_only(race: str) -> None:
+def test_par_for_screen_readers_shows_words_only(race: str) -> None:
     told = run(race, "--screen-reader").stdout
     assert not STRIP.search(told)
     assert "the computer:" not in told
     assert told.count("better than") == 2
 
 
-def test_one_seat_is_enough(race: str, server: Server) -> None:
+def test_par_of_one_seat(race: str, server: Server) -> None:
     assert run(race, "--seat", 2).stdout.count("better than") == 1
     link = run(f"{server.url}/r/{race}", "--seat", 2, "--server", "http://127.0.0.1:9")
     assert "ada, " in link.stdout, "alone nobody has to be told apart, and the link names the server"
@@ -136,14 +136,14 @@ def test_one_seat_is_enough(race: str, server: Server) -> None:
     assert missing.stderr == "samedeal: Nobody played in seat 9 (not-found)\n"
 
 
-def test_a_strip_is_as_wide_as_the_terminal_at_most(race: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_par_strip_fits_the_terminal(race: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "25")
     strips = [line for line in run(race, "--seat", 1).stdout.splitlines() if STRIP.fullmatch(line)]
     assert [len(line) for line in strips] == [20, 20, 20]
 
 
 @pytest.mark.parametrize("seed", ["31", "a/b? #%41", "x/r/y", "béla 7"])
-def test_a_deal_has_its_figures_and_no_strip(seed: str) -> None:
+def test_par_of_a_deal_shows_figures_only(seed: str) -> None:
     found = run(f"the-edge:{seed}")
     expected = par(GAMES["the-edge"], seed)
     assert (found.exit_code, found.stderr) == (0, "")
@@ -152,24 +152,24 @@ def test_a_deal_has_its_figures_and_no_strip(seed: str) -> None:
     assert len(found.stdout.splitlines()) == 3
 
 
-def test_a_deal_may_be_asked_for_in_a_variant() -> None:
+def test_par_of_a_deal_accepts_a_variant() -> None:
     waste = json.loads(run("corners:1.2", "--variant", "refill=waste", "--json").data)
     assert waste["variant"] == {"refill": "waste"}
     assert waste["homes"] == list(par(GAMES["corners"], "1.2", {"refill": "waste"}).homes)
     assert run("corners:1.2", "--variant", "cap=off").exit_code == 4
 
 
-# For programs, as a picture, and as replays.
+# JSON, pictures and replays.
 
 
-def test_json_is_what_the_server_says(race: str, server: Server) -> None:
+def test_par_json_is_the_server_response(race: str, server: Server) -> None:
     assert run(race).exit_code == 0
     found = run(race, "--json")
     assert found.data == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
     assert found.stderr == ""
 
 
-def test_the_strips_are_written_as_a_picture(race: str, tmp_path: Path) -> None:
+def test_par_svg_is_written(race: str, tmp_path: Path) -> None:
     file = tmp_path / "strip.svg"
     found = run(race, "--svg", file)
     assert (found.exit_code, found.stdout) == (0, "")
@@ -181,7 +181,7 @@ def test_the_strips_are_written_as_a_picture(race: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["json", "msgpack"])
-def test_a_play_of_the_computer_is_written_as_a_replay(race: str, tmp_path: Path, ending: str) -> None:
+def test_par_play_is_written_as_a_replay(race: str, tmp_path: Path, ending: str) -> None:
     for what, slug, seed in ((race, "the-edge", "cli 1"), ("gallery:31", "gallery", "31")):
         file = tmp_path / f"play.{ending}"
         assert run(what, "--play", 7, "-o", file).exit_code == 0
@@ -192,40 +192,40 @@ def test_a_play_of_the_computer_is_written_as_a_replay(race: str, tmp_path: Path
         assert main.exit_code(["verify", str(file)]) == 0
 
 
-def test_a_play_goes_to_standard_output_and_has_its_variant() -> None:
+def test_par_play_on_stdout_has_its_variant() -> None:
     found = run("corners:1.2", "--variant", "refill=waste", "--play", 0)
     assert read(found.data).header.variant == {"refill": "waste"}
 
 
-# What goes wrong.
+# Errors.
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["corners:1", "--seat", "1"], "--seat and --svg are for a race"),
-        (["corners:1", "--svg", "x.svg"], "--seat and --svg are for a race"),
+        (["corners:1", "--seat", "1"], "--seat and --svg need a race"),
+        (["corners:1", "--svg", "x.svg"], "--seat and --svg need a race"),
         (["a-race", "--variant", "cap=off"], "--variant is for a deal"),
-        (["a-race", "-o", "x.json"], "say which with --play"),
-        (["a-race", "--play", "1", "--seat", "1"], "leave out --seat"),
-        (["corners:1", "--play", "1", "-o", "x.gif"], "the ending tells the form, one of json"),
-        (["corners:1", "--play", "x"], "'x' is no number"),
+        (["a-race", "-o", "x.json"], "-o needs --play"),
+        (["a-race", "--play", "1", "--seat", "1"], "cannot be combined with --seat"),
+        (["corners:1", "--play", "1", "-o", "x.gif"], "unknown file extension; use one of json"),
+        (["corners:1", "--play", "x"], "'x' is not a valid integer"),
         (["corners:1", "--play", "-1"], "-1"),
         (["corners:1", "--play", "1", "-o", "/no/such/play.json"], "No such file or directory"),
-        (["chess:1"], "'chess' is no game"),
+        (["chess:1"], "unknown game 'chess'"),
         (["corners:"], "the seed is missing"),
-        (["a race"], "is no race"),
-        (["ftp://x/r/a-race"], "is no server's address"),
+        (["a race"], "is not a valid race"),
+        (["ftp://x/r/a-race"], "is not a valid server address"),
         ([], "Missing argument"),
     ],
 )
-def test_a_wrong_command_line_is_said_in_one_line(arguments: list[str], says: str) -> None:
+def test_invalid_command_line_exits_with_2_and_one_line(arguments: list[str], says: str) -> None:
     found = run(*arguments)
     assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
     assert says in found.stderr
 
 
-def test_what_the_server_refuses_is_said_with_its_code(server: Server) -> None:
+def test_refusal_shows_its_code(server: Server) -> None:
     assert run("no-such-race").stderr.endswith("(not-found)\n")
     assert run("corners:1", "--play", 60).stderr.endswith("numbered from 0 to 59 (not-found)\n")
     live = server.create("corners", seed="live")
@@ -235,11 +235,11 @@ def test_what_the_server_refuses_is_said_with_its_code(server: Server) -> None:
         assert found.stderr.endswith("(deal-sealed)\n")
 
 
-# While a person waits.
+# Progress.
 
 
 def waiting(server: Server, *arguments: str) -> tuple[str, str]:
-    """What the command writes to standard output, and to a terminal that is its standard error."""
+    """Run a command with a terminal as standard error. Returns standard output and the terminal's text."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "samedeal_cli.main", "--server", server.url, "par", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
@@ -257,17 +257,17 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
     return written, said.decode()
 
 
-def test_a_bar_on_the_terminal_tells_how_far_the_computer_has_come(server: Server) -> None:
+def test_par_shows_a_progress_bar_on_a_terminal(server: Server) -> None:
     written, said = waiting(server, "gallery:bar")
     assert written.startswith("Gallery: gallery-bot/1 played this deal 200 times\n")
-    assert "the computer plays  [" in said
+    assert "computing par  [" in said
     assert "100%" in said
     assert said.endswith("\x1b[?25h\r\n"), "the cursor is back"
     assert waiting(server, "gallery:bar") == (written, ""), "now it is known"
 
 
 @pytest.mark.parametrize("flag", ["--quiet", "--json", "--screen-reader"])
-def test_who_does_not_look_gets_no_bar(server: Server, flag: str) -> None:
+def test_par_without_a_terminal_shows_no_progress_bar(server: Server, flag: str) -> None:
     written, said = waiting(server, f"the-edge:no bar {flag}", flag)
     assert written
     assert said == ""

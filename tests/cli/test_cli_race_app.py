@@ -281,7 +281,7 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
             terminal.keys("!", "y")
         terminal.until("facts hold")
         terminal.keys("q")
-    screen = terminal.until("to look at it: ")
+    screen = terminal.until("To watch the replay: ")
     assert "ada" in screen
 
 
@@ -321,17 +321,17 @@ def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, l
     terminal.type("resign")
     terminal.until(r"resign for good\? \(y\)")
     terminal.type("y")
-    terminal.until("to check it: ")
+    terminal.until("To verify it: ")
 
 
 @tmux_only
 @pytest.mark.parametrize(
     ("how", "wanted"),
     [
-        ("TERM=dumb {}", "TERM=dumb cannot move a cursor"),
+        ("TERM=dumb {}", "TERM=dumb cannot move the cursor"),
         ("{} --line", "Corners, race"),
         ("{} --screen-reader", "Corners, race"),
-        ("{} --tui < /dev/null", "there can be no full screen: standard input"),
+        ("{} --tui < /dev/null", "cannot use the full screen:  standard input"),
         ("{} | cat", "Corners, race"),
     ],
 )

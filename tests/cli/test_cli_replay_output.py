@@ -13,7 +13,7 @@ import pyte
 import pytest
 from msgspec import structs
 
-from cli.test_cli_replays import _offline, run, written  # noqa: F401 (a fixture of its own accord)
+from cli.test_cli_replays import _offline  # noqa: F401 (an autouse fixture)
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
@@ -27,6 +27,7 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support import races_by_hand
 from support.finished_races import finished
+from support.offline_cli import run, written
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["\x1b[2J\u202eeve", "</text><script>alert(1)</script>", '"]]> & <!--', "名前\x00", "\ufffe\U000e0001"]
@@ -302,7 +303,7 @@ def test_a_damaged_replay_has_no_picture(form: str, tmp_path: Path) -> None:
         (["--format", "svg", "--idle-limit", "1s"], "--idle-limit is for cast, not for svg"),
         (["--format", "svg", "--seat", "9"], "nobody played from seat 9"),
         (["--format", "cast", "--at", "m999"], "made 30 moves"),
-        (["--format", "cast", "--at", "soon"], "'soon' is no moment"),
+        (["--format", "cast", "--at", "soon"], "'soon' is not a valid moment"),
     ],
 )
 def test_export_refuses_what_says_nothing_about_the_form(words: list[Any], why: str, file: Path) -> None:

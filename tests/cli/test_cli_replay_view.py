@@ -110,7 +110,7 @@ def test_every_key_is_told() -> None:
 
 def test_what_is_typed_and_what_is_wrong_with_it_can_be_read() -> None:
     assert page(player("corners", "/1:0"), 80, 24).text()[-1].startswith(" /1:0")
-    assert "'x' is no moment" in page(player("corners", "/x↵"), 80, 24).text()[-1]
+    assert "'x' is not a valid moment" in page(player("corners", "/x↵"), 80, 24).text()[-1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J\u202eeve", "[bold red]x[/]", "名前" * 20, "a\nb", "<b>&amp;", "\u0301x"])

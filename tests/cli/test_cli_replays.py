@@ -1,298 +1,37 @@
-"""The commands for races that are over: what they print, what they end with, and that they need no network."""
+"""``samedeal export``, ``replay`` and ``deal`` without a network."""
 
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from io import BytesIO, TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from msgspec import structs
 
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.verification import FACTS
-from samedeal.race.events import Closed, Entry
+from samedeal.race.events import Closed
 from samedeal.race.race import OPEN_MS
-from samedeal.replays.replay import Replay, ReplayLines
-from samedeal.wire import codec
-from samedeal_cli.commands.replays import FORMATS
-from samedeal_cli.main import main
-from samedeal_cli.net import replay_loader
 from samedeal_cli.render import transcript
-from samedeal_cli.settings import Settings
 from support.finished_races import finished, opened
+from support.offline_cli import race_file, refuse_connections, run, written
 
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No connection can be opened, and nothing is found that earlier runs left."""
-
-    def refuse(*_: Any) -> None:
-        raise ConnectionRefusedError(111, "Connection refused")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
+    refuse_connections(monkeypatch, tmp_path / "state")
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "race.json"
-    path.write_bytes(codec.encode(finished("corners"), "json"))
-    return path
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command ended with and what it wrote."""
-
-    exit_code: int
-    stdout_bytes: bytes
-    stderr: str
-
-    @property
-    def stdout(self) -> str:
-        return self.stdout_bytes.decode()
-
-    @property
-    def output(self) -> str:
-        return self.stdout + self.stderr
-
-
-def run(*arguments: object, stdin: bytes = b"") -> Result:
-    with CliRunner().isolation(stdin) as (stdout, stderr, _):
-        code = main.exit_code([str(argument) for argument in arguments])
-        return Result(code, stdout.getvalue(), stderr.getvalue().decode())
-
-
-def written(path: Path, replay: Replay) -> Path:
-    path.write_bytes(codec.encode(replay, "json"))
-    return path
-
-
-# verify
-
-
-@pytest.mark.parametrize("slug", GAMES)
-@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
-def test_verify_prints_every_fact_and_ends_well(slug: str, form: str, tmp_path: Path) -> None:
-    path = tmp_path / "race"
-    path.write_bytes(FORMATS[form](finished(slug)))
-    result = run("verify", path)
-    assert result.exit_code == 0, result.output
-    *facts, conclusion = result.stdout.splitlines()
-    assert [line.split()[:2] for line in facts] == [["✔", fact] for fact in FACTS]
-    assert conclusion.startswith("VERIFIED: calm-otter-42")
-
-
-@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
-def test_all_that_read_a_replay_read_standard_input_in_every_form(form: str) -> None:
-    data = FORMATS[form](finished("corners"))
-    for command in (["verify"], ["replay"], ["export", "--format", "json"]):
-        result = run(*command, "-", stdin=data)
-        assert result.exit_code == 0, result.output
-        assert result.stdout_bytes == run(*command, "-", stdin=FORMATS["json"](finished("corners"))).stdout_bytes
-
-
-def test_lines_are_read_as_they_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the length of a replay takes time and no memory."""
-    path, replay = tmp_path / "race.ndjson", finished("corners")
-    path.write_bytes(FORMATS["ndjson"](replay))
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(path.read_bytes())))
-    for source in (str(path), "-"):
-        with replay_loader.opened(Settings(), source) as log:
-            assert isinstance(log, ReplayLines)
-            assert tuple(log.entries) == replay.entries
-
-
-def test_a_pipe_that_has_a_name_is_read_too(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writing = threading.Thread(target=lambda: pipe.write_bytes(FORMATS["ndjson"](finished("corners"))))
-    writing.start()
-    assert run("verify", pipe).exit_code == 0
-    writing.join()
-
-
-def test_verify_can_speak_json(file: Path) -> None:
-    document = json.loads(run("verify", file, "--json").stdout)
-    assert document["ok"] is True
-    assert document["entries"] == 56
-    assert [fact["name"] for fact in document["facts"]] == list(FACTS)
-
-
-def _changed(entries: list[Entry]) -> None:
-    entries[20] = structs.replace(entries[20], event=structs.replace(entries[20].event, move="redeal"))
-
-
-def _dropped(entries: list[Entry]) -> None:
-    del entries[20]
-
-
-def _swapped(entries: list[Entry]) -> None:
-    entries[20], entries[21] = entries[21], entries[20]
-
-
-def _redated(entries: list[Entry]) -> None:
-    entries[20] = structs.replace(entries[20], at=entries[20].at + 1)
-
-
-@pytest.mark.parametrize("tamper", [_changed, _dropped, _swapped, _redated])
-def test_verify_names_the_entry_that_was_tampered_with(tamper: Any, file: Path) -> None:
-    replay = finished("corners")
-    entries = list(replay.entries)
-    tamper(entries)
-    result = run("verify", written(file, structs.replace(replay, entries=tuple(entries))))
-    assert result.exit_code == 5
-    assert re.search(r"^✘ .*entry 2[12]\b", result.stdout, re.MULTILINE)
-    assert result.stdout.splitlines()[-1].startswith("NOT VERIFIED: ")
-    assert "first at entry 21." in result.stdout
-
-
-def test_verify_does_not_blame_what_it_could_not_check(file: Path) -> None:
-    replay = finished("corners")
-    result = run("verify", written(file, structs.replace(replay, entries=replay.entries[:-1])))
-    assert result.exit_code == 5
-    assert result.stdout.count("✘") == 1
-    assert "✘ complete    entry 55: The log ends" in result.stdout
-    assert "· chain" in result.stdout
-
-
-@pytest.mark.parametrize("data", [b"", b"{", b"no replay", b"\xff" * 50])
-def test_verify_says_in_one_line_that_a_file_is_no_replay(data: bytes, file: Path) -> None:
-    file.write_bytes(data)
-    result = run("verify", file)
-    assert result.exit_code == 5
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert "This is not a replay" in result.stderr
-    document = json.loads(run("verify", file, "--json").stdout)
-    assert document["ok"] is False
-    assert document["code"] == "bad-replay"
-    assert ("the file is empty" in document["detail"]) == (data == b"")
-
-
-def _lines(replay: Replay) -> list[bytes]:
-    return list(replay.lines())
-
-
-def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
-    return lambda lines: [*lines[:9], line, *lines[9:]]
-
-
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda lines: lines[:1], "at least a first and a last line"),
-        (lambda lines: lines[:-1], "Line 57 is not a valid line of a replay"),
-        (lambda lines: [*lines[:-1], lines[-1].rstrip()], "Line 58 is not in canonical form"),
-        (_inserted(b"[" * 60000 + b"\n"), "Line 10 is not a valid line of a replay"),
-        (_inserted(b"\xff\x00\xfe\n"), "Line 10 is not a valid line of a replay"),
-        (_inserted(b"\n"), "Line 10 is not a valid line of a replay"),
-        (_inserted(b'["1",2,3,4]\n'), "Line 10 is not a valid line of a replay"),
-        (lambda lines: [*lines[:9], lines[9].replace(b",", b", ", 1), *lines[10:]], "Line 10 is not in canonical form"),
-        (_inserted(b"1" * 70000), "Line 10 has more than 65536 bytes"),
-        (_inserted(_lines(finished("corners"))[-1]), "Line 10 is not a valid line of a replay"),
-        (lambda lines: [line.replace(b"\n", b"\r\n") for line in lines], "not in canonical form"),
-        (lambda lines: [lines[0].replace(b"replay/1", b"replay/2"), *lines[1:]], "in the format samedeal.replay/2"),
-        (lambda lines: [lines[0][:50], *lines[1:]], "This is not a replay"),
-    ],
-)
-def test_lines_that_are_none_of_a_replay_are_named(damage: Any, says: str, file: Path) -> None:
-    data = b"".join(damage(_lines(finished("corners"))))
-    file.write_bytes(data)
-    for arguments, stdin in ((("verify", file), b""), (("verify", "-"), data), (("replay", file), b"")):
-        result = run(*arguments, stdin=stdin)
-        assert (result.exit_code, result.stdout) == (5, "")
-        assert result.stderr.count("\n") == 1
-        assert says in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("start", "says"),
-    [
-        (b"", "at most 67108864 bytes"),
-        (b"{", "at most 67108864 bytes"),
-        (_lines(finished("corners"))[0], "at most 536870912 bytes"),
-    ],
-)
-def test_a_file_of_a_gigabyte_is_refused_and_not_read(start: bytes, says: str, file: Path) -> None:
-    file.write_bytes(start)
-    os.truncate(file, 2**30)
-    for command in ("verify", "replay", "export"):
-        result = run(command, file, *(["--format", "txt"] if command == "export" else []))
-        assert (result.exit_code, result.stdout) == (5, "")
-        assert result.stderr.count("\n") == 1
-        assert says in result.stderr
-
-
-@pytest.mark.parametrize("start", [1, 0])
-def test_input_without_end_is_refused(start: int) -> None:
-    """Of what is no replay in lines no more is read than the largest replay has, of lines no more than is copied."""
-    head, entry = _lines(finished("corners"))[:2]
-    reading, writing = os.pipe()
-    poured = 0
-
-    def pour() -> None:
-        nonlocal poured
-        with suppress(BrokenPipeError), open(writing, "wb") as pipe:
-            pipe.write(head * start)
-            while True:
-                poured += pipe.write(entry * 1000)
-
-    pouring = threading.Thread(target=pour)
-    pouring.start()
-    limited = f"from samedeal_cli.net import replay_loader as loader; loader.MAX_BYTES_IN_LINES = {2**22}; "
-    command = [sys.executable, "-c", limited + "from samedeal_cli.main import main; main()"]
-    with open(reading, "rb") as endless:
-        result = subprocess.run([*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=60)
-    pouring.join(60)
-    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (5, "", 1)
-    assert f"at most {2**22 if start else 2**26} bytes" in result.stderr
-    assert poured < (2**23 if start else 2**27)
-
-
-def test_a_file_that_is_not_there_is_a_wrong_command_line() -> None:
-    assert run("verify", "nowhere.json").exit_code == 2
-    assert run("verify", "no/where").exit_code == 2
-
-
-def test_a_race_is_asked_of_the_server() -> None:
-    assert run("verify", "calm-otter-42").exit_code == 3
-    result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
-    assert result.exit_code == 3
-    assert "nothing answers at http://127.0.0.1:9: start a server with samedeal serve" in result.stderr
-
-
-@pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
-def test_a_name_out_of_a_file_cannot_steer_the_terminal(command: list[str], file: Path) -> None:
-    replay = finished("corners")
-    standings = tuple(structs.replace(standing, name="\x1b[2J\u202eeve") for standing in replay.standings)
-    event = structs.replace(replay.entries[0].event, name="\x1b]0;owned\x07")
-    forged = (structs.replace(replay.entries[0], event=event), *replay.entries[1:])
-    written(file, structs.replace(replay, standings=standings))
-    first = run(*command[:1], file, *command[1:])
-    written(file, structs.replace(replay, entries=forged))
-    for result in (first, run(*command[:1], file, *command[1:])):
-        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", result.output)
+    return race_file(tmp_path)
 
 
 # export
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_the_forms_turn_into_each_other_without_loss(slug: str, tmp_path: Path) -> None:
+def test_export_between_formats_is_lossless(slug: str, tmp_path: Path) -> None:
     first, packed, again = tmp_path / "a.json", tmp_path / "b.msgpack", tmp_path / "c.json"
     lines = tmp_path / "d.ndjson"
     written(first, finished(slug))
@@ -313,7 +52,7 @@ def test_export_writes_a_score_sheet(file: Path) -> None:
     assert sheet.endswith(f"Digest     {finished('corners').digest}\n")
 
 
-def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
+def test_export_chooses_the_format(file: Path, tmp_path: Path) -> None:
     result = run("export", file, "--format", "pdf")
     assert result.exit_code == 2
     assert "'json', 'msgpack', 'ndjson', 'txt', 'svg', 'cast'" in result.stderr
@@ -325,14 +64,14 @@ def test_export_knows_its_forms(file: Path, tmp_path: Path) -> None:
     assert result.stderr == f"samedeal: {tmp_path}/nowhere/race.json: No such file or directory\n"
 
 
-def test_a_log_that_does_not_hold_has_no_score_sheet(file: Path) -> None:
+def test_invalid_log_has_no_score_sheet(file: Path) -> None:
     replay = finished("corners")
     written(file, structs.replace(replay, entries=replay.entries[:-1]))
     assert run("export", file, "--format", "txt").exit_code == 5
     assert run("replay", file).exit_code == 5
 
 
-def test_a_race_that_never_began_can_be_told(file: Path) -> None:
+def test_replay_of_a_cancelled_race(file: Path) -> None:
     log = opened("gallery")
     log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
     written(file, log.replay())
@@ -347,7 +86,7 @@ def test_a_race_that_never_began_can_be_told(file: Path) -> None:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_replay_tells_the_race_in_sentences(slug: str, file: Path) -> None:
+def test_replay_prints_sentences(slug: str, file: Path) -> None:
     written(file, finished(slug))
     result = run("replay", file)
     assert result.exit_code == 0, result.output
@@ -367,7 +106,7 @@ def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.
     assert re.search(r"ada #[12]", run("verify", file).stdout)
 
 
-def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
+def test_replay_at_a_move_shows_the_table(file: Path) -> None:
     result = run("replay", file, "--seat", 1, "--at", 2)
     assert result.exit_code == 0
     assert result.stdout.startswith("ada · move 2, 0:03.6 · r2\n")
@@ -377,17 +116,17 @@ def test_replay_shows_a_table_after_some_moves(file: Path) -> None:
     at = run("replay", file, "--seat", 1, "--at", "0:03.6").stdout
     assert at == result.stdout == run("replay", file, "--seat", 1, "--at", "m2").stdout
     result = run("replay", file, "--at", "x")
-    assert (result.exit_code, "'--at': 'x' is no moment" in result.stderr) == (2, True)
+    assert (result.exit_code, "'--at': 'x' is not a valid moment" in result.stderr) == (2, True)
     assert run("replay", file, "--seat", 3).exit_code == 2
 
 
-def test_replay_of_one_seat_leaves_the_moves_of_others_out(file: Path) -> None:
+def test_replay_of_one_seat_omits_other_moves(file: Path) -> None:
     told = run("replay", file, "--seat", 2).stdout
     assert "bo r2" in told
     assert "ada r2" not in told
 
 
-def test_replay_keeps_the_clock_of_the_race(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_speed_scales_the_clock(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)
     assert run("replay", file, "--speed", 10, "--idle-limit", "200ms").exit_code == 0
@@ -397,7 +136,7 @@ def test_replay_keeps_the_clock_of_the_race(file: Path, monkeypatch: pytest.Monk
     assert waits == pytest.approx(due)
 
 
-def test_replay_in_ascii_is_ascii(file: Path) -> None:
+def test_replay_ascii_output_is_ascii(file: Path) -> None:
     assert run("replay", file, "--ascii").stdout.isascii()
     assert run("verify", file, "--ascii").stdout.isascii()
 
@@ -406,7 +145,7 @@ def test_replay_in_ascii_is_ascii(file: Path) -> None:
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
+def test_deal_shows_the_opening_without_hidden_cards(slug: str) -> None:
     game = GAMES[slug].from_seed("42")
     document = json.loads(run("deal", f"{slug}:42", "--json").stdout)
     assert document["table"] == {place: list(pile) for place, pile in game.view().items()}
@@ -416,7 +155,7 @@ def test_deal_shows_the_opening_and_no_hidden_card(slug: str) -> None:
     assert run("deal", f"{slug}:42").stdout.startswith(f"{game.title} · deal {slug}:42\n")
 
 
-def test_colours_that_are_asked_for_come_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_color_always_works_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[" in run("deal", "corners:42", "--color", "always").stdout
     assert "\x1b[" not in run("deal", "corners:42").stdout
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -1,4 +1,4 @@
-"""Running what is asynchronous: that it ends cleanly and with the right code, whoever ends it."""
+"""Running coroutines: cleanup and exit codes after signals and cancellation."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from support.servers import Server
 from support.terminals import at_a_terminal, until
 
 
-def test_what_comes_out_is_answered() -> None:
+def test_run_returns_the_result() -> None:
     async def answer() -> int:
         await asyncio.sleep(0)
         return 7
@@ -23,7 +23,7 @@ def test_what_comes_out_is_answered() -> None:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
-def test_who_is_told_to_end_cleans_up_first(how: signal.Signals) -> None:
+def test_sigterm_runs_cleanup(how: signal.Signals) -> None:
     cleaned = []
 
     async def last() -> None:
@@ -40,7 +40,7 @@ def test_who_is_told_to_end_cleans_up_first(how: signal.Signals) -> None:
     assert cleaned == [how]
 
 
-def test_who_ends_well_after_having_been_told_to_has_been_told_all_the_same() -> None:
+def test_sigterm_sets_exit_code_even_if_the_coroutine_returns() -> None:
     async def stubborn() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         try:
@@ -53,7 +53,7 @@ def test_who_ends_well_after_having_been_told_to_has_been_told_all_the_same() ->
     assert end.value.code == 143
 
 
-def test_what_is_cancelled_from_within_is_only_that() -> None:
+def test_internal_cancellation_is_raised() -> None:
     async def cancelled() -> None:
         raise asyncio.CancelledError
 
@@ -61,7 +61,7 @@ def test_what_is_cancelled_from_within_is_only_that() -> None:
         run(cancelled())
 
 
-def test_the_full_screen_leaves_the_terminal_as_it_was_when_it_is_told_to_end(store_url: str, tmp_path: Path) -> None:
+def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str, tmp_path: Path) -> None:
     with Server(store_url) as server:
         environment = os.environ | {"TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)}
         environment |= {"SAMEDEAL_SERVER": server.url, "COLUMNS": "100", "LINES": "32"}

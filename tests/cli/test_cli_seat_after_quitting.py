@@ -1,4 +1,4 @@
-"""What the clients say about the seat of someone who quits, and that the server does just that."""
+"""What clients say about the seat of a player who quits, and what the server does."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def quit_race(server: Server, environment: dict[str, str], race: str, *options: str) -> list[str]:
-    """The lines of a program that takes a seat and quits."""
+    """Join a race and quit, and return the program's lines."""
     command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{server.url}/r/{race}", *options]
     ended = subprocess.run(command, env=environment, input=b"quit\n", capture_output=True, check=True)
     return ended.stdout.decode().splitlines()
@@ -52,9 +52,7 @@ def seats(server: Server, race: str) -> int:
     return racers
 
 
-def test_before_the_countdown_the_seat_is_held_as_long_as_the_server_says(
-    server: Server, environment: dict[str, str]
-) -> None:
+def test_seat_is_held_before_the_countdown_as_long_as_published(server: Server, environment: dict[str, str]) -> None:
     race = server.create("corners", seed="42", **OPEN)
     lines = quit_race(server, environment, race, "--as", "bo", "--no-ready")
     assert lines[-1].startswith(f"your seat is held for {AWAY_S} s. To rejoin: ")
@@ -65,7 +63,7 @@ def test_before_the_countdown_the_seat_is_held_as_long_as_the_server_says(
         time.sleep(0.05)
 
 
-def test_during_the_race_the_seat_is_reserved(server: Server, environment: dict[str, str]) -> None:
+def test_seat_is_reserved_during_the_race(server: Server, environment: dict[str, str]) -> None:
     race = server.create("corners", seed="42", **RUNNING)
     lines = quit_race(server, environment, race, "--as", "bo", "--ready")
     assert lines[-1].startswith("your seat is reserved. To rejoin: ")
@@ -75,17 +73,17 @@ def test_during_the_race_the_seat_is_reserved(server: Server, environment: dict[
     assert seats(server, race) == 1
 
 
-def test_the_server_publishes_how_long_a_seat_is_held(server: Server) -> None:
+def test_server_publishes_how_long_a_seat_is_held(server: Server) -> None:
     assert Api(server.url).away_s() == AWAY_S
 
 
 @pytest.mark.parametrize("body", [b'{"limits": {}}', b"{}", b"[", b'{"limits": {"away_seconds": "x"}}'])
-def test_a_server_that_does_not_say_is_no_failure(body: bytes) -> None:
+def test_missing_hold_time_is_no_error(body: bytes) -> None:
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)) as url:
         assert Api(url).away_s() is None
 
 
-def test_the_time_is_named_only_when_it_is_known() -> None:
+def test_hold_time_is_shown_only_if_known() -> None:
     assert seat_phrase("open", 12.0) == "your seat is held for 12 s"
     assert seat_phrase("open", None) == "your seat is held for a short time"
     assert seat_phrase("countdown", 12.0) == seat_phrase("running", None) == "your seat is reserved"
@@ -95,7 +93,7 @@ def drawn(scene: Scene) -> str:
     return "\n".join(page(scene, scene.width, scene.height).text())
 
 
-def test_the_full_screen_says_what_happens_at_each_stage() -> None:
+def test_full_screen_explains_the_seat_at_each_stage() -> None:
     waiting = lobby("corners")
     assert "q quit, the seat is held for 30 s" in drawn(waiting)
     assert "Your seat is held for 30 s." in drawn(told(waiting, Cut("the connection broke")))
@@ -111,7 +109,7 @@ def test_the_full_screen_says_what_happens_at_each_stage() -> None:
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
 @pytest.mark.xdist_group("browser")
 @pytest.mark.asyncio
-async def test_the_page_says_what_happens_at_each_stage(redis_url: str) -> None:
+async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
     async with browser() as chromium, opened(chromium) as watched:
         for options, says in (
             (OPEN, "your seat is held for 12 s"),

@@ -1,4 +1,4 @@
-"""The start: what a person is told who types the name of the program alone, and what a pipe gets."""
+"""``samedeal`` without a command: suggestions on a terminal, help in a pipe."""
 
 import os
 import re
@@ -27,27 +27,27 @@ def said(server: str = "", name: str = "") -> str:
     return "\n".join(start_lines(Settings(server=server, name=name)))
 
 
-def test_without_a_server_it_tells_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_without_a_server_suggests_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
     monkeypatch.setattr("samedeal_cli.commands.start.DEFAULT_SERVER", NOBODY)
     text = said(name="ada")
-    assert "server     none runs on this machine\n  you        ada\n" in text
-    assert re.search(r"demo +a server, a race between bots", text)
-    assert "does not answer" not in text
-    assert f"server     {NOBODY}9 does not answer" in said(server=f"{NOBODY}9")
+    assert "server     not running on this machine\n  you        ada\n" in text
+    assert re.search(r"demo +try it: a server, racing bots", text)
+    assert "cannot be reached" not in text
+    assert f"server     {NOBODY}9 cannot be reached" in said(server=f"{NOBODY}9")
 
 
-def test_with_a_server_it_tells_what_is_open_there(redis_url: str) -> None:
+def test_start_with_a_server_lists_open_races(redis_url: str) -> None:
     with Server(redis_url) as server:
         assert "open  " not in said(server=server.url)
         race = server.create("the-edge", max_racers=3)
         text = said(server=server.url)
     assert f"server     {server.url}\n" in text
     assert f"open       {race}: the-edge, 0 of 3 seats taken" in text
-    assert re.search(rf"join {race} +take a seat there", text)
+    assert re.search(rf"join {race} +join this race", text)
 
 
-def test_every_command_that_is_proposed_is_there(store_url: str) -> None:
+def test_every_suggested_command_exists(store_url: str) -> None:
     with Server(store_url) as server:
         server.create("corners")
         texts = [said(server=server.url), said(server=NOBODY)]
@@ -55,7 +55,7 @@ def test_every_command_that_is_proposed_is_there(store_url: str) -> None:
     assert {"demo", "serve", "join", "new", "solo", "daily", "games"} == set(proposed) <= set(COMMANDS)
 
 
-def test_a_pipe_gets_the_help_and_flags_alone_do_not_change_that(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pipe_gets_the_help_even_with_flags(capsys: pytest.CaptureFixture[str]) -> None:
     for args in ([], ["--server", NOBODY], ["-q"]):
         assert main.exit_code(args) == 0
         out, err = capsys.readouterr()
@@ -63,11 +63,11 @@ def test_a_pipe_gets_the_help_and_flags_alone_do_not_change_that(capsys: pytest.
         assert err == ""
 
 
-def test_at_a_terminal_the_name_alone_says_what_to_do_next(tmp_path: Path) -> None:
+def test_terminal_gets_suggestions(tmp_path: Path) -> None:
     environment = os.environ | {"XDG_STATE_HOME": str(tmp_path), "SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
     with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main"]) as (process, terminal):
         text = until(terminal, "every command")
         assert process.wait(20) == 0
     assert "race your friends at patience" in text
-    assert f"{NOBODY} does not answer" in text
+    assert f"{NOBODY} cannot be reached" in text
     assert text.isascii()

@@ -1,4 +1,4 @@
-"""SAMEDEAL_TOKEN: it is sent to the server that it is for, and to no other that a link names."""
+"""SAMEDEAL_TOKEN is sent only to the server that it is meant for."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ async def refuse(peer: Peer) -> None:
 
 
 async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str) -> tuple[m.Hello, str]:
-    """The Hello that a command sends to the server at `url`, and what it prints to standard error."""
+    """Return the Hello that a command sends to the server at `url`, and its standard error."""
     home = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     async with server(refuse) as (address, heard):
@@ -46,14 +46,14 @@ async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("environment", [{}, {"SAMEDEAL_SERVER": ELSEWHERE}, {"config": ELSEWHERE}], ids=str)
-async def test_a_link_to_another_server_does_not_get_the_token(
+async def test_link_to_another_server_does_not_get_the_token(
     command: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
     hello, err = await greeting(tmp_path, [*command, f"URL/r/{RACE}"], "URL", **environment)
     assert hello.token is None
     assert hello.name
     home = ELSEWHERE if environment else "http://127.0.0.1:8640"
-    note = f"SAMEDEAL_TOKEN is for {home} and is not sent to URL; add --server URL if it is for that one"
+    note = f"SAMEDEAL_TOKEN is for {home} and is not sent to URL; to send it there, add --server URL"
     assert note in err
 
 
@@ -69,7 +69,7 @@ async def test_a_link_to_another_server_does_not_get_the_token(
     ],
     ids=str,
 )
-async def test_the_server_that_is_named_gets_the_token(
+async def test_named_server_gets_the_token(
     command: list[str], race: str, args: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
     hello, err = await greeting(tmp_path, [*command, race, *args], "URL", **environment)
@@ -77,7 +77,7 @@ async def test_the_server_that_is_named_gets_the_token(
     assert "SAMEDEAL_TOKEN" not in err
 
 
-async def test_a_name_is_used_instead_of_the_token_without_a_word(tmp_path: Path) -> None:
+async def test_name_replaces_the_token_silently(tmp_path: Path) -> None:
     hello, err = await greeting(tmp_path, ["join", "--line", f"URL/r/{RACE}", "--as", "bo"], "URL")
     assert (hello.token, hello.name) == (None, "bo")
     assert "SAMEDEAL_TOKEN" not in err
@@ -95,5 +95,5 @@ async def test_a_name_is_used_instead_of_the_token_without_a_word(tmp_path: Path
         ("http://127.0.0.1:8640", "http://127.0.0.1:8641", False),
     ],
 )
-def test_the_same_server_has_the_same_scheme_host_port_and_path(one: str, other: str, same: bool) -> None:
+def test_same_server_compares_scheme_host_port_and_path(one: str, other: str, same: bool) -> None:
     assert same_server(one, other) is same

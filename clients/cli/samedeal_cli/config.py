@@ -1,37 +1,37 @@
-"""The configuration: what ``config.toml`` and the environment say about the settings, and how the file is changed."""
+"""The configuration: reads ``config.toml`` and the environment, and edits the file."""
 
 import os
 import re
 import tomllib
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 from shutil import copymode
 from tempfile import NamedTemporaryFile
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import server_address
-from samedeal_cli.settings import Settings, color_of_environment
+from samedeal_cli.settings import Settings, color_from_environment
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 KEYS: Final[dict[str, str]] = {
-    "server": "the server to talk to",
-    "name": "who to be without --as",
-    "color": "whether cards are coloured",
-    "suits": "how many colours the suits have",
-    "theme": "the colours of the full screen",
-    "ascii": "write nothing but ASCII",
-    "cards": "how large the cards are drawn",
-    "mouse": "listen to the mouse",
-    "animation": "let things move on the screen",
-    "auto_drop": "play a card that has one place to go at once",
-    "screen_reader": "lines of words, and nothing that is drawn",
+    "server": "the server to use",
+    "name": "your name without --as",
+    "color": "colour the cards",
+    "suits": "number of suit colours",
+    "theme": "full-screen colours",
+    "ascii": "write ASCII only",
+    "cards": "card size on the full screen",
+    "mouse": "use the mouse",
+    "animation": "animate the full screen",
+    "auto_drop": "play a picked card that has only one destination",
+    "screen_reader": "plain sentences instead of drawings",
 }
-"""What is kept, and what it is about. Its default, and what it may be, say the fields of Settings of the same names."""
+"""The keys of the file, with descriptions. Types and defaults are those of the fields of Settings."""
 
 Value = str | bool
 _HINTS: Final = get_type_hints(Settings)
@@ -45,107 +45,115 @@ _SWITCH: Final = {
     "no": False,
     "0": False,
 }
-_LINE: Final = re.compile(r"\s*(?P<key>[A-Za-z0-9_-]+)\s*=(?P<rest>.*)")
 
 
 def config_file() -> Path:
-    """Where the configuration is, whether there is one or not."""
+    """The path of the configuration file, which may not exist."""
     return platformdirs.user_config_path("samedeal") / "config.toml"
 
 
 def configured() -> Settings:
-    """The settings before any flag is heard. Of the file, what cannot be used is told on standard error and passed
-    over; raises Misused for what the environment says wrongly.
+    """Return the settings without flags. Precedence: environment, config file, default.
+
+    Invalid entries of the file are reported on standard error and ignored. Raises Misused for an invalid variable.
     """
-    kept, complaints = read()
+    from_file, complaints = read()
     for complaint in complaints:
         Failure(complaint).show()
-    values: dict[str, Any] = kept | said_by_environment()
-    if "SAMEDEAL_COLOR" not in os.environ and color_of_environment():
+    values: dict[str, Any] = from_file | environment_values()
+    if "SAMEDEAL_COLOR" not in os.environ and color_from_environment():
         values.pop("color", None)
     return replace(Settings(), **values)
 
 
-def said_by_environment() -> dict[str, Value]:
-    """The keys that have a variable, ``SAMEDEAL_`` and the key in capitals. Raises Misused for one that is wrong."""
-    said = {key: os.environ.get(variable(key)) for key in KEYS}
-    return {key: checked(key, text, variable(key)) for key, text in said.items() if text}
+def environment_values() -> dict[str, Value]:
+    """Return the values set by variables such as ``SAMEDEAL_COLOR``. Raises Misused for an invalid one."""
+    texts = {key: os.environ.get(variable(key)) for key in KEYS}
+    return {key: parse_value(key, text, variable(key)) for key, text in texts.items() if text}
 
 
 def variable(key: str) -> str:
-    """The name of a key in the environment."""
+    """The environment variable of a key."""
     return f"SAMEDEAL_{key.upper()}"
 
 
 def allowed(key: str) -> tuple[str, ...]:
-    """How the values of a key may be written; empty for free text."""
+    """The values allowed for a key; empty for free text."""
     kind = _HINTS[key]
     if get_origin(kind) is Literal:
         return get_args(kind)
     return ("on", "off") if kind is bool else ()
 
 
-def checked(key: str, value: object, where: str) -> Value:
-    """A value of a key as it is used, from a text or a TOML value. Raises Misused, which says `where` it stands."""
+def parse_value(key: str, value: object, where: str) -> Value:
+    """Convert a string or TOML value to the value of a key. Raises Misused; `where` is the source in its message."""
     kind = _HINTS[key]
     if kind is bool:
         if isinstance(value, str):
             value = _SWITCH.get(value.strip().lower())
         if isinstance(value, bool):
             return value
-        raise Misused(f"{where} is on or off")
+        raise Misused(f"{where} must be on or off")
     if not isinstance(value, str):
-        raise Misused(f"{where} is a text")
+        raise Misused(f"{where} must be a string")
     if choices := allowed(key):
         if value not in choices:
-            raise Misused(f"{where} is one of {', '.join(choices)}, not {value!r}")
+            raise Misused(f"{where} must be one of {', '.join(choices)}, not {value!r}")
         return value
     try:
-        return _cleaned(key, value)
+        return _parse_text(key, value)
     except Failure as failure:
         raise Misused(f"{where}: {failure.format_message()}") from failure
 
 
 def read() -> tuple[dict[str, Value], list[str]]:
-    """The values that the file has, and what is wrong with the rest."""
+    """Return the valid values of the file, and complaints about the rest."""
     path = config_file()
     try:
-        document, complaints = _parsed(path.read_text(encoding="utf-8"))
+        text, _, complaints = _hide_invalid_lines(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}, []
     except UnicodeDecodeError:
-        return {}, [f"{path}: it is not UTF-8, and was not read"]
+        return {}, [f"{path}: ignored, because it is not valid UTF-8"]
     except OSError as error:
         return {}, [f"{path}: {error.strerror}"]
     values: dict[str, Value] = {}
-    for key, value in document.items():
+    for key, value in tomllib.loads(text).items():
         if key not in KEYS:
-            complaints.append(f"there is no key {key!r}")
+            complaints.append(f"unknown key {key!r}")
             continue
         try:
-            values[key] = checked(key, value, key)
+            values[key] = parse_value(key, value, key)
         except Misused as misused:
             complaints.append(misused.format_message())
     return values, [f"{path}: {complaint}" for complaint in complaints]
 
 
-def changed(key: str, value: Value | None) -> None:
-    """Writes a key, or with None removes it. Everything else in the file stays as it is, comments too.
+def set_key(key: str, value: Value | None) -> None:
+    """Write a key to the file or, with None, remove it. Comments, order and all other content are preserved.
 
-    Raises Misused if the file is written so that this cannot be done, and OSError if it cannot be written.
+    Raises OSError if the file cannot be written.
     """
+    import tomlkit  # slow to import, and rarely needed
+
     path = config_file()
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    after = "".join(_edited(before.splitlines(keepends=True), key, value))
-    (kept, were), (now, are) = _parsed(before), _parsed(after)
-    lost = [name for name, old in kept.items() if name != key and now.get(name) != old]
-    if lost or now.get(key) != value or len(are) > len(were):
-        raise Misused(f"{path}: {key} is written there in a way that has to be changed by hand")
+    before, hidden, _ = _hide_invalid_lines(path.read_text(encoding="utf-8") if path.exists() else "", replacing=key)
+    document = tomlkit.parse(before)
+    if value is None:
+        document.pop(key, None)
+    elif key in document:
+        document[key] = value
+    else:
+        _insert(document, key, value)
+    after = document.as_string()
+
+    for placeholder, line in hidden.items():
+        after = after.replace(placeholder, line)
     _write(path, after)
 
 
-def _cleaned(key: str, text: str) -> str:
-    """Raises Failure."""
+def _parse_text(key: str, text: str) -> str:
+    """Normalize free text. Raises Failure."""
     if key == "server":
         return server_address(text)
     from samedeal.errors import Refused
@@ -157,59 +165,54 @@ def _cleaned(key: str, text: str) -> str:
         raise Misused(refused.text) from refused
 
 
-def _parsed(text: str) -> tuple[dict[str, Any], list[str]]:
-    """A document, and what is wrong with it. If it is broken, its lines are read one by one, up to the first table."""
-    with suppress(tomllib.TOMLDecodeError):
-        return tomllib.loads(text), []
-    document: dict[str, Any] = {}
-    complaints = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.lstrip().startswith("["):
-            break
-        try:
-            document |= tomllib.loads(line)
-        except tomllib.TOMLDecodeError:
-            complaints.append(f"line {number} is no TOML: {line.strip()}")
-    return document, complaints
+def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str, dict[str, str], list[str]]:
+    """Return valid TOML, the hidden lines by the comments that replace them, and complaints.
+
+    In an invalid file, all tables are hidden too. An invalid line that sets the key `replacing` is not hidden, but gets
+    an empty value.
+    """
+    if _is_toml(text):
+        return text if text.endswith("\n") or not text else f"{text}\n", {}, []
+    valid, hidden, complaints, in_table = "", {}, [], False
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        in_table = in_table or line.lstrip().startswith("[")
+        if not in_table and _is_toml(valid + line):
+            valid += line
+            continue
+        if not in_table:
+            complaints.append(f"line {number} is not valid TOML: {line.strip()}")
+        if not in_table and replacing and re.match(rf"\s*{replacing}\s*=", line):
+            empty = f'{replacing} = ""\n'
+            valid += empty if _is_toml(valid + empty) else ""  # at most once
+        else:
+            placeholder = f"# samedeal: line {number}\n"
+            valid += placeholder
+            hidden[placeholder] = line
+    return valid, hidden, complaints
 
 
-def _edited(lines: list[str], key: str, value: Value | None) -> Iterator[str]:
-    """The lines with a key written where it stood, or after the other keys; the comment behind it stays there."""
-    written = "" if value is None else f"{key} = {_toml(value)}"
-    top = list(takewhile(lambda line: not line.lstrip().startswith("["), lines))
-    names = {at: found["key"] for at, line in enumerate(top) if (found := _LINE.match(line))}
-    new = "" if key in names.values() or not written else f"{written}\n"
-    last = max(names, default=-1) if names or len(top) < len(lines) else len(lines) - 1
-    if last < 0:
-        yield new
-    for at, line in enumerate(lines):
-        if names.get(at) != key:
-            yield line if line.endswith("\n") else f"{line}\n"
-        elif written:
-            comment = _comment(line)
-            yield f"{written}{comment and f'  {comment}'}\n"
-        if at == last:
-            yield new
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
-def _comment(line: str) -> str:
-    """The comment at the end of a line with a value."""
-    for at in (at for at, character in enumerate(line) if character == "#"):
-        with suppress(tomllib.TOMLDecodeError):
-            tomllib.loads(line[:at])
-            return line[at:].strip()
-    return ""
+def _insert(document: "TOMLDocument", key: str, value: Value) -> None:
+    """Insert a key after the other keys and before the first table and its comments."""
+    from tomlkit.items import AbstractTable, AoT, SingleKey, item
 
-
-def _toml(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    tables = [isinstance(entry, AbstractTable | AoT) for _, entry in document.body]
+    keys = [at for at, (name, _) in enumerate(document.body) if name is not None and not tables[at]]
+    at = keys[-1] + 1 if keys else 0 if any(tables) else len(tables)
+    new = item(value)
+    new.trivia.trail = "\n"
+    document.body.insert(at, (SingleKey(key), new))
 
 
 def _write(path: Path, text: str) -> None:
-    """All of it or nothing, and where the path is a link, what it leads to."""
+    """Replace the file atomically. A symbolic link is followed."""
     path = path.resolve()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=path.parent, prefix=".config-", encoding="utf-8", delete=False) as file:

@@ -1,4 +1,4 @@
-"""Failures: what a command says and exits with when it cannot do what was asked."""
+"""Failures: error messages and exit codes."""
 
 from typing import Any, Final
 
@@ -7,22 +7,22 @@ import click
 from samedeal_cli.net.sanitise import safe_text
 
 EXIT_CODES: Final[dict[int, str]] = {
-    0: "done",
-    1: "something unexpected",
-    2: "a wrong command line",
-    3: "the server cannot be reached",
-    4: "refused; the reason and its code are on standard error",
-    5: "a replay failed verification",
+    0: "success",
+    1: "unexpected error",
+    2: "invalid command line",
+    3: "server unreachable",
+    4: "refused by the server; standard error has the reason and its code",
+    5: "replay verification failed",
     130: "interrupted",
-    141: "whoever read the output has gone",
-    143: "told to end",
+    141: "output closed by its reader",
+    143: "terminated",
 }
-"""Promised stable."""
+"""The exit codes. They are stable."""
 INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
 class Failure(click.ClickException):
-    """Ends a command with one line on standard error and an exit code."""
+    """Ends a command with a line on standard error and an exit code."""
 
     exit_code = 1
 
@@ -31,18 +31,18 @@ class Failure(click.ClickException):
 
 
 def warn(what: str, error: OSError) -> None:
-    """Says on standard error what could not be done, where that is no reason to end a game."""
+    """Report an error on standard error that does not end the command."""
     click.echo(f"samedeal: {what}: {error.strerror or error}", err=True)
 
 
 class Misused(Failure):
-    """A wrong command line."""
+    """The command line is invalid."""
 
     exit_code = 2
 
 
 class Unreachable(Failure):
-    """No server of ours is there, or not any more."""
+    """The server cannot be reached."""
 
     exit_code = 3
 
@@ -51,14 +51,14 @@ class Unreachable(Failure):
 
 
 class BadAnswer(Unreachable):
-    """A server answers, but with what this program does not accept."""
+    """The server sent an invalid response."""
 
     def __init__(self, server: str, why: str) -> None:
-        Failure.__init__(self, f"{server} gives no usable answer: {why}")
+        Failure.__init__(self, f"{server} sent an invalid response: {why}")
 
 
 class Declined(Failure):
-    """The server refused; `code` is the problem's."""
+    """The server refused a request. `code` is the code of the problem."""
 
     exit_code = 4
 
@@ -68,6 +68,6 @@ class Declined(Failure):
 
 
 class Unverified(Failure):
-    """A replay is not what it says it is."""
+    """A replay failed verification."""
 
     exit_code = 5

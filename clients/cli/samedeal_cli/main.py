@@ -1,4 +1,4 @@
-"""The command ``samedeal``: finds the command that is meant, and turns every end into one line and an exit code."""
+"""The entry point ``samedeal``: loads commands lazily and maps errors to messages and exit codes."""
 
 import os
 import signal
@@ -16,36 +16,36 @@ from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("samedeal_cli.commands.demo:demo", "Start a server and a race against bots, here and now."),
-    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to send round."),
-    "join": ("samedeal_cli.commands.play:join", "Take a seat in a race and play."),
-    "watch": ("samedeal_cli.commands.play:watch", "Look on at a race."),
+    "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
+    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
+    "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
+    "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
     "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
-    "daily": ("samedeal_cli.commands.daily:daily", "Show the deals of a day, and how they were played."),
+    "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
     "games": ("samedeal_cli.commands.games:games", "List the games."),
     "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),
     "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
-    "replay": ("samedeal_cli.commands.replays:replay", "Look at a race that is over."),
+    "replay": ("samedeal_cli.commands.replays:replay", "Play back a finished race."),
     "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
-    "receipts": ("samedeal_cli.commands.verify:receipts", "Show what was kept while a race ran."),
-    "export": ("samedeal_cli.commands.replays:export", "Write a replay in another form."),
-    "par": ("samedeal_cli.commands.par:par", "Hold results against what the computer makes of the deal."),
-    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards that a deal code names."),
-    "bot": ("samedeal_cli.commands.bot:bot", "Let a program take a seat."),
+    "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
+    "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
+    "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
+    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
+    "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
     "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.commands.whoami:logout", "Forget a name and its token."),
-    "doctor": ("samedeal_cli.commands.doctor:doctor", "Look whether everything works here."),
-    "completion": ("samedeal_cli.commands.completion:completion", "Let a shell complete what is typed."),
-    "config": ("samedeal_cli.commands.config:config", "Show what is configured, or change it."),
+    "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
+    "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
+    "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
 }
-"""Each command: where it is, so that only the one that is meant is imported, and what it does."""
+"""The import path and the description of each command."""
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
 
 
 class Main(click.Group):
-    """A group that imports a command when it is called, and lets no traceback out."""
+    """A group that imports commands lazily and never shows tracebacks."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -63,27 +63,27 @@ class Main(click.Group):
         if not ctx.resilient_parsing:
             from samedeal_cli.config import configured
 
-            ctx.obj = configured()  # the flags come on top
+            ctx.obj = configured()  # flags override it
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        commands = [CompletionItem(name, help=says) for name, (_, says) in COMMANDS.items()]
-        found = [command for command in commands if command.value.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        commands = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items()]
+        matching = [command for command in commands if command.value.startswith(incomplete)]
+        return matching + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
     def __call__(self, args: Sequence[str] | None = None) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a name that cannot be written stops nothing
+                stream.reconfigure(errors="replace")  # some names cannot be encoded
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         sys.exit(self.exit_code(args))
 
     def exit_code(self, args: Sequence[str] | None = None) -> int:
-        """Do what the arguments say, by default the process's own."""
+        """Run a command, by default with the arguments of the process, and return its exit code."""
         stdout = sys.stdout
         try:
             code = self.main(args, prog_name="samedeal", standalone_mode=False)
@@ -97,10 +97,10 @@ class Main(click.Group):
             misused.show()
             return misused.exit_code
         except click.ClickException as error:
-            Failure(_with_a_way_out(error.format_message())).show()
+            Failure(_with_advice(error.format_message())).show()
             return error.exit_code
         except SystemExit as end:
-            # click ends so when it could not write, with a wrapper of its own for standard output.
+            # click exits like this after a broken pipe, and replaces standard output.
             if sys.stdout is not stdout:
                 return _reader_gone()
             return end.code if isinstance(end.code, int) else 1
@@ -109,47 +109,47 @@ class Main(click.Group):
         except Exception as error:
             if sys.flags.dev_mode:
                 raise
-            failure = _explained(error)
+            failure = _failure(error)
             failure.show()
             return failure.exit_code
 
 
 def _reader_gone() -> int:
-    """Nothing more can be written, so nothing is said about it."""
+    """Discard the remaining output silently."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     return READER_GONE
 
 
-def _with_a_way_out(message: str) -> str:
-    """What to do where no server runs on this machine; any other message as it is."""
+def _with_advice(message: str) -> str:
+    """Add advice if no server is running on this machine. Return other messages unchanged."""
     server, _, why = message.partition(" cannot be reached: ")
     if why != "Connection refused" or not is_local(server):
         return message
-    return f"nothing answers at {server}: start a server with samedeal serve, or try samedeal demo"
+    return f"no server is running at {server}: start one with samedeal serve, or try samedeal demo"
 
 
-def _explained(error: Exception) -> Failure:
+def _failure(error: Exception) -> Failure:
     from samedeal.errors import Refused
 
     if isinstance(error, Refused):
         return Declined(error.code, error.text)
     if isinstance(error, OSError):
         return Failure(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
-    return Failure(f"unexpected {type(error).__name__}: {error} (PYTHONDEVMODE=1 shows where)")
+    return Failure(f"unexpected {type(error).__name__}: {error} (for a traceback, set PYTHONDEVMODE=1)")
 
 
-def _version(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
-    if asked and not context.resilient_parsing:
-        from importlib import metadata  # takes a while
+def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        from importlib import metadata  # slow to import
 
         click.echo(f"samedeal {metadata.version('samedeal')}")
         context.exit()
 
 
 @click.pass_context
-def _alone(context: click.Context) -> None:
-    """Without a command: a person is told what runs and what to do next, a pipe gets the help."""
+def _without_command(context: click.Context) -> None:
+    """Show suggested commands on a terminal, and the help elsewhere."""
     if context.invoked_subcommand is not None:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -162,7 +162,7 @@ def _alone(context: click.Context) -> None:
 
 main = Main(
     name="samedeal",
-    callback=_alone,
+    callback=_without_command,
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
     help="Race your friends at patience on the same shuffled deck.",

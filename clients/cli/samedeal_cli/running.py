@@ -1,4 +1,4 @@
-"""Running what is asynchronous: to its end, or until the program is told to end, with everything cleaned up before."""
+"""Runs coroutines, with cleanup when the process is terminated."""
 
 import asyncio
 import signal
@@ -13,27 +13,27 @@ T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """As ``asyncio.run``; SIGTERM, and the terminal's going, cancel it, and the program ends with a code of its own."""
-    told = asyncio.Event()
+    """Like ``asyncio.run``, but SIGTERM and SIGHUP cancel the coroutine and exit with TERMINATED."""
+    terminated = asyncio.Event()
     try:
-        result = asyncio.run(_until_told(main, told))
+        result = asyncio.run(_cancel_on_signal(main, terminated))
     except asyncio.CancelledError:
-        if not told.is_set():
+        if not terminated.is_set():
             raise
-    if told.is_set():
+    if terminated.is_set():
         sys.exit(TERMINATED)
     return result
 
 
-async def _until_told(main: Coroutine[Any, Any, T], told: asyncio.Event) -> T:
+async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Event) -> T:
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
-    def end() -> None:
-        told.set()
+    def terminate() -> None:
+        terminated.set()
         if task:
             task.cancel()
 
     with suppress(NotImplementedError):  # not on Windows
         for number in filter(None, (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))):
-            loop.add_signal_handler(number, end)
+            loop.add_signal_handler(number, terminate)
     return await main

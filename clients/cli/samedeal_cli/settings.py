@@ -1,4 +1,4 @@
-"""Settings: what holds for every command, and the options that say so."""
+"""Settings and options common to all commands."""
 
 import os
 import shutil
@@ -21,50 +21,48 @@ Cards = Literal["auto", "compact", "boxed"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds for one call; a command gets it with ``click.pass_obj``. A flag says it, else the environment, else
-    the configuration, else the default here.
-    """
+    """The settings of one call, passed with ``click.pass_obj``. Precedence: flag, environment, config file, default."""
 
     server: str = ""
-    """As given, or empty; ``address`` is the one to use."""
+    """As given, or empty. Use ``address`` instead."""
     json: bool = False
     quiet: bool = False
     name: str = ""
-    """Who to be without ``--as``; empty for the name of the account."""
+    """The player's name without ``--as``; empty for the account name."""
     ascii: bool = False
-    """Whether to write nothing but ASCII; ``plain`` knows of the terminal's encoding too."""
+    """Whether ASCII only was requested. Use ``plain``, which also considers the terminal's encoding."""
     color: Color = "auto"
-    """``colored`` says what that means here."""
+    """As given. Use ``colored`` instead."""
     suits: Suits = "four"
-    """How many colours the suits have: one each, or black and red."""
+    """The number of suit colours: one per suit, or black and red."""
     theme: Theme = "terminal"
     """The colours of the full screen."""
     cards: Cards = "auto"
-    """How large the cards of the full screen are."""
+    """The size of cards on the full screen."""
     mouse: bool = True
-    """Whether the full screen listens to the mouse."""
+    """Whether the full screen uses the mouse."""
     animation: bool = True
-    """Whether anything moves on the full screen that need not."""
+    """Whether the full screen shows animations."""
     auto_drop: bool = True
-    """Whether a card that was picked and can go to one place only goes there at once."""
+    """Whether a picked card with only one destination is moved there at once."""
     screen_reader: bool = False
-    """Whether somebody listens: lines of words, never a full screen, and nothing written anew."""
+    """Whether output is for a screen reader: sentences, no full screen, and no redrawing."""
 
     @property
     def address(self) -> str:
-        """The server's address: the one given, a demo that runs on this machine, or the default."""
+        """The address of the given server, of a demo running on this machine, or of the default server."""
         return self.server or _demo_address() or DEFAULT_SERVER
 
     @property
     def colored(self) -> bool:
-        """Whether standard output is to be coloured."""
+        """Whether to use colours on standard output."""
         if self.color != "auto":
             return self.color == "always"
-        return (color_of_environment() or ("always" if sys.stdout.isatty() else "never")) == "always"
+        return (color_from_environment() or ("always" if sys.stdout.isatty() else "never")) == "always"
 
     @property
     def plain(self) -> bool:
-        """Whether only ASCII is to be written: because it was asked for, or the terminal's encoding has no suits."""
+        """Whether to write ASCII only: on request, or because the output's encoding has no suit symbols."""
         if self.ascii:
             return True
         try:
@@ -74,13 +72,13 @@ class Settings:
         return False
 
     def say(self, text: str) -> None:
-        """Chatter: on standard error, and not at all with ``-q``."""
+        """Write a notice to standard error, except with ``-q``."""
         if not self.quiet:
             click.echo(text, err=True)
 
 
-def color_of_environment() -> Color | None:
-    """What the variables say that all programs hear; None if nothing."""
+def color_from_environment() -> Color | None:
+    """Return the setting of variables such as NO_COLOR that many programs use; None if there is none."""
     if os.environ.get("NO_COLOR"):
         return "never"
     if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
@@ -89,7 +87,7 @@ def color_of_environment() -> Color | None:
 
 
 def program() -> str:
-    """How this program is called from here: by its name if the shell finds it, otherwise by its path."""
+    """Return the command to run this program: its name if it is on the PATH, otherwise its path."""
     if shutil.which("samedeal"):
         return "samedeal"
     path = Path(sys.executable).with_name("samedeal")
@@ -99,7 +97,7 @@ def program() -> str:
 
 
 def state_dir() -> Path:
-    """Where this program keeps what it has to remember; made when needed, for its owner alone."""
+    """Return the state directory. Creates it if it is missing, readable only by its owner."""
     import platformdirs
 
     path = platformdirs.user_state_path("samedeal")
@@ -108,47 +106,47 @@ def state_dir() -> Path:
 
 
 def demo_file() -> Path:
-    """Where a running demo says where it is: a JSON object with ``url``."""
+    """The file in which a running demo publishes its address: a JSON object with ``url``."""
     return state_dir() / "demo.json"
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help: lines as one would type them."""
+    """Format examples for the end of a command's help."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def global_options() -> list[click.Option]:
-    """The options that every command takes, before or after its name."""
+    """Return the options that all commands accept, before or after their name."""
     options = [
-        # Heard first, as it says who knows the rest.
-        click.Option(["--server"], metavar="URL", is_eager=True, help="The server to talk to.  [env: SAMEDEAL_SERVER]"),
-        click.Option(["--json"], is_flag=True, default=None, help="Write JSON, for programs."),
-        click.Option(["--ascii/--no-ascii"], default=None, help="Write nothing but ASCII."),
+        # Eager, because other parameters may ask the server.
+        click.Option(["--server"], metavar="URL", is_eager=True, help="The server to use.  [env: SAMEDEAL_SERVER]"),
+        click.Option(["--json"], is_flag=True, default=None, help="Write JSON."),
+        click.Option(["--ascii/--no-ascii"], default=None, help="Write ASCII only."),
         click.Option(["--color"], type=click.Choice(get_args(Color)), help="Colour the cards.  [default: auto]"),
         click.Option(
-            ["--screen-reader/--no-screen-reader"], default=None, help="Lines of words, and nothing that is drawn."
+            ["--screen-reader/--no-screen-reader"], default=None, help="Write plain sentences for a screen reader."
         ),
         click.Option(["--mouse/--no-mouse"], default=None, hidden=True),
         click.Option(["--animation/--no-animation"], default=None, hidden=True),
-        click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Say only what was asked for."),
+        click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Print only the requested output."),
     ]
     for option in options:
         option.expose_value = False
-        option.callback = _kept(option.name or "")
+        option.callback = _setter(option.name or "")
     return options
 
 
-def _kept(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def keep(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
+def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def set_option(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
         if value is not None:
-            said: dict[str, Any] = {name: server_address(value) if name == "server" else value}
-            context.obj = replace(context.obj if isinstance(context.obj, Settings) else Settings(), **said)
+            change: dict[str, Any] = {name: server_address(value) if name == "server" else value}
+            context.obj = replace(context.obj if isinstance(context.obj, Settings) else Settings(), **change)
 
-    return keep
+    return set_option
 
 
 def _demo_address() -> str | None:
-    """The address of a demo that runs on this machine and answers."""
+    """Return the address of a demo that is running on this machine, if any."""
     import json
 
     try:

@@ -1,1 +1,1 @@
-"""The commands of ``samedeal``, one module for each."""
+"""The commands of ``samedeal``, one module per command or group of related commands."""

@@ -1,4 +1,4 @@
-"""Bots: seats that programs play, over their standard input and output, a line of text at a time."""
+"""The command ``bot``: a program plays a seat over its standard input and output, line by line."""
 
 import asyncio
 import random
@@ -19,8 +19,9 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.parameters import NAME, RACE, Link
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net import guests
-from samedeal_cli.net.connection import PASSING, Connection
+from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
+from samedeal_cli.net.transport import TRANSIENT_CODES
 from samedeal_cli.render.phrases import told_apart
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, examples, state_dir
@@ -28,20 +29,20 @@ from samedeal_cli.settings import Settings, examples, state_dir
 READY: Final = "ready"
 RESIGN: Final = "resign"
 STOCK_WORDS: Final = frozenset({"draw", "deal", "redeal"})
-"""Moves that name no place: they can wait until nothing else can be done."""
+"""Moves that name no place. The random player makes them only if there are no others."""
 PAUSE_S: Final = 2.0
-"""How long a built-in player thinks at speed 1."""
-AGAIN_S: Final = 1.0
-"""How long to wait before asking again for what the server could not do just now."""
+"""Mean time between moves of the built-in player at speed 1."""
+RETRY_S: Final = 1.0
+"""Delay before a request is retried after a temporary error."""
 MAX_REFUSALS: Final = 20
-"""So many refusals one after another end a program's race."""
+"""Consecutive refusals after which the player resigns."""
 _ENDED: Final = ("race-over", "not-playing")
 
 Pause = Callable[[], float]
 
 
 class State(Struct, frozen=True, tag="state", tag_field="t"):
-    """What a program is told before each of its moves."""
+    """The line that a program reads before each move."""
 
     table: dict[str, tuple[str, ...]]
     notes: dict[str, str]
@@ -56,7 +57,7 @@ class State(Struct, frozen=True, tag="state", tag_field="t"):
     standings: tuple[Standing, ...]
 
     @classmethod
-    def of(cls, connection: Connection, board: Board) -> Self:
+    def from_connection(cls, connection: Connection, board: Board) -> Self:
         return cls(
             table=board.table,
             notes=board.notes,
@@ -73,36 +74,36 @@ class State(Struct, frozen=True, tag="state", tag_field="t"):
 
 
 class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):
-    """A move was refused; the state follows once more."""
+    """The last move was refused. A new state follows."""
 
     code: str
     detail: str
 
 
 class Over(Struct, frozen=True, tag="over", tag_field="t"):
-    """The last line: the race is over."""
+    """The last line, when the race is over."""
 
     standings: tuple[Standing, ...]
 
 
 class Player(Protocol):
-    """Somebody who decides."""
+    """Chooses moves."""
 
     async def choose(self, state: State) -> str:
-        """A move, or ``resign``."""
+        """Return a move or ``resign``."""
 
     async def refused(self, refusal: Refusal) -> None:
-        """Hear that the last move was refused."""
+        """Handle the refusal of the last move."""
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
-        """Hear how the race ended."""
+        """Handle the end of the race."""
 
 
 class RandomPlayer:
-    """Knows no rules: plays any of the moves it is offered, those that name places first, and gives up in the end."""
+    """Plays random legal moves, preferring those that name places."""
 
     def __init__(self, *, attempts: int = 3, moves: int = 400, seed: str | None = None) -> None:
-        """Deals again at a dead end until it has had so many attempts; resigns there, or after so many moves."""
+        """At a dead end, it restarts, up to `attempts`, and then resigns. It also resigns after `moves` moves."""
         self._attempts, self._moves = attempts, moves
         self._random = random.Random(seed)  # noqa: S311 (no secret)
 
@@ -122,33 +123,33 @@ class RandomPlayer:
 
 
 class Program:
-    """A program that is told each state on its standard input and answers with a move on its standard output."""
+    """A program that reads states from standard input and writes moves to standard output."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
 
     @classmethod
-    async def started(cls, command: str) -> Self:
-        """Start a program. Raises Failure if it cannot be started."""
+    async def start(cls, command: str) -> Self:
+        """Start a program. Raises Misused if it cannot be started."""
         try:
             words = shlex.split(command)
             return cls(await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE))
         except (OSError, ValueError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise Misused(f"{command!r} cannot be run: {why}") from error
+            raise Misused(f"cannot run {command!r}: {why}") from error
 
     async def choose(self, state: State) -> str:
-        await self._tell(state)
-        return await self._answer() or RESIGN
+        await self._write(state)
+        return await self._read_move() or RESIGN
 
     async def refused(self, refusal: Refusal) -> None:
-        await self._tell(refusal)
+        await self._write(refusal)
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
-        await self._tell(Over(standings))
+        await self._write(Over(standings))
 
     async def stop(self) -> None:
-        """Close the program's input, and end it if it does not end by itself."""
+        """Close the program's input, and kill it if it does not exit."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
@@ -158,27 +159,27 @@ class Program:
                 self._process.kill()
             await self._process.wait()
 
-    async def _tell(self, line: State | Refusal | Over) -> None:
+    async def _write(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
             with suppress(ConnectionError):
                 self._process.stdin.write(msgspec.json.encode(line) + b"\n")
                 await self._process.stdin.drain()
 
-    async def _answer(self) -> str | None:
-        """The next move the program writes, or None when it has ended."""
-        while self._process.stdout and (line := await self._line()):
+    async def _read_move(self) -> str | None:
+        """Return the program's next move, or None if it has exited."""
+        while self._process.stdout and (line := await self._read_line()):
             if text := line.decode(errors="replace").strip():
-                return _move(text)
+                return _parse_move(text)
         return None
 
-    async def _line(self) -> bytes:
+    async def _read_line(self) -> bytes:
         try:
             return await self._process.stdout.readline() if self._process.stdout else b""
         except ValueError:
-            return b""  # a line without end
+            return b""  # the line is too long
 
 
-def _move(text: str) -> str:
+def _parse_move(text: str) -> str:
     if text.startswith("{"):
         with suppress(msgspec.DecodeError):
             return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
@@ -192,20 +193,20 @@ async def play(
     pause: Pause = lambda: 0.0,
     ready_when: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Play a seat from wherever the race stands to its end."""
+    """Play a seat from the current state to the end of the race. Be ready once `ready_when` returns True."""
     if connection.view.stage == "open":
-        await _until(connection, ready_when)
+        await _wait_until(connection, ready_when)
         with suppress(Refused):
-            await _granted(connection, READY)
-    await _until(connection, lambda: connection.view.stage not in ("open", "countdown"))
+            await _execute(connection, READY)
+    await _wait_until(connection, lambda: connection.view.stage not in ("open", "countdown"))
     refusals = 0
-    while _playing(connection):
+    while _is_playing(connection):
         await asyncio.sleep(pause())
-        chosen = await _chosen(connection, player)
-        if chosen is None:
+        command = await _choose(connection, player)
+        if command is None:
             break
         try:
-            await _granted(connection, chosen)
+            await _execute(connection, command)
             refusals = 0
         except Refused as refused:
             refusals += 1
@@ -214,34 +215,34 @@ async def play(
             await player.refused(Refusal(refused.code, refused.text))
             if refusals >= MAX_REFUSALS:
                 with suppress(Refused):
-                    await _granted(connection, RESIGN)
-    await _until(connection, lambda: connection.over)
+                    await _execute(connection, RESIGN)
+    await _wait_until(connection, lambda: connection.over)
     await player.over(connection.standings)
 
 
-async def _granted(connection: Connection, command: str) -> None:
-    """Does what a player asked for, retrying while the server is unavailable. Raises Refused for any other reason."""
-    asks = {READY: connection.ready, RESIGN: connection.resign}
+async def _execute(connection: Connection, command: str) -> None:
+    """Execute a command, retrying after temporary errors. Raises Refused for all others."""
+    requests = {READY: connection.ready, RESIGN: connection.resign}
     ply = connection.view.board.ply if connection.view.board else 0
     while True:
         try:
-            await (asks[command]() if command in asks else connection.move(command))
+            await (requests[command]() if command in requests else connection.move(command))
             return
         except Refused as refused:
-            if refused.code not in PASSING:
+            if refused.code not in TRANSIENT_CODES:
                 raise
-        await asyncio.sleep(AGAIN_S)
+        await asyncio.sleep(RETRY_S)
         if connection.view.board and connection.view.board.ply != ply:
-            return  # it was done, and only the answer was not sure
+            return  # the move was made, although the response was an error
 
 
-async def _chosen(connection: Connection, player: Player) -> str | None:
-    """The player's move, or None if the race ends first."""
+async def _choose(connection: Connection, player: Player) -> str | None:
+    """Return the player's command, or None if the race ends first."""
     board = connection.view.board
-    if board is None or not _playing(connection):
+    if board is None or not _is_playing(connection):
         return None
-    choosing = asyncio.create_task(_as_text(player.choose(State.of(connection, board))))
-    ending = asyncio.create_task(_until(connection, lambda: not _playing(connection)))
+    choosing = asyncio.create_task(_coroutine(player.choose(State.from_connection(connection, board))))
+    ending = asyncio.create_task(_wait_until(connection, lambda: not _is_playing(connection)))
     try:
         await asyncio.wait({choosing, ending}, return_when=asyncio.FIRST_COMPLETED)
         if choosing.done():
@@ -254,28 +255,28 @@ async def _chosen(connection: Connection, player: Player) -> str | None:
         await asyncio.gather(choosing, ending, return_exceptions=True)
 
 
-async def _as_text(choice: Awaitable[str]) -> str:
+async def _coroutine(choice: Awaitable[str]) -> str:
     return await choice
 
 
-async def _until(connection: Connection, holds: Callable[[], bool]) -> None:
-    """Return when something holds, or when nothing more will be said."""
-    if holds():
+async def _wait_until(connection: Connection, condition: Callable[[], bool]) -> None:
+    """Return when a condition holds or the race is over. Raises Failure if the connection ends before."""
+    if condition():
         return
     async for _ in connection:
-        if holds():
+        if condition():
             return
     if not connection.over:
         raise Failure("the connection ended before the race did")
 
 
-def _playing(connection: Connection) -> bool:
+def _is_playing(connection: Connection) -> bool:
     standing = connection.standing
     return connection.view.stage == "running" and not (standing and standing.done)
 
 
-def thinking(speed: float) -> Pause:
-    """The time between two moves at a speed: never quite the same."""
+def random_pause(speed: float) -> Pause:
+    """Return a function for random pauses between moves."""
     return lambda: random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
 
 
@@ -286,45 +287,49 @@ def thinking(speed: float) -> Pause:
     )
 )
 @click.argument("race", type=RACE)
-@click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a random player, built in]")
-@click.option("--as", "name", type=NAME, metavar="NAME", help="Who it is; each name is a player.  [default: bot]")
-@click.option("--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="How fast the built-in player is.")
+@click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a built-in random player]")
+@click.option(
+    "--as", "name", type=NAME, metavar="NAME", help="The bot's name; each name is a separate player.  [default: bot]"
+)
+@click.option(
+    "--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="Speed of the built-in player.  [default: 1]"
+)
 @click.pass_obj
 def bot(settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None) -> None:
-    """Let a program take a seat.
+    """Let a program play a seat.
 
-    Before each move the program gets a line of JSON with the table and the legal moves, and answers with a line: a
-    move such as l4c4, or resign. Everybody sees that the seat is a bot's. When the program ends, the seat resigns.
-    When this command is stopped, the seat is reserved: started again under the same name it comes back to it. Before
-    the countdown the seat is held for a short time only.
+    Before each move, the program reads a line of JSON with the table and the legal moves from standard input, and
+    writes a line with a move such as l4c4, or resign. Everyone can see that the player is a bot. When the program
+    exits, its seat resigns. When you stop this command, the seat stays reserved (before the countdown, only for a short
+    time): start it again under the same name to continue.
     """
     standings = run(_run(settings, race, command, name, speed))
     if settings.json:
-        click.echo(msgspec.json.encode({"race": race.race, "standings": standings}))
+        click.echo(msgspec.json.encode({"race": race.race_id, "standings": standings}))
 
 
 async def _run(
     settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None
 ) -> tuple[Standing, ...]:
     if command is not None and not command.strip():
-        raise Misused("--exec names no program")
-    program = await Program.started(command) if command else None
-    pause = thinking(speed or 1.0) if program is None or speed else lambda: 0.0
+        raise Misused("--exec needs a program")
+    program = await Program.start(command) if command else None
+    pause = random_pause(speed or 1.0) if program is None or speed else lambda: 0.0
     try:
         server = race.server or settings.address
-        guests.say_if_token_unused(settings, server, name)
-        who = guests.who(server, name, unnamed="bot", token=guests.environment_token(settings, server))
+        guests.warn_if_token_unused(settings, server, name)
+        credentials = guests.credentials(server, name, unnamed="bot", token=guests.environment_token(settings, server))
         async with Connection(
             server,
-            race.race,
-            name=who.name,
-            token=who.token,
+            race.race_id,
+            name=credentials.name,
+            token=credentials.token,
             bot=True,
-            nonces=Nonces.kept(state_dir()),
+            nonces=Nonces.load(state_dir()),
             keep_in=state_dir(),
-            on_welcome=guests.keeper(server, who),
+            on_welcome=guests.saver(server, credentials),
         ) as connection:
-            settings.say(f"{connection.welcome.name} has seat {connection.seat} in {race.race}")
+            settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race_id}")
             await play(connection, program or RandomPlayer(), pause=pause)
             for standing in told_apart(connection.standings):
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")

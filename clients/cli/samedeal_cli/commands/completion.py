@@ -1,4 +1,4 @@
-"""The command ``completion``: what a shell has to know to complete commands, options and values by the Tab key."""
+"""The command ``completion``: scripts that let shells complete commands, options and values."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from samedeal_cli.settings import examples
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SAMEDEAL_COMPLETE"
-"""With this set the program answers its shell instead of doing anything."""
+"""Shells set this variable to request completions."""
 
 
 @click.command(
@@ -24,10 +24,10 @@ VARIABLE = "_SAMEDEAL_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.pass_context
 def completion(context: click.Context, shell: str | None) -> None:
-    """Print what makes a shell complete this program's words; without SHELL for the one in use."""
+    """Print the completion script for a shell, by default for the current one."""
     shell = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(shell)
     if shell not in SHELLS or kind is None:
-        raise Misused(f"say for which shell: {', '.join(SHELLS)}")
+        raise Misused(f"name a shell: {', '.join(SHELLS)}")
     root = context.find_root()
     click.echo(kind(root.command, {}, root.info_name or "", VARIABLE).source())

@@ -1,4 +1,4 @@
-"""The command ``daily``: what a server has committed to for a day, and how everybody's first race on it went."""
+"""The command ``daily``: a day's commitments and results."""
 
 from collections.abc import Iterator
 
@@ -7,52 +7,53 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.games import print_item
+from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api, Dailies, Daily
 from samedeal_cli.render.phrases import clock, moment
-from samedeal_cli.render.transcript import in_ascii, named, printable
+from samedeal_cli.render.transcript import named, printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {
-    "upcoming": "to be raced on that day (UTC)",
-    "today": "to be raced until midnight (UTC)",
-    "sealed": "over",
-    "revealed": "over and revealed",
+    "upcoming": "opens on that day (UTC)",
+    "today": "open until midnight (UTC)",
+    "sealed": "closed",
+    "revealed": "closed and revealed",
 }
 
 
 @click.command(epilog=examples("samedeal daily", "samedeal daily corners --date 2026-11-21"))
 @click.argument("game", type=GAME, metavar="[GAME]", required=False)
-@click.option("--date", "day", type=DATE, metavar="DATE", help="Of this day, by UTC.  [default: today]")
+@click.option("--date", "day", type=DATE, metavar="DATE", help="The day in UTC.  [default: today]")
 @click.pass_obj
 def daily(settings: Settings, game: str | None, day: str | None) -> None:
-    """Show the deals of a day: what the server has committed to, and the results.
+    """Show a day's deals: the server's commitments and the results.
 
-    Everybody's first race counts. Note a commitment before its day: when the deal is revealed, two hours after the day,
-    a replay shows that it was kept.
+    Only the first race of each player counts. If you write down a commitment before its day, you can check it against
+    a replay once the deal is revealed, two hours after the day ends.
     """
-    found = _found(Api(settings.address), game, day)
+    dailies = _fetch(Api(settings.address), game, day)
     if settings.json:
-        click.echo(msgspec.json.encode(Dailies(tuple(found))))
+        click.echo(msgspec.json.encode(Dailies(tuple(dailies))))
         return
-    for number, each in enumerate(found):
+    for number, each in enumerate(dailies):
         if number:
             click.echo()
         for line in map(printable, _facts(each)):
-            click.echo(in_ascii(line) if settings.plain else line)
+            print_line(settings, line)
         _print_results(each)
 
 
-def _found(api: Api, game: str | None, day: str | None) -> list[Daily]:
+def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:
     if day is not None:
         games = [game] if game else [known.slug for known in api.games()]
         return [_with_all_results(api, api.read(api.fetch(f"/daily/{day}/{slug}"), Daily)) for slug in games]
     today = api.read(api.fetch("/daily"), Dailies).daily
-    found = [each for each in today if game in (None, each.game)]
-    if not found:
-        raise Declined("not-found", f"{api.server} has no game {game}")
-    return [_with_all_results(api, each) for each in found]
+    matching = [each for each in today if game in (None, each.game)]
+    if not matching:
+        raise Declined("not-found", f"{game} was not found on {api.server}")
+    return [_with_all_results(api, each) for each in matching]
 
 
 def _with_all_results(api: Api, daily: Daily) -> Daily:
@@ -70,7 +71,7 @@ def _facts(daily: Daily) -> Iterator[str]:
         yield f"sealed      until {moment(daily.reveals_at)}"
         return
     yield f"secret      {daily.secret}"
-    yield f"deal        {daily.deal or 'is being looked for: ask again in a moment'}"
+    yield f"deal        {daily.deal or 'not computed yet: try again in a moment'}"
 
 
 def _print_results(daily: Daily) -> None:
@@ -81,4 +82,4 @@ def _print_results(daily: Daily) -> None:
         row = f"{result.place:>2}. {name:<{widest}}  {facts[0]:<28} {facts[1]:>8}  {facts[2]}"
         print_item(row, f"{result.place}. {name}", *facts)
     if not names and daily.stage != "upcoming":
-        click.echo("nobody has finished a race on it")
+        click.echo("no results yet")

@@ -1,4 +1,4 @@
-"""The command ``doctor``: what is here, what of it works, and a text about it for whoever is asked for help."""
+"""The command ``doctor``: checks the installation, the terminal and the server."""
 
 import locale
 import os
@@ -28,9 +28,9 @@ from samedeal_cli.render.text_table import cells
 from samedeal_cli.settings import Settings, examples, state_dir
 
 SIGNS: Final = "♠♥♦♣█░▸"
-"""What is drawn beyond ASCII."""
+"""The characters beyond ASCII that this program draws."""
 CURSOR_S: Final = 0.5
-"""How long a terminal may take to say where its cursor is."""
+"""Maximum wait for the terminal to report its cursor position."""
 PINGS: Final = 5
 REACHED: Final = "reached"
 TIMEOUT_S: Final = 5.0
@@ -41,22 +41,22 @@ Value = str | float | bool | None
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """One result of a check."""
 
     part: str
     name: str
     value: Value
     wrong: str = ""
-    """What is wrong with it, if something is."""
+    """The problem, if any."""
 
 
 @click.command(epilog=examples("samedeal doctor", "samedeal doctor --json --server https://cards.example"))
 @click.pass_obj
 def doctor(settings: Settings) -> int:
-    """Look whether everything works here: for yourself, or to put into a bug report.
+    """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
-    There is no secret in it. Exits with 1 if something is wrong, and with 3 if a server was named, here, in the
-    environment or in the configuration, that cannot be reached.
+    Exits with 1 if there is a problem, and with 3 if the server set by a flag, the environment or the config file
+    cannot be reached.
     """
     findings = [*_program(), *_paths(), *_terminal(settings), *_environment(), *_server(settings)]
     wrong = [finding.wrong for finding in findings if finding.wrong]
@@ -68,31 +68,31 @@ def doctor(settings: Settings) -> int:
     else:
         click.echo("\n".join(report(findings)))
     if wrong:
-        settings.say(f"samedeal: {len(wrong)} {'thing is' if len(wrong) == 1 else 'things are'} wrong")
+        settings.say(f"samedeal: {len(wrong)} problem{'' if len(wrong) == 1 else 's'} found")
     unreachable = any(finding.name == REACHED and finding.wrong for finding in findings)
     return Unreachable.exit_code if unreachable else int(bool(wrong))
 
 
 def report(findings: Sequence[Finding]) -> Iterator[str]:
-    """The findings for people, part by part, and at the end what is wrong."""
+    """Format the findings by part, followed by the problems."""
     part = ""
     for finding in findings:
         if finding.part != part:
             part = finding.part
             yield part
-        yield f"  {finding.name:<16} {_shown(finding.value)}{'  <- wrong' if finding.wrong else ''}"
+        yield f"  {finding.name:<16} {_format(finding.value)}{'  <- problem' if finding.wrong else ''}"
     if wrong := [finding.wrong for finding in findings if finding.wrong]:
-        yield "wrong"
+        yield "problems"
         yield from (f"  {text}" for text in wrong)
 
 
-def _shown(value: Value) -> str:
+def _format(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else str(value)
 
 
-# What is here.
+# The installation.
 
 
 def _program() -> Iterator[Finding]:
@@ -100,10 +100,10 @@ def _program() -> Iterator[Finding]:
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
     for requirement in metadata.requires("samedeal") or ():
-        found = _REQUIREMENT.match(requirement)
-        if not found or found["which"] == "dev":
+        match = _REQUIREMENT.match(requirement)
+        if not match or match["which"] == "dev":
             continue
-        name, needed = found["name"], not found["extra"]
+        name, needed = match["name"], not match["extra"]
         try:
             yield Finding("libraries", name, metadata.version(name))
         except metadata.PackageNotFoundError:
@@ -112,18 +112,18 @@ def _program() -> Iterator[Finding]:
 
 def _paths() -> Iterator[Finding]:
     file, (_, complaints) = config.config_file(), config.read()
-    there = "" if file.exists() else " (not there)"
+    there = "" if file.exists() else " (missing)"
     yield Finding("paths", "config", f"{_from_home(file)}{there}", "; ".join(map(_without_home, complaints)))
     try:
         state = state_dir()
         writable = os.access(state, os.W_OK | os.X_OK)
-        wrong = "" if writable else f"{_from_home(state)} cannot be written to"
+        wrong = "" if writable else f"{_from_home(state)} is not writable"
     except OSError as error:
         yield Finding("paths", "state", None, f"{_without_home(str(error.filename))}: {error.strerror}")
         return
     yield Finding("paths", "state", _from_home(state), wrong)
     receipts = state / "receipts"
-    yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (not there)'}")
+    yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
     yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))
 
 
@@ -132,7 +132,7 @@ def _from_home(path: Path) -> str:
 
 
 def _without_home(text: str) -> str:
-    """A text that does not tell the name of the account."""
+    """Replace the home directory, which contains the account name."""
     home = str(Path.home())
     return text.replace(home, "~") if len(home) > 1 else text
 
@@ -142,8 +142,8 @@ def _without_home(text: str) -> str:
 
 def _terminal(settings: Settings) -> Iterator[Finding]:
     width, height = shutil.get_terminal_size()
-    yield Finding("terminal", "input", "terminal" if sys.stdin.isatty() else "no terminal")
-    yield Finding("terminal", "output", "terminal" if sys.stdout.isatty() else "no terminal")
+    yield Finding("terminal", "input", "terminal" if sys.stdin.isatty() else "not a terminal")
+    yield Finding("terminal", "output", "terminal" if sys.stdout.isatty() else "not a terminal")
     yield Finding("terminal", "size", f"{width}x{height}")
     yield Finding("terminal", "encoding", sys.stdout.encoding)
     yield Finding("terminal", "locale", locale.setlocale(locale.LC_CTYPE))
@@ -159,11 +159,11 @@ def _environment() -> Iterator[Finding]:
             yield Finding("environment", name, os.environ[name])
     for name in sorted(os.environ):
         if name.startswith("SAMEDEAL_") or name == "REDIS_URL":
-            yield Finding("environment", name, "is set")  # to what may be a secret
+            yield Finding("environment", name, "is set")  # the value may be secret
 
 
 def _colours() -> int | None:
-    """How many colours the terminal has, as far as it says."""
+    """Return the number of colours of the terminal, or None if it is unknown."""
     if os.environ.get("COLORTERM") in ("truecolor", "24bit"):
         return 1 << 24
     try:
@@ -171,25 +171,27 @@ def _colours() -> int | None:
 
         curses.setupterm(os.environ.get("TERM") or "dumb", 1)
         return max(0, curses.tigetnum("colors"))
-    except Exception:  # there is no such library, or it does not know this terminal
+    except Exception:  # curses is missing or does not know the terminal
         return None
 
 
 def _width(settings: Settings) -> Finding:
-    """Whether what is drawn is as wide as we think: it is drawn, and the terminal asked where its cursor is then."""
+    """Check the width of suit symbols: draw them and ask the terminal for its cursor position."""
     name, wanted = "suits take", cells(SIGNS) // len(SIGNS)
     if settings.plain or settings.screen_reader or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
-        return Finding("terminal", name, "not looked at")
+        return Finding("terminal", name, "not checked")
     column = _column_after(SIGNS)
     if column is None:
-        return Finding("terminal", name, "the terminal does not say")
+        return Finding("terminal", name, "unknown: the terminal does not report its cursor")
     wide = column / len(SIGNS)
-    wrong = "" if wide == wanted else "the suits are not one cell wide here: samedeal config set ascii on"
+    wrong = (
+        "" if wide == wanted else "suit symbols are not one cell wide in this terminal: samedeal config set ascii on"
+    )
     return Finding("terminal", name, f"{wide:g} cell{'' if wide == 1 else 's'}", wrong)
 
 
 def _column_after(text: str) -> int | None:
-    """In which column, from 0, the cursor is after a text at the beginning of a line, which is wiped then."""
+    """Return the cursor's column, from 0, after writing a text at the start of a line. The line is cleared."""
     try:
         import termios
         import tty
@@ -200,11 +202,11 @@ def _column_after(text: str) -> int | None:
             try:
                 tty.setcbreak(terminal.fileno(), termios.TCSADRAIN)
                 terminal.write(f"\r{text}\x1b[6n".encode())
-                answer, until = b"", time.monotonic() + CURSOR_S
-                while select([terminal], [], [], max(0.0, until - time.monotonic()))[0]:
-                    answer += terminal.read(64) or b""
-                    if found := re.search(rb"\x1b\[\d+;(\d+)R", answer):
-                        return int(found[1]) - 1
+                response, deadline = b"", time.monotonic() + CURSOR_S
+                while select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                    response += terminal.read(64) or b""
+                    if match := re.search(rb"\x1b\[\d+;(\d+)R", response):
+                        return int(match[1]) - 1
             finally:
                 terminal.write(b"\r\x1b[K")
                 termios.tcsetattr(terminal, termios.TCSADRAIN, before)
@@ -223,7 +225,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
     try:
         api.download("/healthz", base="")
     except Unreachable as failure:
-        # That no server runs on this machine is wrong only if there should be one.
+        # It is a problem only if the user has named a server.
         yield Finding("server", REACHED, False, _without_user(failure.format_message()) if settings.server else "")
         return
     except Declined as declined:
@@ -231,27 +233,27 @@ def _server(settings: Settings) -> Iterator[Finding]:
         yield Finding("server", "healthy", False, _without_user(declined.format_message()))
         return
     yield Finding("server", REACHED, True)
-    yield from _told(api)
+    yield from _server_info(api)
     yield _ready(api)
     yield _round_trip(address)
 
 
-def _told(api: Api) -> Iterator[Finding]:
-    """What the server tells of itself: its program, and how far its clock is ahead of ours. Not every server does."""
-    asked = time.time()
+def _server_info(api: Api) -> Iterator[Finding]:
+    """The server's version, and how far its clock is ahead of ours. Some servers do not publish them."""
+    sent_at = time.time()
     try:
-        told = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
+        info = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
     except Failure:
         return
-    between = (asked + time.time()) / 2 * 1000
-    if isinstance(its_program := told.get("server"), str):
-        yield Finding("server", "program", its_program)
-    if isinstance(now := told.get("time"), int):
-        yield Finding("server", "clock ahead ms", round(now - between))
+    midpoint = (sent_at + time.time()) / 2 * 1000
+    if isinstance(version := info.get("server"), str):
+        yield Finding("server", "program", version)
+    if isinstance(now := info.get("time"), int):
+        yield Finding("server", "clock ahead ms", round(now - midpoint))
 
 
 def _ready(api: Api) -> Finding:
-    """Whether it has its store."""
+    """Check that the server can reach its store."""
     try:
         api.download("/readyz", base="")
     except Failure as failure:
@@ -260,7 +262,7 @@ def _ready(api: Api) -> Finding:
 
 
 def _round_trip(address: str) -> Finding:
-    """How long a message takes to the server and back, over the socket that races are played on."""
+    """Measure the round-trip time of the WebSocket."""
     name = "round trip ms"
     try:
         with connect(
@@ -275,13 +277,13 @@ def _round_trip(address: str) -> Finding:
             for _ in range(PINGS):
                 start = time.perf_counter()
                 if not socket.ping().wait(TIMEOUT_S):
-                    return Finding("server", name, None, "the socket does not answer")
+                    return Finding("server", name, None, "no response to a ping")
                 trips.append((time.perf_counter() - start) * 1000)
             return Finding("server", name, round(median(trips), 1))
     except (OSError, WebSocketException) as error:
-        return Finding("server", name, None, f"no socket can be opened, is a proxy between? {plain(error)}")
+        return Finding("server", name, None, f"cannot open a WebSocket (is there a proxy in between?): {plain(error)}")
 
 
 def _without_user(text: str) -> str:
-    """A text whose addresses have no name and no password in them."""
+    """Remove user names and passwords from URLs."""
     return re.sub(r"//[^/@\s]*@", "//", text)

@@ -1,4 +1,4 @@
-"""Games: the commands ``games``, which lists them, and ``rules``, which tells one."""
+"""The commands ``games`` and ``rules``."""
 
 import shutil
 import sys
@@ -17,30 +17,30 @@ from samedeal_cli.net.http_api import Api, GameInfo, Games
 from samedeal_cli.settings import Settings, examples
 
 WIDEST: Final = 100
-"""How wide a text gets at most."""
+"""Maximum width of wrapped text."""
 ROW: Final = 74
-"""How wide a terminal has to be for a row of a list; on a narrower one each item gets a line."""
-OLDER: Final = "this program is older than that game, and does not know its rules"
+"""Minimum terminal width for list rows. On narrower terminals, each fact gets its own line."""
+TOO_OLD: Final = "this program is too old for that game and does not know its rules"
 ALWAYS: Final = (
-    "In every game: undo takes back the last move, never one that turned up a card; restart begins the same deal again."
+    "In every game: undo takes back the last move, unless it revealed a card; restart starts the same deal again."
 )
 
 
 @click.command(epilog=examples("samedeal games", "samedeal games --json"))
 @click.pass_obj
 def games(settings: Settings) -> None:
-    """List the games that can be raced; those of this program, if no server can be reached."""
+    """List the server's games, or this program's if the server cannot be reached."""
     try:
         data = Api(settings.address).fetch("/games")
-        known = Api(settings.address).read(data, Games).games
+        listed = Api(settings.address).read(data, Games).games
     except Unreachable as failure:
-        settings.say(f"samedeal: {failure.format_message()}; these are the games of this program")
-        known = tuple(described(game) for game in GAMES.values())
-        data = msgspec.json.encode({"games": known})
+        settings.say(f"samedeal: {failure.format_message()}; listing the games of this program")
+        listed = tuple(described(game) for game in GAMES.values())
+        data = msgspec.json.encode({"games": listed})
     if settings.json:
         click.echo(data)
         return
-    for game in known:
+    for game in listed:
         counts = f"{game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}"
         print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
 
@@ -49,34 +49,32 @@ def games(settings: Settings) -> None:
 @click.argument("game", type=GAME, metavar="GAME")
 @click.pass_obj
 def rules(settings: Settings, game: str) -> None:
-    """Print the rules of a game, its table and how its moves are written."""
+    """Print the rules of a game, its table layout and its move notation."""
     if game not in GAMES:
         served = Api(settings.address).game(game)
-        settings.say(f"samedeal: {OLDER}")
+        settings.say(f"samedeal: {TOO_OLD}")
         if settings.json:
             click.echo(msgspec.json.encode(served))
         else:
             click.echo("\n".join((f"{served.title} ({served.rules})", "", *_table(served))))
         return
     if settings.json:
-        meant = GAMES[game]
-        told = {"text": "\n\n".join(_paragraphs(meant)), "moves": [_notation(meant), ALWAYS]}
-        click.echo(msgspec.json.encode(msgspec.to_builtins(described(meant)) | told))
+        known = GAMES[game]
+        text = {"text": "\n\n".join(_paragraphs(known)), "moves": [_notation(known), ALWAYS]}
+        click.echo(msgspec.json.encode(msgspec.to_builtins(described(known)) | text))
         return
     for line in rules_lines(game, shutil.get_terminal_size().columns):
         click.echo(line)
 
 
 def rules_lines(slug: str, width: int) -> Iterator[str]:
-    """The rules of a game of this program, no line wider than the terminal; only the table is as it is."""
+    """The rules of a known game, wrapped to a width, except for the table."""
     game, width = GAMES[slug], max(20, min(width, WIDEST))
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
     yield from _table(described(game))
     yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
-    lasts = (
-        f"A race lasts {_minutes(game.limit_ms)} unless it is opened with another limit{_variants(described(game))}."
-    )
+    lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(described(game))}."
     yield from wrap(lasts, width)
 
 
@@ -87,7 +85,7 @@ def _table(game: GameInfo) -> Iterator[str]:
 
 
 def print_item(row: str, head: str, *facts: str) -> None:
-    """An item of a list in a row, or where that does not fit with a line for each fact."""
+    """Print a list item as a row or, on a narrow terminal, one line per fact."""
     if shutil.get_terminal_size().columns >= ROW:
         click.echo(row)
     else:
@@ -100,7 +98,7 @@ def _paragraphs(game: type[Game]) -> list[str]:
 
 
 def described(game: type[Game]) -> GameInfo:
-    """A game as a server describes it."""
+    """Describe a game as a server does."""
     return GameInfo(
         slug=game.slug,
         title=game.title,
@@ -117,7 +115,7 @@ def described(game: type[Game]) -> GameInfo:
 
 
 def _notation(game: type[Game]) -> str:
-    """How a game says its moves are written: in the words in which it refuses what is none."""
+    """The move notation of a game, taken from its refusal of an invalid move."""
     return game.from_seed("1").why_not("?").partition(": ")[2]
 
 

@@ -1,4 +1,4 @@
-"""The mode: whether a race is played on the full screen or line by line, and why not the one that was expected."""
+"""The mode of a race or replay: full screen or lines of text."""
 
 import os
 import shutil
@@ -13,61 +13,61 @@ from samedeal_cli.settings import Settings
 
 Mode = Literal["tui", "line"]
 Boards = Literal["picture", "words", "none"]
-"""How tables are shown line by line."""
+"""How line mode shows tables."""
 LEAST: Final = (60, 20)
-"""The smallest full screen: columns and lines."""
-STUPID: Final = ("", "dumb", "unknown")
-"""What TERM says of a terminal that cannot move its cursor."""
+"""Minimum size of the full screen: columns and lines."""
+DUMB_TERMS: Final = ("", "dumb", "unknown")
+"""Values of TERM for terminals that cannot move the cursor."""
 
 mode_option = click.option(
     "--tui/--line",
     "mode",
     default=None,
     callback=lambda context, parameter, value: None if value is None else "tui" if value else "line",
-    help="On the full screen, or line by line.  [default: the full screen on a terminal]",
+    help="Use the full screen, or lines of text.  [default: --tui on a terminal]",
 )
 
 
-class Place(NamedTuple):
-    """What the program is run in."""
+class Environment(NamedTuple):
+    """The terminal, and whether the full screen is installed."""
 
     terminal: bool
-    """Whether standard input, output and error all are one: the screen is drawn on the last."""
+    """Whether standard input, output and error are all terminals."""
     term: str
     columns: int
     lines: int
     installed: bool
-    """Whether what draws the full screen is."""
+    """Whether the full screen's library is installed."""
 
 
-def here() -> Place:
-    """What this process is run in."""
+def current_environment() -> Environment:
+    """Inspect the environment of this process."""
     size = shutil.get_terminal_size()
     terminal = os.name == "posix" and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    return Place(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
+    return Environment(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
 
 
-def chosen(requested: Mode | None, settings: Settings, place: Place) -> tuple[Mode, str]:
-    """The mode, and what a person should be told who expected the other one. Raises Misused for `tui` where there can
-    be none.
-    """
+def choose_mode(requested: Mode | None, settings: Settings, environment: Environment) -> tuple[Mode, str]:
+    """Return the mode and, if it is not the default one, a notice why. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    why_not = _why_not(place, requested=requested == "tui")
+    why_not = _why_not(environment, requested=requested == "tui")
     if requested == "tui" and why_not:
-        raise Misused(f"there can be no full screen: {why_not}")
+        raise Misused(f"cannot use the full screen: {why_not}")
     if requested == "tui" or not why_not:
         return "tui", ""
-    return "line", f"playing line by line: {why_not}" if place.terminal else ""
+    return "line", f"using line mode: {why_not}" if environment.terminal else ""
 
 
-def _why_not(place: Place, *, requested: bool) -> str:
-    if not place.terminal:
-        return "standard input, output and error are not all a terminal"
-    if place.term in STUPID:
-        return f"TERM={place.term or '(none)'} cannot move a cursor"
-    if (place.columns < LEAST[0] or place.lines < LEAST[1]) and not requested:
-        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal has {place.columns}x{place.lines}"
-    if not place.installed:
+def _why_not(environment: Environment, *, requested: bool) -> str:
+    if not environment.terminal:
+        return "standard input, output and error must all be terminals"
+    if environment.term in DUMB_TERMS:
+        return f"TERM={environment.term or '(none)'} cannot move the cursor"
+    if (environment.columns < LEAST[0] or environment.lines < LEAST[1]) and not requested:
+        return (
+            f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {environment.columns}x{environment.lines}"
+        )
+    if not environment.installed:
         return "the full screen is not installed (pip install 'samedeal[tui]')"
     return ""

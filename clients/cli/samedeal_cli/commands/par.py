@@ -1,4 +1,4 @@
-"""The command ``par``: how the results of a race stand to what the computer made of its deal."""
+"""The command ``par``: compares results with the computer's on the same deal."""
 
 import shutil
 import sys
@@ -15,21 +15,21 @@ from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.replay import MAX_BYTES, Replay, read
+from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParInfo, ParProgress, plain
-from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import seat_marks
-from samedeal_cli.render.transcript import in_ascii, printable
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
-AGAIN_S: Final = 0.2
-"""How soon the server is asked again while the computer plays."""
+POLL_S: Final = 0.2
+"""Interval between requests while the server computes the par."""
 MEANINGS: Final[dict[Square, str]] = {
-    "solved": "solved it",
-    "better": "did better",
-    "equal": "as well",
+    "solved": "solved",
+    "better": "better",
+    "equal": "equal",
     "worse": "worse",
 }
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
@@ -44,10 +44,12 @@ _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "3
     )
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
-@click.option("--seat", type=Number(1), metavar="N", help="Only the racer of this seat.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it as a picture.")
-@click.option("--play", "k", type=Number(0), metavar="K", help="Write play K of the computer as a replay.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
+@click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an SVG picture.")
+@click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The file for --play."
+)
 @variant_option
 @click.pass_obj
 def par(
@@ -59,41 +61,41 @@ def par(
     output: Path | None,
     variants: Sequence[tuple[str, str | bool]],
 ) -> None:
-    """Hold the results of a race against par: many plays of the computer on the same deal.
+    """Compare your results with the computer's on the same deal.
 
-    RACE is the link or name of a race that is over, CODE the code of any deal that nobody races now. Each play of the
-    computer is a replay that can be verified.
+    RACE is the link or id of a finished race. CODE is the code of a deal that is not being raced. The computer plays
+    the deal many times; each of its plays is a replay that you can verify.
     """
     if isinstance(what, Deal) and (seat or svg):
-        raise Misused("nobody has raced a deal by itself: --seat and --svg are for a race")
+        raise Misused("--seat and --svg need a race, not a deal code")
     if isinstance(what, Link) and variants:
-        raise Misused("a race has its variant: --variant is for a deal")
+        raise Misused("--variant is for a deal code; a race already has its variant")
     if output and k is None:
-        raise Misused("-o is where a play is written: say which with --play")
+        raise Misused("-o needs --play")
     if k is not None and (seat or svg):
-        raise Misused("--play writes a play of the computer, and no racer's: leave out --seat and --svg")
-    form = output.suffix.removeprefix(".") if output else "json"
-    if form not in FORMATS:
-        raise Misused(f"{output}: the ending tells the form, one of {', '.join(FORMATS)}")
+        raise Misused("--play cannot be combined with --seat or --svg")
+    format_ = output.suffix.removeprefix(".") if output else "json"
+    if format_ not in FORMATS:
+        raise Misused(f"{output}: unknown file extension; use one of {', '.join(FORMATS)}")
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
-    path = f"/races/{what.race}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
+    path = f"/races/{what.race_id}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
     if k is not None and isinstance(what, Deal):
         play = _play(api, f"{path}/{k}.msgpack", query)
-        _write(settings, output, FORMATS[form](play))
+        write_output(settings, output, FORMATS[format_](play))
         return
-    data = _found(settings, api, path, query)
+    data = _fetch(settings, api, path, query)
     if svg:
-        _write(settings, svg, api.download(f"{path}.svg", query=query))
+        write_output(settings, svg, api.download(f"{path}.svg", query=query))
     elif k is not None:
-        found = api.read(data, ParInfo)
-        play = _play(api, f"{_path(found.deal)}/{k}.msgpack", _query(tuple(found.variant.items())))
-        _write(settings, output, FORMATS[form](play))
+        par_info = api.read(data, ParInfo)
+        play = _play(api, f"{_path(par_info.deal)}/{k}.msgpack", _query(tuple(par_info.variant.items())))
+        write_output(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
     else:
         for line in _lines(settings, api.read(data, ParInfo)):
-            click.echo(in_ascii(line) if settings.plain else line, color=settings.colored)
+            print_line(settings, line)
 
 
 def _path(code: str) -> str:
@@ -104,16 +106,16 @@ def _query(variants: Sequence[tuple[str, str | bool]]) -> dict[str, object]:
     return {option: f"{choice}".lower() if isinstance(choice, bool) else choice for option, choice in variants}
 
 
-def _found(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
-    """The par as the server tells it, when it has been found out; meanwhile a bar shows a person how far that is."""
-    doing = api.read(data := api.fetch(path, query=query), ParProgress)
-    shown = doing.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
+def _fetch(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
+    """Return the par document, once the server has computed it. A progress bar shows how far it is."""
+    progress = api.read(data := api.fetch(path, query=query), ParProgress)
+    shown = progress.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
     hidden = not shown or not sys.stderr.isatty()
-    with click.progressbar(length=doing.of, label="the computer plays", file=sys.stderr, hidden=hidden) as bar:
-        while doing.done is not None:
-            bar.update(doing.done - bar.pos)
-            time.sleep(AGAIN_S)
-            doing = api.read(data := api.fetch(path, query=query), ParProgress)
+    with click.progressbar(length=progress.of, label="computing par", file=sys.stderr, hidden=hidden) as bar:
+        while progress.done is not None:
+            bar.update(progress.done - bar.pos)
+            time.sleep(POLL_S)
+            progress = api.read(data := api.fetch(path, query=query), ParProgress)
         bar.update((bar.length or 0) - bar.pos)
     return data
 
@@ -122,43 +124,33 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
     try:
         return read(api.download(path, query=query, most_bytes=MAX_BYTES))
     except Refused as refused:
-        raise Unreachable(api.server, f"it does not speak as Same Deal does: {plain(refused.text)}") from refused
+        raise Unreachable(api.server, f"not a valid Same Deal response: {plain(refused.text)}") from refused
 
 
-def _write(settings: Settings, file: Path | None, data: bytes) -> None:
-    """Writes a file, or to standard output."""
-    if file is None:
-        print_file(data)
-        return
-    try:
-        file.write_bytes(data)
-    except OSError as error:
-        raise Misused(f"{file}: {error.strerror}") from error
-    settings.say(f"{file}: {len(data)} bytes")
-
-
-def _lines(settings: Settings, found: ParInfo) -> Iterator[str]:
-    title = GAMES[found.game].title if found.game in GAMES else found.game
-    yield f"{title}: {found.bot} played this deal {found.plays} times"
-    yield printable(found.deal)  # alone, as it is long: so it can be copied
-    figures = f"minimum {found.minimum}, median {found.median:g}, mean {found.mean:.1f}, maximum {found.maximum}"
-    yield f"cards {found.counted}: {figures}; {found.solved} solved"
-    marks = seat_marks({racer.seat: racer.name for racer in found.racers})
-    for racer in found.racers:
+def _lines(settings: Settings, par_info: ParInfo) -> Iterator[str]:
+    title = GAMES[par_info.game].title if par_info.game in GAMES else par_info.game
+    yield f"{title}: {par_info.bot} played this deal {par_info.plays} times"
+    yield printable(par_info.deal)  # on a line of its own, to be copied
+    figures = (
+        f"minimum {par_info.minimum}, median {par_info.median:g}, mean {par_info.mean:.1f}, maximum {par_info.maximum}"
+    )
+    yield f"cards {par_info.counted}: {figures}; {par_info.solved} solved"
+    marks = seat_marks({racer.seat: racer.name for racer in par_info.racers})
+    for racer in par_info.racers:
         name = f"{printable(racer.name)}{marks[racer.seat]}"
         yield ""
-        yield f"{name}, {racer.result} {found.counted}{', won' if racer.won else ''}: {verdict(racer)}"
+        yield f"{name}, {racer.result} {par_info.counted}{', won' if racer.won else ''}: {verdict(racer)}"
         if not settings.screen_reader:
             width = max(10, min(LONGEST_ROW, shutil.get_terminal_size().columns))
             for row in rows(racer.squares, width):
                 yield "".join(_square(settings, square) for square in row)
-    if found.racers and not settings.screen_reader:
+    if par_info.racers and not settings.screen_reader:
         yield ""
         yield f"the computer: {'  '.join(f'{_square(settings, square)} {text}' for square, text in MEANINGS.items())}"
 
 
 def _square(settings: Settings, square: Square) -> str:
-    """A coloured square where there are colours, otherwise a letter."""
+    """A coloured square or, without colours, a letter."""
     if settings.plain or not settings.colored:
         return _LETTERS[square]
     return f"\x1b[{_COLORS[square]}m■\x1b[39m"

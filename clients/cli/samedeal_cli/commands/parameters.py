@@ -1,4 +1,4 @@
-"""Parameters: how durations, races, deals, names and variants are written on a command line."""
+"""Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
 from dataclasses import dataclass
@@ -24,31 +24,31 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 
 @dataclass(frozen=True)
 class Link:
-    """A race, and its server if the link names one."""
+    """A race id, and the server if it was given as a link."""
 
     server: str | None
-    race: str
+    race_id: str
 
 
 @dataclass(frozen=True)
 class Deal:
-    """What a deal code names: a game and a seed."""
+    """A game and a seed."""
 
     game: str
     seed: str
 
 
 class Number(click.IntRange):
-    """A whole number within bounds."""
+    """An integer in a range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
-            self.fail(f"{value!r} is no number, or too long a one.", param, ctx)
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class MomentOfRace(click.ParamType[Moment]):
-    """A moment of a race: a time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
+    """A time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
 
     name = "moment"
 
@@ -60,27 +60,27 @@ class MomentOfRace(click.ParamType[Moment]):
 
 
 class Duration(click.ParamType[int]):
-    """Milliseconds, written such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, perhaps within bounds."""
+    """A duration such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, in milliseconds."""
 
     name = "duration"
 
     def __init__(self, least: int = 0, most: int | None = None, bounds: str = "") -> None:
-        """`bounds` says in words what the bounds are."""
+        """`bounds` describes the range in error messages."""
         self._least, self._most, self._bounds = least, most, bounds
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value).strip().lower()
         parts = _PART.findall(text)
         if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{value!r} is no duration; write 20m, 90s, 1m30s or 500ms.", param, ctx)
+            self.fail(f"{value!r} is not a valid duration (try 20m or 90s).", param, ctx)
         ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
         if ms < self._least or (self._most is not None and ms > self._most):
-            self.fail(f"{value!r} is out of bounds: {self._bounds}.", param, ctx)
+            self.fail(f"{value!r} is out of range: {self._bounds}.", param, ctx)
         return round(ms)
 
 
 class RaceLink(click.ParamType[Link]):
-    """A race: its id, or the link that was sent round."""
+    """A race id or an invite link."""
 
     name = "race"
 
@@ -88,19 +88,19 @@ class RaceLink(click.ParamType[Link]):
         text = str(value).strip()
         if re.fullmatch(r"[a-z0-9-]{1,64}", text):
             return Link(None, text)
-        found = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
-        if not found:
-            self.fail(f"{value!r} is no race; give its id or its link (http://host:8640/r/ID).", param, ctx)
+        match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
+        if not match:
+            self.fail(f"{value!r} is not a valid race; use its id or its link (http://host:8640/r/ID).", param, ctx)
         try:
-            server = server_address(found[1])
+            server = server_address(match[1])
         except Failure as failure:
             self.fail(failure.format_message(), param, ctx)
         parts = urlsplit(server)
-        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", found[2])
+        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
 
 
 class DealCode(click.ParamType[Deal]):
-    """A deal code: a game, a colon and the seed, such as ``corners:42``."""
+    """A deal code such as ``corners:42``: a game and a seed."""
 
     name = "deal"
 
@@ -109,14 +109,14 @@ class DealCode(click.ParamType[Deal]):
             return value
         game, colon, seed = str(value).partition(":")
         if not colon or not game:
-            self.fail(f"{value!r} is no deal code; it looks like corners:42.", param, ctx)
+            self.fail(f"{value!r} is not a valid deal code (try corners:42).", param, ctx)
         if not seed:
-            self.fail(f"{value!r} is no deal code: the seed is missing; it looks like corners:42.", param, ctx)
+            self.fail(f"{value!r} is not a valid deal code: the seed is missing (try corners:42).", param, ctx)
         return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
 
 
 class Date(click.ParamType[str]):
-    """A day, by UTC."""
+    """A date in UTC."""
 
     name = "date"
 
@@ -124,11 +124,11 @@ class Date(click.ParamType[str]):
         try:
             return Day.of(str(value)).date
         except ValueError:
-            self.fail(f"{value!r} is no date; it looks like 2026-11-21.", param, ctx)
+            self.fail(f"{value!r} is not a valid date (try 2026-11-21).", param, ctx)
 
 
 class GameName(click.ParamType[str]):
-    """One of the games, of this program or of the server."""
+    """A game of this program or of the server."""
 
     name = "game"
 
@@ -140,12 +140,14 @@ class GameName(click.ParamType[str]):
             return str(value)
         served = _served_games(ctx.obj) if ctx and re.fullmatch(r"[a-z0-9-]{1,64}", str(value)) else ()
         if value not in served:
-            self.fail(f"{value!r} is no game; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx)
+            self.fail(
+                f"unknown game {value!r}; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx
+            )
         return str(value)
 
 
 def _served_games(settings: Any) -> tuple[str, ...]:
-    """The games of the server in use, which may be newer than this program; none if it cannot be asked."""
+    """Return the games of the current server, which may be newer than this program; none if it cannot be reached."""
     from samedeal_cli.net.http_api import Api
 
     if not isinstance(settings, Settings):
@@ -157,21 +159,21 @@ def _served_games(settings: Any) -> tuple[str, ...]:
 
 
 class Seed(click.ParamType[str]):
-    """The text that an open deal follows from."""
+    """The seed of an open deal."""
 
     name = "seed"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         seed = str(value)
         if not 1 <= len(seed) <= LONGEST_SEED:
-            self.fail(f"a seed has 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
+            self.fail(f"a seed must have 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
         if re.search(r"[|\x00-\x1f\x7f]", seed):
-            self.fail("a seed may contain neither | nor control characters.", param, ctx)
+            self.fail("a seed must not contain | or control characters.", param, ctx)
         return seed
 
 
 class GameOrDeal(click.ParamType[tuple[str, str | None]]):
-    """A game, and a seed if it is a deal code."""
+    """A game, or a deal code."""
 
     name = "game or deal"
 
@@ -181,12 +183,12 @@ class GameOrDeal(click.ParamType[tuple[str, str | None]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
         if ":" not in str(value):
             return GAME.convert(value, param, ctx), None
-        meant = DEAL.convert(value, param, ctx)
-        return meant.game, meant.seed
+        deal = DEAL.convert(value, param, ctx)
+        return deal.game, deal.seed
 
 
 class RaceOrDeal(click.ParamType[Link | Deal]):
-    """A race, or a deal by its code."""
+    """A race, or a deal code."""
 
     name = "race or deal"
 
@@ -199,7 +201,7 @@ class RaceOrDeal(click.ParamType[Link | Deal]):
 
 
 class PlayerName(click.ParamType[str]):
-    """What a person is called."""
+    """A player's name."""
 
     name = "name"
 
@@ -211,57 +213,55 @@ class PlayerName(click.ParamType[str]):
 
 
 class PublicKey(click.ParamType[str]):
-    """The public key of a server."""
+    """A server's public key."""
 
     name = "key"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         key = str(value).strip().lower()
         if not re.fullmatch("[0-9a-f]{64}", key):
-            self.fail(f"{value!r} is no key; it has 64 hexadecimal digits.", param, ctx)
+            self.fail(f"{value!r} is not a valid public key; it must have 64 hexadecimal digits.", param, ctx)
         return key
 
 
 class Variant(click.ParamType[tuple[str, str | bool]]):
-    """One of a game's own options with its value, such as ``cap=off``."""
+    """An option of a game with its value, such as ``cap=off``."""
 
     name = "variant"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | bool]:
-        name, equals, chosen = str(value).partition("=")
-        if not equals or not name or not chosen:
-            self.fail(f"{value!r} is no variant; it looks like cap=off or refill=waste.", param, ctx)
-        return name, {"on": True, "true": True, "off": False, "false": False}.get(chosen.lower(), chosen)
+        name, equals, choice = str(value).partition("=")
+        if not equals or not name or not choice:
+            self.fail(f"{value!r} is not a valid variant (try cap=off or refill=waste).", param, ctx)
+        return name, {"on": True, "true": True, "off": False, "false": False}.get(choice.lower(), choice)
 
 
 DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
 MOMENT = MomentOfRace()
-LIMIT: Final = Duration(1_000, 7_200_000, "a race lasts 1 s to 2 h")
-DELAY: Final = Duration(0, 60_000, "a countdown lasts 0 s to 60 s")
+LIMIT: Final = Duration(1_000, 7_200_000, "the limit must be 1 s to 2 h")
+DELAY: Final = Duration(0, 60_000, "the countdown must be 0 s to 60 s")
 DATE: Final = Date()
 GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
 
 limit_option = click.option(
-    "--limit", type=LIMIT, metavar="TIME", help="How long it lasts, 1s to 2h.  [default: as suits the game]"
+    "--limit", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
 )
-undo_option = click.option(
-    "--undo", type=click.Choice(["on", "off"]), help="Whether moves may be taken back.  [default: on]"
-)
+undo_option = click.option("--undo", type=click.Choice(["on", "off"]), help="Allow undo.  [default: on]")
 variant_option = click.option(
-    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="One of the game's own options."
+    "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
 
 
-daily_option = click.option("--daily", is_flag=True, help="Race the game's deal of today, the same for all.")
+daily_option = click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone.")
 
 
 def check_daily(others: dict[str, object]) -> None:
-    """Raises Misused for options, by name, that would make a race on a daily deal unlike all others on it."""
+    """Raises Misused if options other than None are combined with ``--daily``."""
     if given := [name for name, value in others.items() if value not in (None, ())]:
-        raise Misused(f"--daily is the same for all, and goes without {', '.join(given)}")
+        raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
 def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
-    """The options of a race as the server takes them: those that were chosen."""
-    chosen = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
-    return {option: value for option, value in chosen.items() if value is not None}
+    """Return the given options of a race in the server's format."""
+    options = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
+    return {option: value for option, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Playing: the commands ``join``, ``watch`` and ``solo``."""
+"""The commands ``join``, ``watch`` and ``solo``."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from samedeal_cli.commands.mode import Boards, Mode, chosen, here, mode_option
+from samedeal_cli.commands.mode import Boards, Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.parameters import (
     GAME_OR_DEAL,
     NAME,
@@ -23,7 +23,7 @@ from samedeal_cli.commands.parameters import (
 from samedeal_cli.failure import INTERRUPTED
 from samedeal_cli.settings import Settings, examples, program
 
-# The full screen shows its first frame before any of this is loaded.
+# Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal.wire.messages import FromServer
     from samedeal_cli.race_app.app import FullScreen
@@ -33,13 +33,13 @@ as_option = click.option(
     "name",
     type=NAME,
     metavar="NAME",
-    help="Who to be; each name is a player.  [default: your account]",
+    help="Your name; each name is a separate player.  [default: your account name]",
 )
 board_option = click.option(
     "--board",
     "boards",
     type=click.Choice(get_args(Boards)),
-    help="How to show the table, line by line.  [default: picture on a terminal, otherwise words]",
+    help="How line mode shows the table.  [default: picture on a terminal, otherwise words]",
 )
 
 
@@ -51,16 +51,16 @@ board_option = click.option(
 )
 @click.argument("race", type=RACE)
 @as_option
-@click.option("--ready/--no-ready", default=None, help="Be ready at once, or not yet.  [default: you are asked]")
+@click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
 @board_option
 @mode_option
 @click.pass_obj
 def join(
     settings: Settings, race: Link, name: str | None, ready: bool | None, boards: Boards | None, mode: Mode | None
 ) -> int:
-    """Take a seat in a race, by its link or its id, and play. Whoever has a seat comes back to it."""
+    """Join a race by its link or id and play. If you already have a seat, you return to it."""
     server = race.server or settings.address
-    return play(settings, server, race.race, name=name, ready=ready, boards=boards, mode=mode)
+    return play(settings, server, race.race_id, name=name, ready=ready, boards=boards, mode=mode)
 
 
 @click.command(
@@ -72,9 +72,9 @@ def join(
 @mode_option
 @click.pass_obj
 def watch(settings: Settings, race: Link, name: str | None, boards: Boards | None, mode: Mode | None) -> int:
-    """Look on at a race until it is over."""
+    """Watch a race until it is over."""
     server = race.server or settings.address
-    return play(settings, server, race.race, name=name, boards=boards, watching=True, mode=mode)
+    return play(settings, server, race.race_id, name=name, boards=boards, watching=True, mode=mode)
 
 
 @click.command(
@@ -100,12 +100,12 @@ def solo(
     boards: Boards | None,
     mode: Mode | None,
 ) -> int:
-    """Play alone against the clock: a sealed deal of a game, its daily deal, or the deal that a code names."""
+    """Play alone against the clock: a secret shuffle, the daily deal, or the deal of a code."""
     from samedeal_cli.net.http_api import Api
 
     game, seed = what
     if daily:
-        check_daily({"the deal of a code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
+        check_daily({"a deal code": seed, "--limit": limit, "--undo": undo, "--variant": variants})
     options = race_options(limit, undo, max_racers=1, unlisted=True, start_delay_ms=1000 if seed is None else 0)
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
     if seed is not None:
@@ -119,7 +119,7 @@ def solo(
 def play(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     *,
     name: str | None = None,
     ready: bool | None = None,
@@ -128,27 +128,33 @@ def play(
     mode: Mode | None = None,
     link: str | None = None,
 ) -> int:
-    """Play or look on until it is enough; answers with the exit code. `link` is the race's, if it has been printed."""
-    used, why = chosen("line" if boards and mode is None else mode, settings, here())
+    """Play or watch a race. Returns the exit code. `link` is the race's link, if the caller has printed it."""
+    chosen, why = choose_mode("line" if boards and mode is None else mode, settings, current_environment())
     if why:
         settings.say(f"samedeal: {why}")
     if name is None and "SAMEDEAL_TOKEN" in os.environ:
-        from samedeal_cli.net.guests import say_if_token_unused
+        from samedeal_cli.net.guests import warn_if_token_unused
 
-        say_if_token_unused(settings, server, name)
-    if used == "tui":
-        return _on_the_screen(settings, server, race, name, ready, watching, link)
+        warn_if_token_unused(settings, server, name)
+    if chosen == "tui":
+        return _run_full_screen(settings, server, race_id, name, ready, watching, link)
     from samedeal_cli.running import run
 
-    run(_line_by_line(settings, server, race, name, ready, boards, watching))
+    run(_run_line_mode(settings, server, race_id, name, ready, boards, watching))
     return 0
 
 
-# On the full screen.
+# The full screen.
 
 
-def _on_the_screen(
-    settings: Settings, server: str, race: str, name: str | None, ready: bool | None, watching: bool, link: str | None
+def _run_full_screen(
+    settings: Settings,
+    server: str,
+    race_id: str,
+    name: str | None,
+    ready: bool | None,
+    watching: bool,
+    link: str | None,
 ) -> int:
     from samedeal_cli.race_app.race_view import page
     from samedeal_cli.race_app.splash import curtain
@@ -156,13 +162,13 @@ def _on_the_screen(
     from samedeal_cli.state.race_state import Scene
 
     if link is None:
-        # It stays above the screen: a terminal that gives the mouse away lets nobody select what it shows.
-        settings.say(f"{server}/r/{race}")
+        # The link stays above the full screen, where it can be selected with the mouse.
+        settings.say(f"{server}/r/{race_id}")
     size = shutil.get_terminal_size()
     scene = Scene(
-        race,
+        race_id,
         server.partition("://")[2],
-        link or f"{server}/r/{race}",
+        link or f"{server}/r/{race_id}",
         watching=watching,
         width=size.columns,
         height=size.lines,
@@ -181,17 +187,17 @@ def _on_the_screen(
 
         screen = FullScreen(
             scene,
-            lambda race: connection(settings, server, race, name, watching=watching and race == scene.race),
+            lambda race_id: connection(settings, server, race_id, name, watching=watching and race_id == scene.race),
             Api(server),
             colored=settings.colored,
             ready=bool(ready),
         )
         run(screen.run_async(mouse=settings.mouse))
-    return _part(settings, screen, name)
+    return _print_end(settings, screen, name)
 
 
-def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
-    """What stays on the terminal when the screen is gone: the result, or how to come back."""
+def _print_end(settings: Settings, screen: "FullScreen", name: str | None) -> int:
+    """Print the result, or how to rejoin, after the full screen has closed. Returns the exit code."""
     from samedeal_cli.render.phrases import seat_phrase
     from samedeal_cli.render.text_table import standings_lines
 
@@ -199,9 +205,9 @@ def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     if scene.stage == "over":
         for line in standings_lines(scene.standings, seat=scene.seat, ascii=settings.plain):
             click.echo(line)
-        settings.say(f"to look at it: {program()} replay {scene.link}")
+        settings.say(f"To watch the replay: {program()} replay {scene.link}")
     elif screen.left:
-        settings.say("your seat is given up")
+        settings.say("You left your seat.")
     elif scene.stage not in ("entering", "cancelled"):
         settings.say(scene.link)
         if scene.seat is not None and not scene.done:
@@ -212,13 +218,13 @@ def _part(settings: Settings, screen: "FullScreen", name: str | None) -> int:
     return INTERRUPTED if screen.interrupted else 0
 
 
-# Line by line.
+# Line mode.
 
 
-async def _line_by_line(
+async def _run_line_mode(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     name: str | None,
     ready: bool | None,
     boards: Boards | None,
@@ -231,8 +237,8 @@ async def _line_by_line(
     from samedeal_cli.net.http_api import Api
 
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
-    on_message = _print if settings.json else None
-    async with connection(settings, server, race, name, watching=watching, on_message=on_message) as line:
+    on_message = _print_json if settings.json else None
+    async with connection(settings, server, race_id, name, watching=watching, on_message=on_message) as line:
         api = Api(server)
         game = await asyncio.to_thread(api.game, line.header.game)
         away_s = await asyncio.to_thread(api.away_s) if line.view.stage == "open" else None
@@ -247,13 +253,13 @@ async def _line_by_line(
             silent=settings.json,
             screen_reader=settings.screen_reader,
             away_s=away_s,
-            rejoin=f"{program()} join {server}/r/{race}{f' --as {name}' if name else ''}",
+            rejoin=f"{program()} join {server}/r/{race_id}{f' --as {name}' if name else ''}",
         )
         await mode.run(ready=ready)
 
 
-def _print(message: "FromServer") -> None:
-    """What the server says as a line of JSON, but for the token, which is nobody else's business."""
+def _print_json(message: "FromServer") -> None:
+    """Print a message as a line of JSON, without the secret token."""
     from samedeal.wire import codec
     from samedeal.wire.messages import Welcome
 

@@ -1,4 +1,4 @@
-"""Races: the commands ``new``, which opens one, and ``ls``, which lists them."""
+"""The commands ``new`` and ``ls``."""
 
 import click
 
@@ -30,37 +30,35 @@ from samedeal_cli.settings import Settings, examples
 
 @click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
 @click.argument("game", type=GAME, metavar="GAME")
-@click.option("--deal", type=DEAL, metavar="CODE", help="Race an open deal, the one that a code names.")
-@click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal, made from any text.")
+@click.option("--deal", type=DEAL, metavar="CODE", help="Race the open deal of a code.")
+@click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal with a seed of your choice.")
 @daily_option
 @limit_option
-@click.option(
-    "--start-delay", type=DELAY, metavar="TIME", help="How long the countdown lasts, 0s to 60s.  [default: 5s]"
-)
-@click.option("--max", "most", type=Number(1, 32), metavar="N", help="How many may race.  [default: 8]")
+@click.option("--start-delay", type=DELAY, metavar="TIME", help="Length of the countdown, 0s to 60s.  [default: 5s]")
+@click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
 @click.option(
     "--filter",
-    "wanted",
+    "filter_name",
     type=click.Choice(["any", "friendly"]),
-    help="Any sealed deal, or one with a fair chance.  [default: friendly, where the game has such]",
+    help="Any shuffle, or one that can probably be solved.  [default: friendly, if the game supports it]",
 )
-@click.option("--unlisted", is_flag=True, help="Leave it out of the lists.")
+@click.option("--unlisted", is_flag=True, help="Do not list the race.")
 @undo_option
 @click.option(
     "--attempts",
     type=Number(0, 1000),
     metavar="N",
-    help="How often one may try.  [default: no limit]",
+    help="Maximum attempts per player.  [default: no limit]",
 )
 @click.option(
     "--spectators",
     type=click.Choice(["progress", "after", "open"]),
-    help="What onlookers see before the end: counts, nothing, or tables too.  [default: progress]",
+    help="What spectators see before the end: scores, nothing, or the tables.  [default: progress]",
 )
 @variant_option
-@click.option("--qr", is_flag=True, help="Show the link as a QR code too.")
-@click.option("--join", "joining", is_flag=True, help="Take a seat at once.")
-@click.option("--as", "name", type=NAME, metavar="NAME", help="Who to be, with --join.")
+@click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
+@click.option("--join", "join", is_flag=True, help="Join the race at once.")
+@click.option("--as", "name", type=NAME, metavar="NAME", help="Your name, with --join.")
 @mode_option
 @click.pass_obj
 def new(
@@ -71,37 +69,37 @@ def new(
     daily: bool,
     limit: int | None,
     start_delay: int | None,
-    most: int | None,
-    wanted: str | None,
+    max_racers: int | None,
+    filter_name: str | None,
     unlisted: bool,
     undo: str | None,
     attempts: int | None,
     spectators: str | None,
     variants: tuple[tuple[str, str | bool], ...],
     qr: bool,
-    joining: bool,
+    join: bool,
     name: str | None,
     mode: Mode | None,
 ) -> int:
-    """Open a race and print the link to send round.
+    """Open a race and print the link to share.
 
-    Without --deal, --seed or --daily the deal is sealed: nobody can know it.
+    Without --deal, --seed or --daily, the shuffle is secret and provably fair.
     """
     if daily:
         check_daily(
-            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": wanted, "--undo": undo}
+            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": filter_name, "--undo": undo}
             | {"--attempts": attempts, "--spectators": spectators, "--variant": variants}
         )
     if deal and seed:
-        raise Misused("--deal and --seed both say what to deal; give one of them")
+        raise Misused("--deal and --seed cannot be combined")
     if deal and deal.game != game:
-        raise Misused(f"the deal {deal.game}:{deal.seed} is not one of {game}")
+        raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
     options = race_options(
         limit,
         undo,
         start_delay_ms=start_delay,
-        max_racers=most,
-        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(wanted or ""),
+        max_racers=max_racers,
+        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(filter_name or ""),
         unlisted=unlisted or None,
         attempts=attempts,
         spectators=spectators,
@@ -118,12 +116,12 @@ def new(
         click.echo(data)
     else:
         click.echo(opened.link)
-        settings.say(f"{opened.header.game}: send the link round, or type: samedeal join {opened.link}")
+        settings.say(f"{opened.header.game}: share the link with your friends, or run: samedeal join {opened.link}")
     if is_local(opened.link):
-        settings.say("only this machine can open that link: see --lan of samedeal serve")
+        settings.say("Only this machine can open that link; to invite others, use samedeal serve --lan")
     if qr:
         click.echo("\n".join(qr_lines(opened.link, ascii=settings.plain, color=settings.colored)), err=True)
-    if joining:
+    if join:
         from samedeal_cli.commands.play import play
 
         return play(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link)
@@ -132,11 +130,11 @@ def new(
 
 @click.command(epilog=examples("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5"))
 @click.argument("what", type=click.Choice(["races", "replays"]))
-@click.option("--game", metavar="GAME", help="Only of this game.")
-@click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races at this stage.")
-@click.option("--player", metavar="ID", help="Only replays with this player, by the id that whoami shows.")
+@click.option("--game", metavar="GAME", help="Only this game.")
+@click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
+@click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
-@click.option("--limit", type=Number(1, 100), default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=Number(1, 100), default=20, show_default=True, help="Maximum number of entries.")
 @click.pass_obj
 def ls(
     settings: Settings,
@@ -147,7 +145,7 @@ def ls(
     deal: str | None,
     limit: int,
 ) -> None:
-    """List races that are on, or replays of those that are over, the newest first."""
+    """List current races, or replays of finished ones, newest first."""
     api = Api(settings.address)
     query: dict[str, object] = {"game": game, "limit": limit}
     query |= {"stage": stage} if what == "races" else {"player": player, "deal": deal}
@@ -156,10 +154,10 @@ def ls(
         click.echo(data)
     elif what == "races":
         for race in api.read(data, Races).races:
-            deal_is = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
+            kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
-            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {deal_is}"
-            print_item(row, race.race, race.game, f"{race.stage}, {racers}, {deal_is}")
+            row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {kind}"
+            print_item(row, race.race, race.game, f"{race.stage}, {racers}, {kind}")
     else:
         for replay in api.read(data, Replays).replays:
             ended = moment(replay.ended_at)

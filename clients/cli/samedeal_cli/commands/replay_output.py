@@ -1,4 +1,4 @@
-"""Showing: a replay brought to the moment that a command line names, in a player, as a picture or as a cast."""
+"""Replays as players, pictures and casts, at a moment given on the command line."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +16,7 @@ from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
 
 
 def player_of(
-    found: Replay,
+    replay: Replay,
     *,
     seat: int | None = None,
     at: Moment | None = None,
@@ -24,12 +24,12 @@ def player_of(
     pause_ms: int = PAUSE_MS,
     plain: bool = False,
 ) -> Player:
-    """A player of a replay at a moment, by default at the deal; with speed 0 at the end.
+    """Return a player of a replay at a moment, by default at the deal or, with speed 0, at the end.
 
-    Raises Unverified where the log does not hold, and Misused where nobody has the seat or made so many moves.
+    Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
     """
     try:
-        player = Player.of(Recording.of(found), plain=plain)
+        player = Player.of(Recording.of(replay), plain=plain)
         player = replace(player, speed=speed or USUAL_SPEED, pause_ms=pause_ms)
         player = player if seat is None else player.watching(seat)
         if at is not None:
@@ -42,17 +42,17 @@ def player_of(
 
 
 def unverified(refused: Refused) -> Unverified:
-    """The failure that a log is which does not hold."""
-    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify tells more)")
+    """Return the failure for an invalid log."""
+    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)")
 
 
-def verified(found: Replay) -> bool:
-    """Whether every fact about a replay holds."""
-    return all(fact.holds for fact in verify(found))
+def is_verified(replay: Replay) -> bool:
+    """Return whether all checks of a replay pass."""
+    return all(fact.holds for fact in verify(replay))
 
 
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
-    "svg": lambda player, chosen: poster_svg(player, 1 if chosen else MAX_TABLES).encode(),
+    "svg": lambda player, one_seat: poster_svg(player, 1 if one_seat else MAX_TABLES).encode(),
     "cast": lambda player, _: "".join(f"{line}\n" for line in cast(player)).encode(),
 }
-"""What a replay can be shown as: of a player, and of one racer alone if one was chosen."""
+"""Graphical formats. The functions take a player, and whether to show only its current seat."""

@@ -1,4 +1,4 @@
-"""The commands that show cards once more: ``replay`` and ``export`` a race that is over, ``deal`` an open deal."""
+"""The commands ``replay``, ``export`` and ``deal``."""
 
 import shutil
 import sys
@@ -20,18 +20,19 @@ from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board
-from samedeal_cli.commands.games import OLDER
-from samedeal_cli.commands.mode import Mode, chosen, here, mode_option
+from samedeal_cli.commands.games import TOO_OLD
+from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
+from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
-from samedeal_cli.commands.replay_output import PICTURES, player_of, unverified, verified
+from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused
-from samedeal_cli.net.replay_loader import whole
-from samedeal_cli.net.sanitise import print_file, safe_text
+from samedeal_cli.net.replay_loader import load_replay
+from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
-from samedeal_cli.render.transcript import happening, in_ascii, printable, since_start
+from samedeal_cli.render.transcript import happening, printable, since_start
 from samedeal_cli.replay_app.replay_view import page
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.state.replay_state import Player
@@ -47,12 +48,14 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "ndjson": lambda replay: b"".join(replay.lines()),
     "txt": _text,
 }
-"""What a replay can be written as."""
+"""Formats of replays. The functions return the bytes of a file."""
 
 
-seat_option = click.option("--seat", type=Number(1), metavar="N", help="Look at this seat.  [default: the best]")
+seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
-idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_default=True, help="The longest pause.")
+idle_option = click.option(
+    "--idle-limit", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
+)
 
 
 @click.command(
@@ -63,7 +66,9 @@ idle_option = click.option("--idle-limit", type=DURATION, default="2s", show_def
 )
 @click.argument("replay")
 @click.option(
-    "--speed", type=click.FloatRange(0), help="How fast; 0 is all at once.  [default: 4 on a terminal, else 0]"
+    "--speed",
+    type=click.FloatRange(0),
+    help="Playback speed; 0 shows everything at once.  [default: 4 on a terminal, otherwise 0]",
 )
 @idle_option
 @seat_option
@@ -79,28 +84,28 @@ def replay(
     at: Moment | None,
     mode: Mode | None,
 ) -> int:
-    """Look at a race that is over, as it happened.
+    """Play back a finished race.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. On a terminal it is a player with keys, which
-    ? shows. Elsewhere, and with --line, the race is told line by line: with --seat only its moves, and with --at only
-    the table at that moment.
+    REPLAY is a file, - for standard input, or the link or id of a race. On a terminal, this is a player controlled by
+    keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
+    moves of that seat are printed, and with --at, only the table at that moment.
     """
-    used, why = chosen(mode, settings, here())
-    found = _opened(settings, replay)
-    player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-    if used == "tui":
-        return _play(settings, found, player, playing=at is None and speed != 0)
+    chosen, why = choose_mode(mode, settings, current_environment())
+    loaded = _load(settings, replay)
+    player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+    if chosen == "tui":
+        return _play(settings, loaded, player, playing=at is None and speed != 0)
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
-        _tell(settings, found, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+        _print_race(settings, loaded, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
     return 0
 
 
-def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -> int:
-    """The player on the whole terminal."""
+def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) -> int:
+    """Run the player on the full screen. Returns the exit code."""
     from samedeal_cli.race_app.splash import curtain
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
@@ -108,21 +113,23 @@ def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -
         from samedeal_cli.replay_app.app import Theatre
         from samedeal_cli.running import run
 
-        theatre = Theatre(replace(player, playing=playing), shown, lambda: verified(found))
+        theatre = Theatre(replace(player, playing=playing), shown, lambda: is_verified(replay))
         run(theatre.run_async(mouse=settings.mouse))
     return INTERRUPTED if theatre.interrupted else 0
 
 
-def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool) -> None:
-    """The race line by line, with the tables of one seat, and perhaps only its moves."""
-    races = _races(found)
+def _print_race(
+    settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
+) -> None:
+    """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
+    races = _races(replay)
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
-    for line in transcript.heading(found.header, races[-1].deal):
+    for line in transcript.heading(replay.header, races[-1].deal):
         _print(settings, line)
     _print(settings, "")
-    last = found.entries[0].at if found.entries else 0
-    for entry, (before, after) in zip(found.entries, pairwise(races), strict=True):
+    last = replay.entries[0].at if replay.entries else 0
+    for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
         if alone and isinstance(entry.event, Moved | Resigned) and entry.event.seat != shown:
             continue
         if speed:
@@ -133,7 +140,7 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)
     _print_board(settings, races[-1], shown)
-    for line in transcript.results(found.standings):
+    for line in transcript.results(replay.standings):
         _print(settings, line)
 
 
@@ -146,68 +153,66 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
 @click.argument("replay")
 @click.option(
     "--format",
-    "form",
+    "format_",
     type=click.Choice([*FORMATS, *PICTURES]),
-    help="The form; else the ending of FILE tells it.",
+    help="The format.  [default: from the extension of FILE]",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where to write.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file to write.  [default: standard output]",
+)
 @at_option
 @seat_option
-@click.option("--speed", type=click.FloatRange(0, min_open=True), help="How fast a cast plays.  [default: 4]")
+@click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
 @click.pass_context
 def export(
     context: click.Context,
     replay: str,
-    form: str | None,
+    format_: str | None,
     output: Path | None,
     at: Moment | None,
     seat: int | None,
     speed: float | None,
     idle_limit: int,
 ) -> None:
-    """Write a replay in another form: json, msgpack, ndjson, txt, svg or cast.
+    """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. Between json, msgpack and ndjson, which is a
-    line for each entry, not a byte is lost; txt is a score sheet. An svg is a picture of the standings and of the
-    tables, or with --seat of one, at the end or at the moment of --at. A cast is a recording for asciinema of what the
-    player shows, from the deal or --at on.
+    REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
+    (one line per entry) is lossless. txt is a score sheet. svg is a picture of the standings and the tables at the end
+    or at --at; with --seat, only that table. cast is an asciinema recording of the player, from the deal or --at on.
     """
     settings: Settings = context.obj
-    if form is None:
-        form = output.suffix.removeprefix(".") if output else "json"
-        if form not in FORMATS and form not in PICTURES:
-            raise Misused(f"say the form with --format, one of {', '.join([*FORMATS, *PICTURES])}")
-    if output is None and form == "msgpack" and sys.stdout.isatty():
-        raise Misused("msgpack is nothing for a terminal: say -o FILE")
-    _check_options(context, form)
-    found = _opened(settings, replay)
+    if format_ is None:
+        format_ = output.suffix.removeprefix(".") if output else "json"
+        if format_ not in FORMATS and format_ not in PICTURES:
+            raise Misused(f"unknown file extension; use --format with one of {', '.join([*FORMATS, *PICTURES])}")
+    if output is None and format_ == "msgpack" and sys.stdout.isatty():
+        raise Misused("msgpack cannot be written to a terminal; use -o FILE")
+    _check_options(context, format_)
+    loaded = _load(settings, replay)
     try:
-        if form in PICTURES:
-            if form == "svg" and at is None:
+        if format_ in PICTURES:
+            if format_ == "svg" and at is None:
                 speed = 0
-            player = player_of(found, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-            data = PICTURES[form](replace(player, verified=verified(found)), seat is not None)
+            player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+            data = PICTURES[format_](replace(player, verified=is_verified(loaded)), seat is not None)
         else:
-            data = FORMATS[form](found)
+            data = FORMATS[format_](loaded)
     except Refused as refused:
         raise unverified(refused) from refused
-    if output:
-        try:
-            output.write_bytes(data)
-        except OSError as error:
-            raise Misused(f"{output}: {error.strerror}") from error
-        settings.say(f"{output}: {len(data)} bytes")
-    else:
-        print_file(data)
+    write_output(settings, output, data)
 
 
-def _check_options(context: click.Context, form: str) -> None:
-    """Raises Misused for an option that says nothing about the form."""
-    for option, forms in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
+def _check_options(context: click.Context, format_: str) -> None:
+    """Raises Misused for an option that does not apply to the format."""
+    for option, formats in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
         given = context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
-        if given and form not in forms:
-            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(forms))}, not for {form}")
+        if given and format_ not in formats:
+            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
 
 
 @click.command(
@@ -219,38 +224,39 @@ def _check_options(context: click.Context, form: str) -> None:
 @click.argument("code", type=DEAL, metavar="CODE")
 @click.pass_obj
 def deal(settings: Settings, code: Deal) -> None:
-    """Show how the cards of a deal lie before the first move, without a server.
+    """Show the cards of a deal before the first move. Needs no server.
 
-    CODE names the deal: a game and a seed. What lies face down stays so.
+    CODE is a game and a seed. Face-down cards stay hidden.
     """
     if code.game not in GAMES:
-        raise Misused(f"{code.game}: {OLDER}")
+        raise Misused(f"{code.game}: {TOO_OLD}")
     game = GAMES[code.game].from_seed(code.seed)
     name = f"{code.game}:{code.seed}"
     if settings.json:
         opening = {"table": game.view(), "notes": game.notes, "moves": game.moves()}
-        _print_json({"deal": name, "game": code.game, "rules": game.rules, **opening})
+        document = {"deal": name, "game": code.game, "rules": game.rules, **opening}
+        click.echo(msgspec.json.encode(document))
     else:
         _print(settings, f"{game.title} · deal {printable(name)}")
         _print_table(settings, game)
 
 
-def _opened(settings: Settings, replay: str) -> Replay:
+def _load(settings: Settings, replay: str) -> Replay:
     try:
-        return whole(settings, replay)
+        return load_replay(settings, replay)
     except Refused as refused:
         raise unverified(refused) from refused
 
 
-def _races(found: Replay) -> list[Race]:
+def _races(replay: Replay) -> list[Race]:
     try:
-        return list(found.races())
+        return list(replay.races())
     except Refused as refused:
         raise unverified(refused) from refused
 
 
 def _show_at(settings: Settings, player: Player) -> None:
-    """The table that a player is at."""
+    """Print the table at the player's current moment."""
     track, step = player.track, player.step
     index = track.index(player.n)
     when = f"move {index}, {clock(step.at)}" if index else "before the first move"
@@ -278,9 +284,4 @@ def _print_table(settings: Settings, game: Game) -> None:
 
 
 def _print(settings: Settings, line: str) -> None:
-    line = safe_text(line)
-    click.echo(in_ascii(line) if settings.plain else line)
-
-
-def _print_json(document: object) -> None:
-    click.echo(msgspec.json.encode(document))
+    print_line(settings, safe_text(line))

@@ -1,40 +1,20 @@
-"""Starting a server: the command ``serve``, for one that lasts, and one to be thrown away, for the demo."""
+"""The command ``serve``."""
 
-import asyncio
-import ctypes
 import importlib.util
-import json
 import os
-import shutil
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
 
 from samedeal_cli.commands.invite import lan_address, qr_lines
 from samedeal_cli.failure import Failure, Misused
-from samedeal_cli.net.http_api import Api
-from samedeal_cli.settings import Settings, demo_file, examples
+from samedeal_cli.settings import Settings, examples
 
 PORT: Final = 8640
-EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (where it is asked for)
-OPEN: Final = "everybody in this network can reach it, and read along, as there is no TLS"
-START_S: Final = 30.0
-"""How long a server may take to answer."""
-STOP_S: Final = 15.0
-LOOK_S: Final = 0.05
-MAX_PORTS: Final = 100
-READY: Final = "samedeal serves at "
-TAKEN: Final = "address already in use"
-"""What a server says when it serves, and when it cannot."""
+EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (only with --lan)
+OPEN: Final = "everyone on this network can connect; connections are not encrypted"
 
 
 @click.command(
@@ -45,11 +25,13 @@ TAKEN: Final = "address already in use"
 )
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
-@click.option("--workers", type=click.IntRange(1), help="How many processes serve on the port.  [default: 1]")
+@click.option("--workers", type=click.IntRange(1), help="Number of server processes.  [default: 1]")
 @click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
-@click.option("--data-dir", type=click.Path(file_okay=False), help="Where the embedded store and the key are.")
-@click.option("--public-url", metavar="URL", help="The address at which others reach the server.")
-@click.option("--lan", is_flag=True, help="Let others in the same network in, and show them the way.")
+@click.option(
+    "--data-dir", type=click.Path(file_okay=False), help="Directory of the embedded store and the signing key."
+)
+@click.option("--public-url", metavar="URL", help="The URL that other people use to reach the server.")
+@click.option("--lan", is_flag=True, help="Allow connections from your network, and show the link and a QR code.")
 @click.pass_obj
 def serve(
     settings: Settings,
@@ -63,165 +45,48 @@ def serve(
 ) -> int:
     """Run a server until it is stopped.
 
-    What is not said here comes from the environment, as in SAMEDEAL_PORT or REDIS_URL. With --lan it listens on every
-    address of this machine, and its links have the one that others in the network know; there is no TLS then.
+    Options that you leave out are read from the environment, such as SAMEDEAL_PORT or REDIS_URL. With --lan, the server
+    listens on all addresses of this machine, and its links use the address on your network. Connections are not
+    encrypted.
     """
     check_installed()
     if lan:
         if host or public_url:
-            raise Misused("--lan finds the address by itself; leave out --host and --public-url")
+            raise Misused("--lan cannot be combined with --host or --public-url")
         number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
         if str(number) == "0":
-            raise Misused("--lan takes a port that is known beforehand")
+            raise Misused("--lan needs a fixed port, not 0")
         host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
-        show_way(settings, public_url)
+        show_link(settings, public_url)
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
-    command = _server_command(host, port, workers)
+    command = server_command(host, port, workers)
     if os.name == "posix":
-        os.execve(command[0], command, environment)  # noqa: S606 (no shell is wanted)
+        os.execve(command[0], command, environment)  # noqa: S606 (no shell)
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
 
 
 def check_installed() -> None:
-    """Raises Failure if the parts that a server takes are not installed."""
+    """Raises Failure if a library that the server needs is not installed."""
     if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
-        raise Failure(f"a server needs {', '.join(missing)}: pip install 'samedeal[server]'")
+        raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[server]'")
 
 
 def address_in_network() -> str:
-    """The address that others know this machine by. Raises Failure if there is none."""
+    """Return this machine's address on its network. Raises Failure if it has none."""
     if address := lan_address():
         return address
-    raise Failure("this machine is in no network; --host and --public-url take an address that you know")
+    raise Failure("this machine has no network address; use --host and --public-url")
 
 
-def show_way(settings: Settings, link: str) -> None:
-    """How others get in, on standard error, as a link and as a picture of it."""
+def show_link(settings: Settings, link: str) -> None:
+    """Write the link and its QR code to standard error."""
     settings.say(f"{link}: {OPEN}")
     for line in qr_lines(link, ascii=settings.plain, color=settings.colored):
         settings.say(line)
 
 
-def _server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:
-    said = {"--host": host, "--port": port, "--workers": workers}
-    options = [str(word) for option, value in said.items() if value is not None for word in (option, value)]
+def server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:
+    given = {"--host": host, "--port": port, "--workers": workers}
+    options = [str(word) for option, value in given.items() if value is not None for word in (option, value)]
     return [sys.executable, "-m", "samedeal_server", *options]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that was started here, with all it has in a directory that goes with it."""
-
-    url: str
-    """For this machine."""
-    link: str
-    """For others."""
-    port: int
-
-    @property
-    def api(self) -> Api:
-        return Api(self.url)
-
-
-@asynccontextmanager
-async def served(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
-    """A throw-away server on the first free port."""
-    host, shown = (EVERYWHERE, address_in_network()) if lan else ("127.0.0.1", "127.0.0.1")
-    directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        for number in range(port, min(port + MAX_PORTS, 65536)):
-            with _claimed(number) as ours:
-                if not ours:
-                    continue
-                process = _started(host, number, f"http://{shown}:{number}", directory)
-                if await _serves(process, directory / "log"):
-                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
-                    return
-                _end(process)
-        raise Failure(f"no port from {port} on is free")
-    finally:
-        if process:
-            _end(process)
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _started(host: str, port: int, public_url: str, directory: Path) -> subprocess.Popen[bytes]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    environment.pop("REDIS_URL", None)
-    environment |= {
-        "SAMEDEAL_DATA_DIR": str(directory / "data"),
-        "SAMEDEAL_PUBLIC_URL": public_url,
-        "SAMEDEAL_LOG_LEVEL": "warning",
-    }
-    with (directory / "log").open("wb") as log:
-        return subprocess.Popen(  # noqa: S603 (our own program)
-            _server_command(host, port),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C is for us: we stop it when our own connections are closed
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-        )
-
-
-def _end_with_parent() -> None:
-    """Have the kernel end the server when this process is killed, so that nothing is left behind."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-
-
-async def _serves(process: subprocess.Popen[bytes], log: Path) -> bool:
-    """Whether the server has begun to serve; False if its port is taken. Raises Failure with its last words."""
-    for _ in range(round(START_S / LOOK_S)):
-        said = _said(log)
-        if READY in said:
-            return True
-        if process.poll() is not None:
-            if TAKEN in said.lower():
-                return False
-            raise Failure(f"the server did not start: {(said.splitlines() or ['it said nothing'])[-1]}")
-        await asyncio.sleep(LOOK_S)
-    raise Failure(f"the server did not start within {START_S:.0f} s")
-
-
-def _said(log: Path) -> str:
-    return log.read_text(errors="replace").strip()
-
-
-@contextmanager
-def _claimed(port: int) -> Iterator[bool]:
-    """Whether a port is ours to try. Two demos that start at once agree by the UDP port of the same number."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as claim:
-        try:
-            claim.bind(("127.0.0.1", port))
-        except OSError:
-            yield False
-            return
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            taken = probe.connect_ex(("127.0.0.1", port)) == 0
-        yield not taken
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a server and what it has started."""
-    process.terminate()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-@contextmanager
-def announced(server: Server) -> Iterator[None]:
-    """Lets other commands of this account find the server, for as long as it runs."""
-    mine = json.dumps({"url": server.url, "pid": os.getpid()})
-    demo_file().write_text(mine)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            if demo_file().read_text() == mine:
-                demo_file().unlink()

@@ -1,4 +1,4 @@
-"""The start: what is said to a person who types the name of the program alone: what runs, and what can be done next."""
+"""The output of ``samedeal`` without a command: the server, open races and suggested commands."""
 
 from collections.abc import Iterator
 from importlib import metadata
@@ -12,58 +12,58 @@ from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.settings import Settings, program
 
 SHOWN: Final = 5
-"""How many open races are shown at most."""
+"""Maximum number of open races to show."""
 TIMEOUT_S: Final = 1.0
 
 
 def start_lines(settings: Settings) -> Iterator[str]:
-    """The lines, after a short look whether the server answers."""
+    """The lines to print. Contacts the server first."""
     for line in _lines(settings):
         yield in_ascii(line) if settings.plain else line
 
 
 def _lines(settings: Settings) -> Iterator[str]:
-    me = program()
+    name = program()
     server = settings.address
     yield f"samedeal {metadata.version('samedeal')} · race your friends at patience on the same shuffled deck"
     yield ""
     try:
         races = _open_races(server)
     except Unreachable:
-        named = server != DEFAULT_SERVER
-        yield f"  server     {server} does not answer" if named else "  server     none runs on this machine"
+        custom = server != DEFAULT_SERVER
+        yield f"  server     {server} cannot be reached" if custom else "  server     not running on this machine"
         yield from _you(settings)
         yield from _next(
-            (f"{me} demo", "a server, a race between bots and a seat for you, to try it"),
-            (f"{me} serve --lan", "a server for the friends in your network"),
-            (f"{me} join LINK", "the race that somebody sent you"),
+            (f"{name} demo", "try it: a server, racing bots and a seat for you"),
+            (f"{name} serve --lan", "run a server for friends on your network"),
+            (f"{name} join LINK", "join the race that someone sent you"),
         )
     except Failure as failure:
         yield f"  server     {server}: {failure.format_message()}"
-        yield from _next((f"{me} doctor", "look what is wrong"))
+        yield from _next((f"{name} doctor", "find out what is wrong"))
     else:
         yield f"  server     {server}"
         yield from _you(settings)
         for race in races[:SHOWN]:
             yield f"  open       {race.race}: {race.game}, {race.racers} of {race.max_racers} seats taken"
         yield from _next(
-            *((f"{me} join {race.race}", "take a seat there") for race in races[:1]),
-            (f"{me} new corners --join", "open a race, get a link to send round, take a seat"),
-            (f"{me} solo corners --daily", "the deal of the day, alone"),
-            (f"{me} daily", "the deals of the day, and how they were played"),
-            (f"{me} games", "what can be played; rules GAME tells how"),
+            *((f"{name} join {race.race}", "join this race") for race in races[:1]),
+            (f"{name} new corners --join", "open a race, get a link to share, and join"),
+            (f"{name} solo corners --daily", "play the daily deal alone"),
+            (f"{name} daily", "today's deals and results"),
+            (f"{name} games", "list the games; rules GAME explains one"),
         )
 
 
 def _you(settings: Settings) -> Iterator[str]:
-    yield f"  you        {settings.name or guests.own_name()}"
+    yield f"  you        {settings.name or guests.account_name()}"
 
 
 def _next(*commands: tuple[str, str]) -> Iterator[str]:
-    wide = max(len(command) for command, _ in (*commands, ("", "")))
+    width = max(len(command) for command, _ in (*commands, ("", "")))
     yield ""
-    yield from (f"  {command:<{wide}}   {says}" for command, says in commands)
-    yield f"  {f'{program()} --help':<{wide}}   every command"
+    yield from (f"  {command:<{width}}   {text}" for command, text in commands)
+    yield f"  {f'{program()} --help':<{width}}   every command"
 
 
 def _open_races(server: str) -> tuple[RaceLine, ...]:

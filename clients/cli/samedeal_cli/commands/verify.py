@@ -1,4 +1,4 @@
-"""The commands that show whether a race was as it is told: ``verify``, and ``receipts``, what was kept while it ran."""
+"""The commands ``verify`` and ``receipts``."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +14,15 @@ from samedeal.proof.verification import UNCHECKED, Fact
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
+from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
-from samedeal_cli.net.replay_loader import at_server, opened
+from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import clock, told_apart
-from samedeal_cli.render.transcript import in_ascii, printable
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
 
@@ -33,44 +34,44 @@ from samedeal_cli.settings import Settings, examples
     )
 )
 @click.argument("replay")
-@click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="A public key that may have signed it.")
+@click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="Accept this public key as the signer.")
 @click.option(
     "--receipts",
     "given",
     type=click.Path(dir_okay=False, path_type=Path),
     multiple=True,
     metavar="FILE",
-    help="Receipts to hold it against.  [default: those that were kept here]",
+    help="Receipts to check against.  [default: those stored here]",
 )
-@click.option("--no-receipts", "alone", is_flag=True, help="Hold it against no receipts.")
+@click.option("--no-receipts", "alone", is_flag=True, help="Do not check receipts.")
 @click.pass_obj
 def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[Path, ...], alone: bool) -> int:
-    """Check every move of a race that is over.
+    """Verify a finished race, move by move.
 
-    REPLAY is a file, - for standard input, or the link or name of a race. A file is checked without any network: the
-    deal is derived again and the whole log is folded again. If a server is asked for it, the key that signed it has to
-    be one that the server publishes. Where you raced or looked on, it has to be the race that you were told of then.
-    Ends with 5 if anything does not hold.
+    REPLAY is a file, - for standard input, or the link or id of a race. Verification derives the deal and replays the
+    whole log; for a file, it works offline. If the replay comes from a server, it must be signed with a key that the
+    server publishes. If you played in or watched the race, it must match the receipts stored at that time. Exits with 5
+    if a check fails.
     """
     if given and alone:
-        raise Misused("--receipts and --no-receipts exclude each other")
-    server, _ = at_server(settings, replay) or ("", "")
+        raise Misused("--receipts and --no-receipts cannot be combined")
+    server, _ = server_and_race(settings, replay) or ("", "")
     try:
-        with opened(settings, replay) as log:
+        with open_replay(settings, replay) as log:
             published = Api(server).keys() if server and not keys else ()
-            told = None if alone else _told(log.header, given)
-            facts = verified(log, keys or published, told)
+            stored = None if alone else _load_receipts(log.header, given)
+            facts = verified(log, keys or published, stored)
             count = sum(1 for _ in log.entries)
     except Refused as refused:
         if settings.json:
             _print_json({"ok": False, "code": refused.code, "detail": printable(refused.text)})
             return Unverified.exit_code
         raise Unverified(f"{printable(replay)}: {printable(refused.text)}") from refused
-    more = {
-        "signature": "" if keys else _published(log.signature.key, server, published),
-        "receipts": "" if given else _kept_here(log.header, told),
+    notes = {
+        "signature": "" if keys else _key_note(log.signature.key, server, published),
+        "receipts": "" if given else _receipts_note(log.header, stored),
     }
-    facts = tuple(replace(fact, note=fact.note + more.get(fact.name, "")) for fact in facts)
+    facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     holds = all(fact.holds for fact in facts)
     if settings.json:
         _print_json(
@@ -85,8 +86,8 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
         )
     else:
         for fact in facts:
-            _print(settings, _line(fact))
-        _print(settings, _conclusion(log, count, facts))
+            print_line(settings, _line(fact))
+        print_line(settings, _conclusion(log, count, facts))
     return 0 if holds else Unverified.exit_code
 
 
@@ -94,14 +95,15 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
 @click.argument("race", type=RACE, required=False)
 @click.pass_obj
 def receipts(settings: Settings, race: Link | None) -> None:
-    """List the races of which receipts are kept here, or print the receipts of one, for others to verify with.
+    """List the races with stored receipts, or print the receipts of one for others to verify with.
 
-    While you race or look on, what the server says of the log is kept; samedeal verify holds the replay against it.
+    While you play or watch, this program stores what the server says about the log. samedeal verify checks the replay
+    against it.
     """
-    found = files(race.race) if race else files()
-    if race and not found:
-        raise Misused(f"no receipts of {race.race} are kept here")
-    for path in found:
+    paths = files(race.race_id) if race else files()
+    if race and not paths:
+        raise Misused(f"no receipts of {race.race_id} are stored here")
+    for path in paths:
         if race:
             print_file(b"".join(lines(path)))
             continue
@@ -112,27 +114,27 @@ def receipts(settings: Settings, race: Link | None) -> None:
             click.echo(f"{name:<24} {datetime.fromtimestamp(at, UTC).strftime('%Y-%m-%d %H:%M UTC')}  {path}")
 
 
-def _told(header: Header, given: tuple[Path, ...]) -> Receipts | None:
-    """What is in the files that were given, or what this account was told of a race; None if that is nothing."""
-    kept = [receipts for path in given or files(header.race) for receipts in in_file(path)]
-    if given and not kept:
-        raise Misused(f"{given[0]}: there are no receipts in it")
-    return about(header, kept) if kept else None
+def _load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
+    """Return the receipts of a race from the given files or from the stored ones; None if there are none."""
+    loaded = [receipts for path in given or files(header.race) for receipts in in_file(path)]
+    if given and not loaded:
+        raise Misused(f"{given[0]} contains no receipts")
+    return about(header, loaded) if loaded else None
 
 
-def _published(key: str, server: str, published: tuple[str, ...]) -> str:
-    """What the server that has the replay says of the key that signed it."""
+def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
+    """A note on whether the server publishes the key."""
     if not server:
-        return "; --key checks whose it is"
+        return "; check the signer with --key"
     if not published:
         return f"; {server} publishes no key"
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
 
 
-def _kept_here(header: Header, told: Receipts | None) -> str:
-    """What to say of receipts that nobody asked for."""
-    another = told is not None and told.header != header
-    return " (kept here; --no-receipts leaves them out)" if another else " (kept here)"
+def _receipts_note(header: Header, stored: Receipts | None) -> str:
+    """A note on the use of stored receipts."""
+    another = stored is not None and stored.header != header
+    return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
 
 
 def _line(fact: Fact) -> str:
@@ -153,10 +155,6 @@ def _conclusion(log: Log, count: int, facts: tuple[Fact, ...]) -> str:
     if any(standing.outcome == "won" for standing in first):
         return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."
     return f"VERIFIED: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
-
-
-def _print(settings: Settings, line: str) -> None:
-    click.echo(in_ascii(line) if settings.plain else line)
 
 
 def _print_json(document: object) -> None:

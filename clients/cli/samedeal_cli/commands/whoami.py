@@ -1,4 +1,4 @@
-"""Who one is: the commands ``whoami`` and ``logout``."""
+"""The commands ``whoami`` and ``logout``."""
 
 import click
 import msgspec
@@ -13,24 +13,24 @@ from samedeal_cli.settings import Settings, examples
 @click.pass_obj
 def whoami(settings: Settings) -> None:
     """Show the names you play under, with their servers and public ids."""
-    kept, default = guests.kept(), settings.name or guests.own_name()
+    stored, default = guests.stored(), settings.name or guests.account_name()
     if settings.json:
-        shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in kept]
+        shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in stored]
         click.echo(msgspec.json.encode({"default": default, "guests": shown}))
         return
-    for guest in kept:
+    for guest in stored:
         click.echo(f"{guest.name:<24} {guest.player:<18} {guest.server}")
-    settings.say(f"without --as you are {default}")
+    settings.say(f"Without --as, your name is {default}")
 
 
 @click.command(epilog=examples("samedeal logout", "samedeal logout bo"))
 @click.argument("name", type=NAME, required=False)
 @click.pass_obj
 def logout(settings: Settings, name: str | None) -> None:
-    """Forget a name on the server in use: nobody can come back as that player, not even you."""
-    name, server = name or settings.name or guests.own_name(), settings.address
-    found = [guest for guest in guests.kept() if (guest.server, guest.name) == (server, name)]
-    if not found:
-        raise Misused(f"{name} is not known at {server}; samedeal whoami lists who is")
-    guests.forget(found[0])
-    settings.say(f"{name} at {server} is forgotten")
+    """Forget a name on the current server. Nobody can return as that player, not even you."""
+    name, server = name or settings.name or guests.account_name(), settings.address
+    matching = [guest for guest in guests.stored() if (guest.server, guest.name) == (server, name)]
+    if not matching:
+        raise Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
+    guests.delete(matching[0])
+    settings.say(f"Forgot {name} at {server}")

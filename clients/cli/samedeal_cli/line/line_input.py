@@ -1,4 +1,4 @@
-"""Typed: the lines of standard input as they come, read without holding anything else up."""
+"""Reads lines from standard input without blocking the event loop."""
 
 import asyncio
 import os
@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import Any, Final, Self
 
 _AHEAD: Final = 64
-"""How many lines are read before they are wanted."""
+"""Number of lines to read ahead."""
 PROMPT: Final = "> "
 
 
 async def typed_lines() -> AsyncGenerator[str, None]:
-    """Each line of standard input without its end, until there is no more.
+    """Yield the lines of standard input without their line ends.
 
-    A thread of its own reads the bare descriptor, so that it neither blocks the loop nor the end of the process,
-    whether standard input is a terminal, a pipe or a file.
+    A daemon thread reads the file descriptor. It blocks neither the event loop nor the exit of the process, whether
+    standard input is a terminal, a pipe or a file.
     """
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     loop, room = asyncio.get_running_loop(), threading.Semaphore(_AHEAD)
@@ -38,7 +38,7 @@ async def typed_lines() -> AsyncGenerator[str, None]:
                 put(rest.decode(errors="replace"))
             put(None)
         except RuntimeError:
-            pass  # the loop is gone, and nobody listens any more
+            pass  # the event loop is closed
 
     threading.Thread(target=read, daemon=True).start()
     while (line := await lines.get()) is not None:
@@ -47,26 +47,26 @@ async def typed_lines() -> AsyncGenerator[str, None]:
 
 
 class Editor:
-    """A line at a terminal that is edited as in a shell, with the lines before it at hand; and what of it there is yet.
+    """A prompt at a terminal with line editing and history.
 
-    So news can be written above a line that somebody is typing.
+    It knows the unfinished line, so that output can be written above it.
     """
 
     def __init__(self, readline: Any, words: Callable[[], Iterable[str]]) -> None:
-        """`words` are those that the Tab key completes."""
+        """The Tab key completes `words`."""
         self._readline = readline
-        self._wanted = threading.Semaphore(0)
+        self._requested = threading.Semaphore(0)
         self.shown = False
-        """Whether the prompt stands in the last line, with what is typed behind it."""
+        """Whether the prompt is shown on the last line, with the unfinished input."""
         readline.parse_and_bind("set enable-bracketed-paste off")
         readline.parse_and_bind("tab: complete")
         readline.set_completer_delims(" ")
-        readline.set_completer(lambda begun, n: [*(word for word in words() if word.startswith(begun)), None][n])
+        readline.set_completer(lambda prefix, n: [*(word for word in words() if word.startswith(prefix)), None][n])
         readline.set_pre_input_hook(self._show)
 
     @classmethod
     def here(cls, words: Callable[[], Iterable[str]]) -> Self | None:
-        """An editor, if there is a terminal and a library that can do it."""
+        """Return an editor if there is a terminal and GNU readline."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
             return None
         try:
@@ -80,11 +80,11 @@ class Editor:
         return str(self._readline.get_line_buffer())
 
     def ask(self) -> None:
-        """Lets one more line be typed."""
-        self._wanted.release()
+        """Show the prompt for one more line."""
+        self._requested.release()
 
     async def lines(self) -> AsyncGenerator[str, None]:
-        """Each line that was asked for, until there is no more. The terminal is as it was before, whatever happens."""
+        """Yield the requested lines. Restores the terminal at the end."""
         import termios
 
         lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -92,9 +92,9 @@ class Editor:
 
         def read() -> None:
             line: str | None = ""
-            with suppress(RuntimeError):  # the loop is gone, and nobody listens any more
+            with suppress(RuntimeError):  # the event loop is closed
                 while line is not None:
-                    self._wanted.acquire()
+                    self._requested.acquire()
                     try:
                         line = input(PROMPT)
                     except (EOFError, OSError):

@@ -1,1 +1,1 @@
-"""The network: races over WebSocket, everything else over HTTP, and what is kept for both."""
+"""The network: races over WebSocket, everything else over HTTP, and stored credentials and receipts."""

@@ -1,4 +1,4 @@
-"""Addresses of servers, as people write them."""
+"""Server addresses: parsing and comparison."""
 
 import socket
 from contextlib import suppress
@@ -12,7 +12,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def server_address(text: str) -> str:
-    """A server's address as given by a person. Raises Misused for what cannot be one."""
+    """Parse a server's address as typed by a user. Raises Misused."""
     address = (text if "://" in text else f"http://{text}").rstrip("/")
     try:
         parts = urlsplit(address)
@@ -20,33 +20,34 @@ def server_address(text: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise Misused(f"{text!r} is no server's address; it looks like {DEFAULT_SERVER}")
+        raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
     return address
 
 
 def is_local(server: str) -> bool:
-    """Whether a server is on this machine, so that no proxy lies between."""
+    """Return whether a server is on this machine, so that no proxy is used."""
     return urlsplit(server).hostname in LOOPBACK
 
 
 def origin(url: str) -> tuple[str, str, int]:
-    """The scheme, host and port of a URL, for comparison; ws counts as http. Raises ValueError for a bad port."""
+    """Return the scheme, host and port of a URL for comparison; ws counts as http. Raises ValueError for a bad port."""
     parts = urlsplit(url)
     scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
     return scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(scheme, 0)
 
 
 def may_redirect(url: str, target: str) -> bool:
-    """Whether a redirect may be followed: within one origin, or from http to https on one host and default ports."""
+    """Return whether to follow a redirect: within one origin, or from http to https on one host and default ports."""
     try:
-        (scheme, host, port), there = origin(url), origin(target)
+        (scheme, host, port), target_origin = origin(url), origin(target)
     except ValueError:
         return False
-    return there == (scheme, host, port) or (scheme == "http" and port == 80 and there == ("https", host, 443))
+    upgraded = scheme == "http" and port == 80 and target_origin == ("https", host, 443)
+    return target_origin == (scheme, host, port) or upgraded
 
 
-def settled(server: str) -> str:
-    """One address for each server: one on this machine has many, such as that which others in the network know."""
+def canonical_address(server: str) -> str:
+    """Return the same address for all addresses of a server on this machine, and any other address unchanged."""
     parts = urlsplit(server)
     if parts.hostname not in LOOPBACK and parts.hostname not in own_addresses():
         return server
@@ -54,18 +55,18 @@ def settled(server: str) -> str:
 
 
 def same_server(one: str, other: str) -> bool:
-    """Whether two addresses of servers lead to the same one, as far as can be told without asking it."""
-    one, other = settled(one), settled(other)
+    """Return whether two addresses are of the same server, without contacting it."""
+    one, other = canonical_address(one), canonical_address(other)
     return origin(one) == origin(other) and urlsplit(one).path == urlsplit(other).path
 
 
 @cache
 def own_addresses() -> tuple[str, ...]:
-    """The addresses of this machine as far as they are easily found, the one that others will know first."""
-    found: list[str] = []
+    """Return the addresses of this machine, starting with the one that is used on its network."""
+    addresses: list[str] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
-        probe.connect(("198.51.100.1", 9))  # somewhere far away; sends nothing
-        found.append(str(probe.getsockname()[0]))
+        probe.connect(("198.51.100.1", 9))  # any remote address; this sends nothing
+        addresses.append(str(probe.getsockname()[0]))
     with suppress(OSError):
-        found += socket.gethostbyname_ex(socket.gethostname())[2]
-    return tuple(found)
+        addresses += socket.gethostbyname_ex(socket.gethostname())[2]
+    return tuple(addresses)

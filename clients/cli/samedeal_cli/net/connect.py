@@ -1,4 +1,4 @@
-"""The entrance: how this program goes into a race, as whom and with which nonces."""
+"""Creates connections with this account's stored names, nonces and receipts."""
 
 from collections.abc import Callable
 
@@ -12,22 +12,24 @@ from samedeal_cli.settings import Settings, state_dir
 def connection(
     settings: Settings,
     server: str,
-    race: str,
+    race_id: str,
     name: str | None,
     *,
     watching: bool = False,
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
-    """A line to a race, not opened yet; whoever had a seat in it under that name comes back to it."""
-    who = guests.who(server, name, unnamed=settings.name, token=guests.environment_token(settings, server))
+    """Return a connection to a race, not opened yet. A player with a seat returns to it."""
+    credentials = guests.credentials(
+        server, name, unnamed=settings.name, token=guests.environment_token(settings, server)
+    )
     return Connection(
         server,
-        race,
-        name=who.name,
-        token=who.token,
+        race_id,
+        name=credentials.name,
+        token=credentials.token,
         watch=watching,
-        nonces=Nonces.kept(state_dir()),
+        nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
-        on_welcome=guests.keeper(server, who),
+        on_welcome=guests.saver(server, credentials),
         on_message=on_message,
     )

@@ -1,12 +1,11 @@
-"""The connection: a client's line to one race. It survives losses, and resends what was not answered."""
+"""The connection of a client to one race. It survives disconnects and resends requests without a response."""
 
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import metadata
 from itertools import count
 from pathlib import Path
 from secrets import token_bytes
@@ -14,72 +13,44 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from msgspec.structs import replace
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
-from websockets.typing import Subprotocol
+from websockets.exceptions import ConnectionClosed
 
-from samedeal.errors import CODES, Malformed, Refused
+from samedeal.errors import CODES, Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.race.events import Header
-from samedeal.race.seat import Standing
-from samedeal.wire.close_codes import CloseCode
-from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
-from samedeal.wire.messages import (
-    FromServer,
-    Hello,
-    Join,
-    Leave,
-    Move,
-    Nonce,
-    Problem,
-    Progress,
-    Ready,
-    Request,
-    Resign,
-    View,
-    Watch,
-    Welcome,
-)
+from samedeal.wire import messages as m
+from samedeal.wire.codec import Form
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import is_local, may_redirect, settled
-from samedeal_cli.net.http_api import plain
+from samedeal_cli.net.addresses import canonical_address
+from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.receipts import ReceiptBook
-from samedeal_cli.net.sanitise import safe, safe_text
+from samedeal_cli.net.sanitise import safe
+from samedeal_cli.net.transport import (
+    PROGRAM,
+    TRANSIENT_CODES,
+    TemporarilyRefused,
+    Transport,
+    UnknownToken,
+    refusal,
+)
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 PATIENCE_S = 300.0
-"""How long a lost connection is tried again before it is given up."""
-ANSWER_S = 15.0
-"""How long the server may take to greet."""
-CLOSE_S = 1.0
-"""How long the server may take to say goodbye."""
+"""How long to try to reconnect."""
+GREETING_S: Final = 15.0
+"""Maximum wait for the server's welcome and the first view."""
 NONCE_AGAIN_S = 0.3
-"""How long to wait before a nonce that the server could not take just now is sent again."""
-_NEWS = 1024
-
-PASSING: Final = ("store-unavailable", "too-many")
-"""The codes of refusals that have nothing to do with what was asked: later it may be granted."""
-
-# The close codes after which nobody need try again, with what they mean.
-FINAL: Final[Mapping[int | None, Failure]] = {
-    CloseCode.POLICY_VIOLATION: Failure("the server found that this program sends too many pings"),
-    CloseCode.TOO_BIG: Failure("the server found a message too large"),
-    CloseCode.MALFORMED: Failure("the server did not understand this program"),
-    CloseCode.REPLACED: Declined("replaced", "your seat is played from a newer connection; --as NAME is somebody else"),
-}
-
-
-PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
-READER: Final = f"this client (samedeal {metadata.version('samedeal')})"
+"""Delay before a nonce is sent again after a temporary refusal."""
+_QUEUE_SIZE: Final = 1024
 
 
 @dataclass(frozen=True)
 class Lost:
-    """The connection is gone; it is being tried again. The race's clock runs.
+    """The connection was lost and is being reopened. The race's clock keeps running.
 
-    The seat is reserved, except before the countdown: then the server holds it for a short time only.
+    The seat is reserved; before the countdown only for a short time.
     """
 
     why: str
@@ -87,40 +58,32 @@ class Lost:
 
 @dataclass(frozen=True)
 class Restored:
-    """The connection is back, and `view` is how things stand."""
+    """The connection is back. `view` is the current view."""
 
-    view: View
-
-
-News = View | Progress | Lost | Restored
+    view: m.View
 
 
-class _TokenUnknown(Declined):
-    """The server does not know, or no longer knows, who had this token."""
-
-
-class _NotNow(Declined):
-    """The server could not take one in at the moment."""
+News = m.View | m.Progress | Lost | Restored
 
 
 @dataclass
-class _Unanswered:
-    request: Request
-    answer: asyncio.Future[View]
+class _PendingRequest:
+    request: m.Request
+    response: asyncio.Future[m.View]
     resent: bool = False
 
 
-class Connection:
-    """A seat in a race, or with ``watch=True`` a place to look on; an asynchronous context manager.
+class Connection(LiveView):
+    """A player's or, with ``watch=True``, a spectator's connection; an asynchronous context manager.
 
-    ``view`` is always the newest one. Iterating gives what the server says unasked. Requests such as ``move`` answer
-    with a view, or raise Refused with the server's reason. What cannot be mended raises Failure, in both.
+    ``view`` is the newest view. Iterate over the connection to receive news. Methods such as ``move`` return the view
+    that answers the request, or raise Refused. Both raise Failure when the connection cannot continue.
     """
 
     def __init__(
         self,
         server: str,
-        race: str,
+        race_id: str,
         *,
         name: str | None = None,
         token: str | None = None,
@@ -130,422 +93,307 @@ class Connection:
         form: Form = "msgpack",
         nonces: Nonces | None = None,
         keep_in: Path | None = None,
-        on_welcome: Callable[[Welcome], None] | None = None,
-        on_message: Callable[[FromServer], None] | None = None,
+        on_welcome: Callable[[m.Welcome], None] | None = None,
+        on_message: Callable[[m.FromServer], None] | None = None,
     ) -> None:
-        """With a token one comes back as who one was; with a name, or if the token is no longer known, as a new guest.
+        """A valid `token` identifies a known player. Otherwise, `name` is the name of a new guest.
 
-        The same ``nonces`` give the same nonce for the same seat until it is opened, so that a program that was started
-        again can still open its commitment. The receipts are kept in the state directory `keep_in`; without one they
-        last as long as the connection.
+        `nonces` must be the same after a restart, so that the program can reveal a nonce it has committed to. Receipts
+        are stored in the state directory `keep_in`; by default, in memory only.
         """
+        super().__init__()
         self.server = server
-        self.race = race
+        self.race_id = race_id
         self.name = name
         self.token = token
-        self.welcome: Welcome
-        self.view: View
+        self.welcome: m.Welcome
         self.header: Header
-        self.standings: tuple[Standing, ...] = ()
         self._watch, self._bot, self._legal, self._form = watch, bot, legal, form
-        self._nonces = nonces or Nonces(token_bytes(32))
         self._keep_in = keep_in
-        self._book: ReceiptBook | None = None  # when it is known what race this is
-        self._nonce = b""  # when it has been opened
-        self._sent: dict[str, Any] = {}  # the newest header as the server sent it
-        self._late = True  # whether the seat was never seen before the countdown
+        self._book: ReceiptBook | None = None  # once the header is known
+        self._nonces = nonces or Nonces(token_bytes(32))
+        self._nonce = b""  # once it is revealed
+        self._nonce_id: int | None = None  # the id of the request that revealed it on this socket
+        self._seen_open = False  # whether a view before the countdown was received
+        self._revealing: asyncio.Task[None] | None = None
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
-        self._unanswered: dict[int, _Unanswered] = {}
-        self._news: asyncio.Queue[News | Exception | None] = asyncio.Queue(_NEWS)
-        self._socket: ClientConnection
-        self._up = False
-        self._nonce_id: int | None = None  # of the request in which it was sent over this socket
-        self._opening: asyncio.Task[None] | None = None
-        self._viewed_at = 0.0
-        self._standings_n = -1
+        self._pending: dict[int, _PendingRequest] = {}
+        self._news: asyncio.Queue[News | Exception | None] = asyncio.Queue(_QUEUE_SIZE)
+        self._transport: Transport
+        self._is_open = False
         self._moving = asyncio.Lock()
         self._failure: Failure | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Connect once, greet, and take the seat. Raises Unreachable, or Declined with the server's reason."""
-        await self._attach()
-        self._task = asyncio.create_task(self._stay())
+        """Connect and take the seat, without retrying. Raises Unreachable or Declined."""
+        await self._connect()
+        self._task = asyncio.create_task(self._run())
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in filter(None, (self._task, self._opening)):
+        for task in filter(None, (self._task, self._revealing)):
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        await self._socket.close()
+        await self._transport.close()
 
     async def __aiter__(self) -> AsyncIterator[News]:
-        """What the server says unasked, and losses; ends when the server hangs up after the race."""
+        """Yield unsolicited messages and disconnects until the server closes the connection after the race."""
         while (news := await self._news.get()) is not None:
             if isinstance(news, Exception):
                 raise news
             yield news
 
-    # What can be asked.
+    # Requests.
 
-    async def ready(self, ready: bool = True) -> View:
-        return await self.ask(Ready(id=next(self._ids), ready=ready))
+    async def ready(self, ready: bool = True) -> m.View:
+        return await self.ask(m.Ready(id=next(self._ids), ready=ready))
 
-    async def move(self, move: str) -> View:
-        """Make a move from where the own table stands. One that was lost on the way is sent again by itself."""
+    async def move(self, move: str) -> m.View:
+        """Make a move on the current table. A move that is lost with the connection is sent again."""
         async with self._moving:
             ply = self.view.board.ply if self.view.board else 0
-            return await self.ask(Move(id=next(self._ids), move=move, ply=ply))
+            return await self.ask(m.Move(id=next(self._ids), move=move, ply=ply))
 
-    async def resign(self) -> View:
-        return await self.ask(Resign(id=next(self._ids)))
+    async def resign(self) -> m.View:
+        return await self.ask(m.Resign(id=next(self._ids)))
 
-    async def leave(self) -> View:
-        return await self.ask(Leave(id=next(self._ids)))
+    async def leave(self) -> m.View:
+        return await self.ask(m.Leave(id=next(self._ids)))
 
-    async def ask(self, request: Request) -> View:
-        """The view that answers a request. While the connection is lost this waits for its return."""
+    async def ask(self, request: m.Request) -> m.View:
+        """Return the view that answers a request. While the connection is lost, this waits for a new one."""
         if self._failure:
             raise self._failure
-        waiting = _Unanswered(request, asyncio.get_running_loop().create_future())
-        self._unanswered[request.id] = waiting
+        pending = _PendingRequest(request, asyncio.get_running_loop().create_future())
+        self._pending[request.id] = pending
         try:
             await self._send(request)
-            return await waiting.answer
+            return await pending.response
         finally:
-            del self._unanswered[request.id]
+            del self._pending[request.id]
+
+    # State.
 
     @property
     def receipts(self) -> Receipts:
-        """What the server has said of the race so far, to be held against the replay."""
+        """What the server has said about the race so far, to check against the replay."""
         if self._book is None:
-            raise Failure("no race has been entered")
+            raise Failure("no race has been joined")
         return self._book.receipts
 
-    @property
-    def seat(self) -> int | None:
-        return self.view.seat
+    # Connecting.
 
-    @property
-    def standing(self) -> Standing | None:
-        """The own standing."""
-        return next((standing for standing in self.standings if standing.seat == self.view.seat), None)
-
-    @property
-    def left_ms(self) -> int | None:
-        """How long the countdown or the race still lasts, by the newest view and the time since."""
-        if self.view.clock_ms is None:
-            return None
-        return max(0, self.view.clock_ms - round((time.monotonic() - self._viewed_at) * 1000))
-
-    @property
-    def over(self) -> bool:
-        return self.view.stage in ("over", "cancelled")
-
-    # The way in.
-
-    async def _attach(self) -> None:
-        """Open a socket, greet, and take the seat or look on; as a new guest if the token is known no more."""
+    async def _connect(self) -> None:
+        """Open a socket and take the seat; as a new guest if the server does not know the token."""
         try:
-            await self._enter()
-        except _TokenUnknown:
+            await self._join()
+        except UnknownToken:
             if not self.name:
                 raise
             self.token = None
-            await self._enter()
+            await self._join()
 
-    async def _enter(self) -> None:
-        socket = await self._opened()
+    async def _join(self) -> None:
+        transport = await Transport.open(self.server, self.race_id, self._form)
         try:
-            async with asyncio.timeout(ANSWER_S):
-                self.welcome = await self._greeted(socket)
+            async with asyncio.timeout(GREETING_S):
+                self.welcome = await self._greet(transport)
                 self.token = self.welcome.token or self.token
                 if self._on_welcome:
                     self._on_welcome(self.welcome)
-                request = self._entrance()
-                await socket.send(encode(request, self._form))
-                await self._until_seated(socket, request.id)
+                request = self._join_request()
+                await transport.send(request)
+                await self._wait_for_view(transport, request.id)
         except TimeoutError as error:
-            await socket.close()
-            raise Unreachable(self.server, "it does not answer") from error
+            await transport.close()
+            raise Unreachable(self.server, "the server did not respond in time") from error
         except ConnectionClosed as error:
-            raise self._closed(socket) from error
+            raise transport.failure from error
         except BaseException:
-            await socket.close()
+            await transport.close()
             raise
-        self._socket, self._up, self._nonce_id = socket, True, None
+        self._transport, self._is_open, self._nonce_id = transport, True, None
         if self.view.stage == "open":
-            self._nonce, self._late = b"", False
+            self._nonce, self._seen_open = b"", True
 
-    async def _opened(self) -> ClientConnection:
-        protocol = next(name for name, form in SUBPROTOCOLS.items() if form == self._form)
-        try:
-            return await _Connect(
-                f"ws{self.server.removeprefix('http')}/ws",
-                subprotocols=[Subprotocol(protocol)],
-                compression=None,
-                close_timeout=CLOSE_S,
-                proxy=None if is_local(self.server) else True,
-                user_agent_header=PROGRAM,
-            )
-        except OSError as error:
-            raise Unreachable(self.server, plain(error)) from error
-        except (InvalidHandshake, InvalidURI) as error:
-            raise Unreachable(self.server, f"it did not open a connection: {plain(error)}") from error
-
-    async def _greeted(self, socket: ClientConnection) -> Welcome:
-        hello = Hello(id=next(self._ids), client=PROGRAM)
+    async def _greet(self, transport: Transport) -> m.Welcome:
+        hello = m.Hello(id=next(self._ids), client=PROGRAM)
         hello = replace(hello, token=self.token) if self.token else replace(hello, name=self.name or "guest")
-        await socket.send(encode(hello, self._form))
-        message = await self._heard(socket)
-        if isinstance(message, Welcome):
+        await transport.send(hello)
+        message = await self._receive(transport)
+        if isinstance(message, m.Welcome):
             return message
-        if isinstance(message, Problem):
-            raise _refusal(message)
-        raise Unreachable(self.server, "it does not greet as Same Deal does")
+        if isinstance(message, m.Problem):
+            raise refusal(message)
+        raise Unreachable(self.server, "not a Same Deal server")
 
-    def _entrance(self) -> Join | Watch:
+    def _join_request(self) -> m.Join | m.Watch:
         if self._watch:
-            return Watch(id=next(self._ids), race=self.race)
-        commitment = nonce_commitment(self.race, self._nonces.nonce(self._place, opened=False))
-        return Join(id=next(self._ids), race=self.race, commitment=commitment, bot=self._bot, legal=self._legal)
+            return m.Watch(id=next(self._ids), race=self.race_id)
+        commitment = nonce_commitment(self.race_id, self._nonces.nonce(self._nonce_key, opened=False))
+        return m.Join(id=next(self._ids), race=self.race_id, commitment=commitment, bot=self._bot, legal=self._legal)
 
-    async def _until_seated(self, socket: ClientConnection, re: int) -> None:
+    async def _wait_for_view(self, transport: Transport, request_id: int) -> None:
         while True:
-            match message := await self._heard(socket):
-                case Problem(re=answered) if answered == re:
-                    raise _refusal(message)
-                case View():
-                    self._take(message)
-                    if message.re == re:
+            match message := await self._receive(transport):
+                case m.Problem(re=re) if re == request_id:
+                    raise refusal(message)
+                case m.View():
+                    self._apply_view(message)
+                    if message.re == request_id:
                         break
                 case _:
                     pass
         if self._book is None:
-            raise Unreachable(self.server, "it does not say what race this is")
+            raise Unreachable(self.server, "the server did not send the race header")
 
-    async def _heard(self, socket: ClientConnection) -> FromServer:
-        while True:
-            with suppress(UnknownMessage):  # a newer server says more than this version knows
-                return self._decoded(await socket.recv())
-
-    # While it lasts.
-
-    async def _stay(self) -> None:
-        """Hear the server out, over as many sockets as it takes."""
-        try:
-            while True:
-                await self._open_nonce()
-                await self._resend()
-                await self._listen()
-                if self.over:
-                    self._tell(None)
-                    return
-                self._check_final()
-                self._tell(Lost(_why(self._socket)))
-                await self._return()
-                self._tell(Restored(self.view))
-        except Failure as failure:
-            self._failure = failure
-            self._tell(failure)
-        except Exception as error:  # of whoever wanted to hear every message
-            self._tell(error)
-        finally:
-            self._up = False
-            if not self._failure:
-                self._failure = Failure("the connection is closed")
-            self._refuse_unanswered(self._failure)
-
-    async def _listen(self) -> None:
-        """Take what comes in until the socket closes."""
-        with suppress(ConnectionClosed):
-            while True:
-                self._receive(await self._heard(self._socket))
-                await self._open_nonce()
-        self._up = False
-
-    def _receive(self, message: FromServer) -> None:
-        match message:
-            case View():
-                self._take(message)
-                if not self._answered(message.re, message):
-                    self._tell(message)
-            case Progress():
-                self._rank(message.n, message.standings)
-                self._tell(message)
-            case Problem():
-                self._declined(message)
-            case _:
-                pass
-
-    def _take(self, view: View) -> None:
-        self.view = view
-        self._viewed_at = time.monotonic()
-        self._rank(view.n, view.standings)
-        if self._book:
-            self._book.note(DigestKept(view.n, view.h))
-
-    def _check(self, header: Header) -> None:
-        """See to it that this is the race that was asked for, and still the same when it is entered again."""
-        if header.race != self.race:
-            raise Unreachable(self.server, f"it answers with {header.race} when asked for {self.race}")
-        if self._book is None:
-            self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=self._sent)
-        if header != self._book.header:
-            raise Failure(f"{self.race} is not the race any more that you entered: the server has opened it again")
-
-    def _rank(self, n: int, standings: tuple[Standing, ...]) -> None:
-        if n >= self._standings_n:
-            self._standings_n, self.standings = n, standings
-
-    def _answered(self, re: int | None, view: View) -> bool:
-        """Whether somebody waited for this view; one that answers a nonce is news like any other."""
-        waiting = self._unanswered.get(re) if re is not None else None
-        if waiting and not waiting.answer.done():
-            waiting.answer.set_result(view)
-        return waiting is not None
-
-    def _declined(self, problem: Problem) -> None:
-        if problem.re is not None and problem.re == self._nonce_id and problem.code in PASSING:
-            self._opening = asyncio.create_task(self._open_again())
-        waiting = self._unanswered.get(problem.re) if problem.re is not None else None
-        if not waiting or waiting.answer.done():
-            return
-        if waiting.resent and problem.code in ("untimely", "not-playing") and not isinstance(waiting.request, Move):
-            # It had been done before the answer was lost.
-            waiting.answer.set_result(self.view)
-        elif problem.code in CODES:
-            waiting.answer.set_exception(Refused(problem.code, problem.detail))
-        else:
-            waiting.answer.set_exception(Declined(problem.code, problem.detail))
-
-    async def _open_nonce(self) -> None:
-        """Open the commitment once the countdown has begun; once for each socket, in case it was lost on the way.
-
-        Only for a sealed deal: others follow from no nonce.
-        """
-        counting = self.header.sealed and self.view.stage == "countdown"
-        if counting and self.view.seat is not None and self._nonce_id is None:
-            self._nonce_id = next(self._ids)
-            if not self._nonce:
-                self._nonce = self._nonces.nonce(self._place, opened=self._late)
-                self._nonces.note(self._place)
-            if self._book:
-                self._book.note(NonceKept(self.view.seat, self._nonce.hex()))
-            await self._send(Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
-
-    async def _open_again(self) -> None:
-        """Open it once more after a pause: who has not opened it when the cards are dealt is not dealt to."""
-        await asyncio.sleep(NONCE_AGAIN_S)
-        self._nonce_id = None
-        await self._open_nonce()
-
-    async def _send(self, request: Request) -> None:
-        """Send if there is a socket; what is not answered is sent again when there is one."""
-        if self._up:
-            with suppress(ConnectionClosed):
-                await self._socket.send(encode(request, self._form))
-
-    async def _resend(self) -> None:
-        for waiting in tuple(self._unanswered.values()):
-            waiting.resent = True
-            await self._send(waiting.request)
-
-    async def _return(self) -> None:
-        """Take up the seat again, with growing pauses of random length, so that not all come back at once."""
-        until = time.monotonic() + PATIENCE_S
+    async def _reconnect(self) -> None:
+        """Take the seat again, with exponential backoff and jitter."""
+        deadline = time.monotonic() + PATIENCE_S
         for attempt in count():
             longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
             try:
-                return await self._attach()
-            except (Unreachable, _NotNow):
-                if time.monotonic() > until:
+                return await self._connect()
+            except (Unreachable, TemporarilyRefused):
+                if time.monotonic() > deadline:
                     raise
         raise AssertionError
 
-    # The end.
+    # The background task.
 
-    def _check_final(self) -> None:
-        if self._socket.close_code in FINAL:
-            raise FINAL[self._socket.close_code]
-
-    def _closed(self, socket: ClientConnection) -> Failure:
-        code = socket.close_code or 1006
-        if code == CloseCode.UNKNOWN_TOKEN:
-            return _TokenUnknown("bad-token", "the server does not know this token")
-        if code in FINAL:
-            return FINAL[code]
-        return Unreachable(self.server, _why(socket))
-
-    def _refuse_unanswered(self, failure: Failure) -> None:
-        for waiting in self._unanswered.values():
-            if not waiting.answer.done():
-                waiting.answer.set_exception(failure)
-
-    def _tell(self, news: News | Exception | None) -> None:
-        if self._news.full():
-            self._news.get_nowait()
-        self._news.put_nowait(news)
-
-    def _decoded(self, packet: str | bytes) -> FromServer:
-        data = packet.encode() if isinstance(packet, str) else packet
+    async def _run(self) -> None:
+        """Receive messages and reconnect until the race is over."""
         try:
-            sent = decode_from_server(data, self._form)
-        except UnknownMessage:
-            raise
-        except (Malformed, Refused) as error:
-            self._check_readable(data)
-            raise Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}") from error
-        if isinstance(sent, View) and sent.header:
-            self._sent = header_sent(data, self._form)
-            self._check(sent.header)  # as it was sent, since the receipt has to match the replay
-        message = safe(sent)
+            while True:
+                await self._reveal_nonce()
+                await self._resend()
+                await self._listen()
+                if self.over:
+                    self._publish(None)
+                    return
+                if failure := self._transport.fatal_failure:
+                    raise failure
+                self._publish(Lost(self._transport.close_reason))
+                await self._reconnect()
+                self._publish(Restored(self.view))
+        except Failure as failure:
+            self._failure = failure
+            self._publish(failure)
+        except Exception as error:  # from on_message
+            self._publish(error)
+        finally:
+            self._is_open = False
+            self._failure = self._failure or Failure("the connection is closed")
+            for pending in self._pending.values():
+                if not pending.response.done():
+                    pending.response.set_exception(self._failure)
+
+    async def _listen(self) -> None:
+        """Handle messages until the socket closes."""
+        with suppress(ConnectionClosed):
+            while True:
+                self._handle(await self._receive(self._transport))
+                await self._reveal_nonce()
+        self._is_open = False
+
+    async def _receive(self, transport: Transport) -> m.FromServer:
+        received, header = await transport.receive()
+        if isinstance(received, m.View) and received.header:
+            self._check_header(received.header, header)  # unsanitised, because receipts must match the replay
+        message = safe(received)
         if self._on_message:
             self._on_message(message)
         return message
 
-    def _check_readable(self, data: bytes) -> None:
-        """Raises Declined if the message has a header of this race, which is then from a newer version."""
-        with suppress(Malformed, Refused):
-            sent = header_sent(data, self._form)
-            if sent.get("race") == self.race:
-                text = (
-                    f"{self.race} uses {safe_text(str(sent.get('rules')))}, which {READER} cannot read; update samedeal"
-                )
-                raise Declined("unsupported-version", text)
+    def _handle(self, message: m.FromServer) -> None:
+        match message:
+            case m.View():
+                self._apply_view(message)
+                if not self._resolve(message):
+                    self._publish(message)
+            case m.Progress():
+                self.apply_standings(message.n, message.standings)
+                self._publish(message)
+            case m.Problem():
+                self._handle_problem(message)
+            case _:
+                pass
+
+    def _apply_view(self, view: m.View) -> None:
+        self.apply_view(view)
+        if self._book:
+            self._book.note(DigestKept(view.n, view.h))
+
+    def _check_header(self, header: Header, sent: dict[str, Any]) -> None:
+        """Raises Failure if the header is not of this race, or has changed since the client joined."""
+        if header.race != self.race_id:
+            raise Unreachable(self.server, f"the server sent race {header.race} instead of {self.race_id}")
+        if self._book is None:
+            self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=sent)
+        if header != self._book.header:
+            raise Failure(f"{self.race_id} is no longer the race you joined: the server has opened it again")
+
+    def _resolve(self, view: m.View) -> bool:
+        """Return whether a view answers a request, other than the one that reveals a nonce."""
+        pending = self._pending.get(view.re) if view.re is not None else None
+        if pending and not pending.response.done():
+            pending.response.set_result(view)
+        return pending is not None
+
+    def _handle_problem(self, problem: m.Problem) -> None:
+        if problem.re is not None and problem.re == self._nonce_id and problem.code in TRANSIENT_CODES:
+            self._revealing = asyncio.create_task(self._reveal_nonce_again())
+        pending = self._pending.get(problem.re) if problem.re is not None else None
+        if not pending or pending.response.done():
+            return
+        if pending.resent and problem.code in ("untimely", "not-playing") and not isinstance(pending.request, m.Move):
+            pending.response.set_result(self.view)  # the first request was executed, and only its response was lost
+        elif problem.code in CODES:
+            pending.response.set_exception(Refused(problem.code, problem.detail))
+        else:
+            pending.response.set_exception(Declined(problem.code, problem.detail))
+
+    async def _reveal_nonce(self) -> None:
+        """During the countdown of a sealed deal, reveal the nonce, once per socket in case it was lost."""
+        counting_down = self.header.sealed and self.view.stage == "countdown"
+        if counting_down and self.view.seat is not None and self._nonce_id is None:
+            self._nonce_id = next(self._ids)
+            if not self._nonce:
+                self._nonce = self._nonces.nonce(self._nonce_key, opened=not self._seen_open)
+                self._nonces.note(self._nonce_key)
+            if self._book:
+                self._book.note(NonceKept(self.view.seat, self._nonce.hex()))
+            await self._send(m.Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
+
+    async def _reveal_nonce_again(self) -> None:
+        """Retry after a pause. A player whose nonce is missing at the deal gets no cards."""
+        await asyncio.sleep(NONCE_AGAIN_S)
+        self._nonce_id = None
+        await self._reveal_nonce()
 
     @property
-    def _place(self) -> str:
-        """What the nonce belongs to."""
-        return f"{settled(self.server)}|{self.race}|{self.welcome.player}"
+    def _nonce_key(self) -> str:
+        """Identifies the server, race and player of the nonce."""
+        return f"{canonical_address(self.server)}|{self.race_id}|{self.welcome.player}"
 
+    async def _send(self, request: m.Request) -> None:
+        """Send a request if the socket is open. Otherwise, it is resent later."""
+        if self._is_open:
+            with suppress(ConnectionClosed):
+                await self._transport.send(request)
 
-class _Connect(connect):
-    """Follows a redirect only where it leads to the same server: the token is sent to nobody else."""
+    async def _resend(self) -> None:
+        for pending in tuple(self._pending.values()):
+            pending.resent = True
+            await self._send(pending.request)
 
-    def process_redirect(self, exc: Exception) -> Exception | str:
-        uri, target = self.uri, super().process_redirect(exc)
-        return target if isinstance(target, Exception) or may_redirect(uri, target) else exc
-
-
-def _refusal(problem: Problem) -> Declined:
-    """Why one was not let in."""
-    kind = _TokenUnknown if problem.code == "bad-token" else _NotNow if problem.code in PASSING else Declined
-    return kind(problem.code, problem.detail)
-
-
-def _why(socket: ClientConnection) -> str:
-    code, reason = socket.close_code, socket.close_reason
-    known: dict[int, str] = {
-        CloseCode.GOING_AWAY: "the server goes away",
-        CloseCode.INTERNAL_ERROR: "the server failed",
-        CloseCode.RESTART: "the server restarts",
-        CloseCode.TRY_AGAIN_LATER: "the server is busy",
-        CloseCode.TOO_SLOW: "this program was too slow",
-    }
-    return safe_text(reason or "") or known.get(code or 0, "the connection broke")
+    def _publish(self, news: News | Exception | None) -> None:
+        if self._news.full():
+            self._news.get_nowait()
+        self._news.put_nowait(news)

@@ -1,4 +1,4 @@
-"""Guests: who one is on each server, and the token that proves it, kept for the next time."""
+"""Guests: the user's names on each server, stored with their tokens."""
 
 import os
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
 from samedeal.wire.messages import Welcome
-from samedeal_cli.net.addresses import same_server, settled
+from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
 
 class Guest(Struct, frozen=True):
-    """A name on a server, with what proves it. Two names on one machine are two players."""
+    """A name on a server with its token. Each name is a separate player."""
 
     server: str
     name: str
@@ -29,53 +29,49 @@ class Guest(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Who:
-    """How to greet a server: as a new guest by name, with the token of one known there, or both ways."""
+class Credentials:
+    """The credentials for a server: a token, the name of a new guest, or both."""
 
     name: str | None
     token: str | None
 
 
 def environment_token(settings: Settings, server: str) -> str | None:
-    """The token in SAMEDEAL_TOKEN, if it is for this server; None otherwise.
+    """Return the token in SAMEDEAL_TOKEN if it is meant for this server, otherwise None.
 
-    It is for the server that --server, the environment or the configuration names, or the one used without any. A link
-    alone does not make a server trusted with it.
+    It is meant for the server in the settings. A server that only a link names does not get it.
     """
     token = os.environ.get("SAMEDEAL_TOKEN")
     return token if token and same_server(server, settings.address) else None
 
 
-def say_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
-    """Say so if SAMEDEAL_TOKEN is set and no name is given, and yet the token is not for this server."""
+def warn_if_token_unused(settings: Settings, server: str, name: str | None) -> None:
+    """Print a notice if SAMEDEAL_TOKEN is not used because it is meant for another server."""
     if name is None and os.environ.get("SAMEDEAL_TOKEN") and not environment_token(settings, server):
         settings.say(
             f"samedeal: SAMEDEAL_TOKEN is for {settings.address} and is not sent to {server};"
-            f" add --server {server} if it is for that one"
+            f" to send it there, add --server {server}"
         )
 
 
-def who(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Who:
-    """Who to be on a server: with a name, whoever has it there; without one, whoever has `token`.
-
-    With neither it is `unnamed`, or else one's own name.
-    """
+def credentials(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Credentials:
+    """Choose the credentials for a server: a given name first, then `token`, then `unnamed` or the account name."""
     if name is None and token:
-        return Who(None, token)
-    name = name or unnamed or own_name()
-    known = _read(_file(server, name))
-    return Who(name, known.token if known else None)
+        return Credentials(None, token)
+    name = name or unnamed or account_name()
+    guest = _read(_file(server, name))
+    return Credentials(name, guest.token if guest else None)
 
 
-def own_name() -> str:
-    """What one is called without being asked: the name of the account."""
+def account_name() -> str:
+    """Return the account name, or ``guest`` if it is not a valid name."""
     with suppress(Refused, OSError, KeyError, ImportError):
         return normalised(getuser()[:LONGEST])
     return "guest"
 
 
-def keep(guest: Guest) -> None:
-    """Remember a guest, for this account's eyes only."""
+def save(guest: Guest) -> None:
+    """Store a guest, readable only by this account."""
     path = _file(guest.server, guest.name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
@@ -83,29 +79,29 @@ def keep(guest: Guest) -> None:
     os.replace(file.name, path)
 
 
-def keeper(server: str, who: Who) -> Callable[[Welcome], None]:
-    """What remembers a new guest when it is given the server's welcome."""
+def saver(server: str, credentials: Credentials) -> Callable[[Welcome], None]:
+    """Return a function that stores a new guest when it receives the server's welcome."""
 
-    def remember(welcome: Welcome) -> None:
-        if welcome.token and who.name:
-            keep(Guest(server, who.name, welcome.player, welcome.token))
+    def on_welcome(welcome: Welcome) -> None:
+        if welcome.token and credentials.name:
+            save(Guest(server, credentials.name, welcome.player, welcome.token))
 
-    return remember
+    return on_welcome
 
 
-def kept() -> list[Guest]:
-    """All guests that are remembered."""
+def stored() -> list[Guest]:
+    """Return all stored guests."""
     guests = (_read(path) for path in sorted((state_dir() / "guests").glob("*.json")))
     return [guest for guest in guests if guest]
 
 
-def forget(guest: Guest) -> None:
-    """Forget a guest: nobody can come back as it."""
+def delete(guest: Guest) -> None:
+    """Delete a stored guest and its token."""
     _file(guest.server, guest.name).unlink(missing_ok=True)
 
 
 def _file(server: str, name: str) -> Path:
-    return state_dir() / "guests" / f"{sha256(f'{settled(server)} {name}'.encode()).hexdigest()[:24]}.json"
+    return state_dir() / "guests" / f"{sha256(f'{canonical_address(server)} {name}'.encode()).hexdigest()[:24]}.json"
 
 
 def _read(path: Path) -> Guest | None:

@@ -1,4 +1,4 @@
-"""The server over HTTP: what is asked once, such as the games, a new race, a replay."""
+"""The server's HTTP API: games, races, replays and other documents."""
 
 import os
 from http.client import HTTPException
@@ -22,14 +22,14 @@ from samedeal_cli.net.sanitise import safe, safe_text
 T = TypeVar("T")
 BASE = "/api/v1"
 DOCUMENT_BYTES: Final = 4 * 2**20
-"""The largest JSON document or picture that is read from a server."""
+"""Maximum size of a JSON document or a picture."""
 PROBLEM_BYTES: Final = 64 * 2**10
-"""The same for the body of a refusal."""
+"""Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
 
 
 class GameInfo(Struct, frozen=True):
-    """What a client has to know of a game to draw it and to open a race."""
+    """What a client must know about a game to draw it and to open a race."""
 
     slug: str
     title: str
@@ -45,13 +45,13 @@ class GameInfo(Struct, frozen=True):
 
 
 class Games(Struct, frozen=True):
-    """All games of a server."""
+    """The games of a server."""
 
     games: tuple[GameInfo, ...]
 
 
 class Opened(Struct, frozen=True):
-    """A race that was opened."""
+    """A new race."""
 
     race: str
     link: str
@@ -59,7 +59,7 @@ class Opened(Struct, frozen=True):
 
 
 class RaceLine(Struct, frozen=True):
-    """A race in a list."""
+    """A list entry for a race."""
 
     race: str
     game: str
@@ -72,13 +72,13 @@ class RaceLine(Struct, frozen=True):
 
 
 class Races(Struct, frozen=True):
-    """Races, the newest first."""
+    """Races, newest first."""
 
     races: tuple[RaceLine, ...]
 
 
 class ReplayLine(Struct, frozen=True):
-    """A race that is over in a list."""
+    """A list entry for a finished race."""
 
     race: str
     game: str
@@ -88,47 +88,47 @@ class ReplayLine(Struct, frozen=True):
 
 
 class Replays(Struct, frozen=True):
-    """Replays, the newest first."""
+    """Replays, newest first."""
 
     replays: tuple[ReplayLine, ...]
 
 
 class ServerKey(Struct, frozen=True):
-    """A key that a server signs replays with, or did."""
+    """A current or former signing key of a server."""
 
     key: str
-    """The public part, in hexadecimal."""
+    """The public key in hexadecimal."""
 
 
 class Keys(Struct, frozen=True):
-    """The keys of a server."""
+    """The signing keys of a server."""
 
     keys: tuple[ServerKey, ...]
 
 
 class Limits(Struct, frozen=True):
-    """The limits of a server, as far as this program uses them."""
+    """The limits of a server that this program uses."""
 
     away_seconds: float | None = None
-    """How long a seat is held before the countdown when its connection has ended. Older servers do not say."""
+    """How long a seat is held after a disconnect before the countdown. Older servers do not publish it."""
 
 
 class Limited(Struct, frozen=True):
-    """What a server publishes of its limits."""
+    """A document with a server's limits."""
 
     limits: Limits = Limits()
 
 
 class ParProgress(Struct, frozen=True):
-    """How far the computer has come with a deal."""
+    """The progress of computing a par."""
 
     done: int | None = None
-    """None when the par is there."""
+    """The number of finished plays; None when the par is complete."""
     of: int = 0
 
 
 class ParInfo(Struct, frozen=True):
-    """What the computer made of a deal, and the racers of a race held against it."""
+    """The computer's results on a deal, and a race's players compared with them."""
 
     game: str
     deal: str
@@ -145,7 +145,7 @@ class ParInfo(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """How somebody stands in the results of a daily deal."""
+    """A player's result on a daily deal."""
 
     place: int
     name: str
@@ -158,7 +158,7 @@ class Result(Struct, frozen=True):
 
 
 class Daily(Struct, frozen=True):
-    """The deal of a game and a day, as far as it is told."""
+    """A daily deal, as far as it is revealed."""
 
     game: str
     date: str
@@ -173,7 +173,7 @@ class Daily(Struct, frozen=True):
 
 
 class Dailies(Struct, frozen=True):
-    """The deals of a day."""
+    """The daily deals of a day."""
 
     daily: tuple[Daily, ...]
 
@@ -185,9 +185,9 @@ class _Problem(Struct, frozen=True):
 
 
 class Api:
-    """One server's HTTP side. Its methods wait; call them in a thread where nothing may wait.
+    """A client for one server's HTTP API. Its methods block.
 
-    What ``fetch`` returns, and every error text, is safe to print. Only ``download`` returns the bytes as they came.
+    Error messages and the results of ``fetch`` are safe to print; the results of ``download`` are not.
     """
 
     def __init__(self, server: str, *, timeout: float = 10.0) -> None:
@@ -195,7 +195,7 @@ class Api:
         self._timeout = timeout
 
     def answers(self) -> bool:
-        """Whether a server is there."""
+        """Return whether the server responds."""
         try:
             self.download("/healthz", base="")
         except Failure:
@@ -209,11 +209,11 @@ class Api:
         return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameInfo)
 
     def open_race(self, body: dict[str, object]) -> Opened:
-        """Open a race; `body` is the request's body."""
+        """Open a race. `body` is the body of the request."""
         return self.read(self.fetch("/races", body=body), Opened)
 
     def keys(self) -> tuple[str, ...]:
-        """The public keys that the server says are its own; none if it says nothing of them."""
+        """Return the public keys that the server publishes, if any."""
         try:
             data = self.fetch("/.well-known/samedeal", base="")
         except Declined:
@@ -221,7 +221,7 @@ class Api:
         return tuple(known.key for known in self.read(data, Keys).keys)
 
     def away_s(self) -> float | None:
-        """How long a seat is held before the countdown after its connection has ended; None if it is not known."""
+        """Return how long a seat is held after a disconnect before the countdown, in seconds; None if it is unknown."""
         try:
             return self.read(self.fetch("/.well-known/samedeal", base=""), Limited).limits.away_seconds
         except Failure:
@@ -230,12 +230,9 @@ class Api:
     def fetch(
         self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
     ) -> bytes:
-        """The JSON document that answers a GET, or with a body a POST of it as JSON. Its strings are sanitised.
-
-        Raises Unreachable if there is no such answer, and Declined with the server's reason.
-        """
+        """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined."""
         url = _url(f"{self.server}{base}{path}", query)
-        data = self._answer(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES)
+        data = self._request(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES)
         try:
             return _safe_json(data)
         except (ValueError, RecursionError) as error:
@@ -249,50 +246,50 @@ class Api:
         base: str = BASE,
         most_bytes: int = DOCUMENT_BYTES,
     ) -> bytes:
-        """The exact bytes that answer a GET, to be verified or stored: not safe to print. Raises as ``fetch``."""
-        return self._answer(_url(f"{self.server}{base}{path}", query), None, most_bytes)
+        """Return the exact bytes of the response to a GET; not safe to print. Raises Unreachable and Declined."""
+        return self._request(_url(f"{self.server}{base}{path}", query), None, most_bytes)
 
     def read(self, data: bytes, kind: type[T]) -> T:
-        """A document of a kind; what this version does not know of it is ignored. Raises Unreachable for another."""
+        """Decode a document, ignoring fields that this version does not know. Raises Unreachable if it is invalid."""
         try:
             document: T = decode_from_newer(data, "json", kind)
         except (Malformed, Refused) as error:
             raise self._misunderstood(error) from error
         return document
 
-    def _answer(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
-        """The body of the answer, after the redirects that may be followed. A POST is never redirected."""
+    def _request(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
+        """Return the body of the response, following allowed redirects. A POST is never redirected."""
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
             if body is not None:
                 request.add_header("Content-Type", "application/json")
             try:
                 with self._opener().open(request, timeout=self._timeout) as response:
-                    return self._bounded(response, most_bytes)
+                    return self._read_bounded(response, most_bytes)
             except HTTPError as error:
                 with error:
                     if not (target := _redirect(url, error)):
-                        raise self._refused(error.code, self._bounded(error, PROBLEM_BYTES)) from error
+                        raise self._refused(error.code, self._read_bounded(error, PROBLEM_BYTES)) from error
                 if body is not None or not may_redirect(url, target):
-                    raise BadAnswer(self.server, f"it redirects to {plain(target)}, which is not followed") from error
+                    raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed") from error
                 url = target
             except URLError as error:
                 raise Unreachable(self.server, plain(error.reason)) from error
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(self.server, plain(error)) from error
-        raise BadAnswer(self.server, "it redirects too often")
+        raise BadAnswer(self.server, "too many redirects")
 
-    def _bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
+    def _read_bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
         try:
             data = response.read(most_bytes + 1)
         except (OSError, HTTPException) as error:
             raise Unreachable(self.server, plain(error)) from error
         if len(data) > most_bytes:
-            raise BadAnswer(self.server, f"its answer has more than {most_bytes} bytes")
+            raise BadAnswer(self.server, f"the response is larger than {most_bytes} bytes")
         return data
 
     def _misunderstood(self, error: Exception) -> Unreachable:
-        return Unreachable(self.server, f"it does not speak as Same Deal does: {plain(error)}")
+        return Unreachable(self.server, f"not a valid Same Deal response: {plain(error)}")
 
     def _opener(self) -> OpenerDirector:
         proxies = [ProxyHandler({})] if is_local(self.server) else []
@@ -307,36 +304,36 @@ class Api:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Leaves redirects to us: urllib follows them to any server, and reads their whole bodies."""
+    """Disables urllib's redirects, which go to any server and read whole bodies."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _url(address: str, query: dict[str, object] | None) -> str:
-    wanted = {name: value for name, value in (query or {}).items() if value is not None}
-    return address + (f"?{urlencode(wanted)}" if wanted else "")
+    given = {name: value for name, value in (query or {}).items() if value is not None}
+    return address + (f"?{urlencode(given)}" if given else "")
 
 
 def _redirect(url: str, error: HTTPError) -> str | None:
-    """Where an answer leads, if it leads elsewhere."""
+    """Return the target of a redirect, if the response is one."""
     location = error.headers.get("Location")
     return urljoin(url, location) if error.code in (301, 302, 303, 307, 308) and location else None
 
 
 def _safe_json(data: bytes) -> bytes:
-    """The same JSON with safe strings. Raises ValueError or RecursionError if it is none."""
+    """Sanitise the strings of a JSON document. Raises ValueError or RecursionError if it is invalid."""
     return msgspec.json.encode(safe(msgspec.json.decode(data)))
 
 
 def plain(reason: object) -> str:
-    """An error in words that are safe to print, without numbers and addresses."""
+    """Describe an error in words that are safe to print, without error numbers and addresses."""
     if isinstance(reason, ConnectionError) and reason.errno:
         return os.strerror(reason.errno)
     if isinstance(reason, OSError) and reason.strerror:
         return safe_text(reason.strerror)
     if isinstance(reason, TimeoutError):
-        return "it does not answer in time"
+        return "the request timed out"
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
     return safe_text(str(reason)) or type(reason).__name__

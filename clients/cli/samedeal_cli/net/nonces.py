@@ -1,4 +1,4 @@
-"""Nonces: a racer's own part in sealed deals. The same again after a restart, and never the same in two deals."""
+"""Nonces: a player's share in sealed deals. They survive restarts and are never used in two deals."""
 
 from contextlib import suppress
 from hashlib import sha256
@@ -11,22 +11,22 @@ from samedeal_cli.failure import warn
 
 
 class Nonces:
-    """The nonces of one account: made from a key that never leaves the machine, and from how many were opened before.
+    """The nonces of one account, derived from a local secret key and the number of nonces revealed before.
 
-    A server that has seen the nonce for a race, and begins another race under the same id, gets another nonce: so it
-    cannot choose the deal by what it knows.
+    If a server opens a new race with the id of one whose nonce it has seen, it gets a different nonce. Otherwise, it
+    could choose the deal.
     """
 
     def __init__(self, key: bytes, book: Path | None = None) -> None:
-        """`book` is the file in which is noted what was opened; without one it is known only as long as this lasts."""
+        """`book` is the file that records revealed nonces; without one, they are kept in memory."""
         self._key = key
         self._book = book
         self._opened: list[str] = []
-        """What was opened and is not in the book."""
+        """Revealed nonces that are not in the file."""
 
     @classmethod
-    def kept(cls, folder: Path) -> Self:
-        """Those of the account whose files are in a folder; the files are made when needed, for their owner alone."""
+    def load(cls, folder: Path) -> Self:
+        """Load the nonces of an account from a directory. Creates missing files, readable only by their owner."""
         path = folder / "nonce.key"
         with suppress(FileExistsError), path.open("xb") as file:
             path.chmod(0o600)
@@ -35,19 +35,20 @@ class Nonces:
         return cls(key if len(key) == 32 else token_bytes(32), folder / "nonces.opened")
 
     def nonce(self, seat: str, *, opened: bool) -> bytes:
-        """The 32 bytes for a seat, a text that names server, race and player.
+        """Return the 32 bytes for a seat, which identifies server, race and player.
 
-        With `opened` false the one to commit to; with true the one of a countdown that has begun, sent already or not.
+        With `opened` false, it is the nonce to commit to; with true, the one to reveal in the current countdown, even
+        if it was revealed before.
         """
         count = self._lines().count(_line(seat))
         return hmac_digest(self._key, f"{seat}|{max(0, count - opened)}".encode(), "sha256")
 
     def note(self, seat: str) -> None:
-        """Notes, before it is sent, that the nonce of a seat is known to others from now on; says so if it cannot."""
+        """Record that the nonce of a seat is about to be revealed. Warns if it cannot be stored."""
         try:
             self._write(_line(seat))
         except OSError as error:
-            warn("that your nonce for this race is known by now cannot be noted", error)
+            warn("cannot record that your nonce for this race was revealed", error)
             self._opened.append(_line(seat))
 
     def _write(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Receipts: what this account was told of each race, kept on its disk as it comes, and found again for the replay."""
+"""Receipts: what servers say about races, stored at once to check replays against."""
 
 import errno
 import os
@@ -16,40 +16,40 @@ from samedeal_cli.failure import Misused, warn
 from samedeal_cli.settings import state_dir
 
 MAX_BYTES: Final = 2**24
-"""No more is kept in one file, and no more is read of one. A long race takes half a megabyte."""
+"""Maximum size of a file. A long race needs half a megabyte."""
 YEAR_S: Final = 365 * 86_400
-"""How long a file is kept after the last was written to it."""
+"""How long files are stored after the last write."""
 
 
 class ReceiptBook:
-    """What one run of a program is told of one race: each thing once, and on the disk before anything follows from it.
+    """The receipts of one race in one run of this program, without duplicates, in a file of their own.
 
-    Every run has a file of its own, so that nobody else ever writes to it.
+    A receipt is written before the program acts on it.
     """
 
     def __init__(self, header: Header, folder: Path | None = None, *, sent: dict[str, Any] | None = None) -> None:
-        """The file is made below `folder`, for its owner alone; without one the receipts last as long as this.
+        """The file is created below `folder`, readable only by its owner; without one, receipts are kept in memory.
 
-        `sent` is the header as the server sent it: it is kept with the fields that this version does not know.
+        `sent` is the header as the server sent it, with fields that this version does not know.
         """
         self.header = header
         self._lines: dict[bytes, None] = {}
         self._size = 0
         self._full = False
-        self._path = _new(folder, header.race) if folder else None
-        self._keep(line(HeaderKept(header)) if sent is None else header_line(sent))
+        self._path = _new_path(folder, header.race) if folder else None
+        self._add(line(HeaderKept(header)) if sent is None else header_line(sent))
 
     @property
     def receipts(self) -> Receipts:
-        """What was kept so far. Raises Refused("unsupported-version") if the header has unknown fields."""
+        """The receipts so far. Raises Refused("unsupported-version") if the header has unknown fields."""
         (receipts,) = read(self._lines)
         return receipts
 
-    def note(self, kept: Kept) -> None:
-        """Keeps what was told, or is about to be. Says so once if it cannot; the game goes on without."""
-        self._keep(line(kept), at_once=isinstance(kept, NonceKept))
+    def note(self, receipt: Kept) -> None:
+        """Store a receipt. If this fails, warns once and stores no more; the game continues."""
+        self._add(line(receipt), sync=isinstance(receipt, NonceKept))
 
-    def _keep(self, text: bytes, *, at_once: bool = False) -> None:
+    def _add(self, text: bytes, *, sync: bool = False) -> None:
         if self._full or text in self._lines:
             return
         self._lines[text] = None
@@ -58,24 +58,21 @@ class ReceiptBook:
             if self._size > MAX_BYTES:
                 raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
             if self._path:
-                _append(self._path, text, at_once=at_once)
+                _append(self._path, text, sync=sync)
         except OSError as error:
             self._full = True
-            warn("no more receipts of this race are kept", error)
+            warn("no more receipts of this race are stored", error)
 
 
-def files(race: str = "*") -> list[Path]:
-    """The files of a race, or all, the oldest first."""
+def files(race_id: str = "*") -> list[Path]:
+    """Return the files of a race, or all files, oldest first."""
     with suppress(OSError):
-        return sorted(_folder(state_dir()).glob(f"{race}.*.ndjson"), key=lambda path: path.stat().st_mtime)
+        return sorted(_folder(state_dir()).glob(f"{race_id}.*.ndjson"), key=lambda path: path.stat().st_mtime)
     return []
 
 
 def in_file(path: Path) -> list[Receipts]:
-    """The receipts of each race in a file.
-
-    Raises Misused if it cannot be read, or holds something else; Refused("unsupported-version") as ``read``.
-    """
+    """Return the receipts of each race in a file. Raises Misused, and Refused("unsupported-version") as ``read``."""
     try:
         return read(lines(path))
     except Refused as refused:
@@ -85,27 +82,24 @@ def in_file(path: Path) -> list[Receipts]:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file but for a last one without its end, which was cut off when the machine or the disk gave up.
-
-    Raises Misused if the file cannot be read, or is too large.
-    """
+    """Yield the lines of a file, except for a truncated last one. Raises Misused if it is unreadable or too large."""
     left = MAX_BYTES
     try:
         with path.open("rb") as file:
             while text := file.readline(MAX_LINE_BYTES + 1):
                 left -= len(text)
                 if left < 0:
-                    raise Misused(f"{path}: a file of receipts has at most {MAX_BYTES} bytes")
+                    raise Misused(f"{path}: larger than the {MAX_BYTES} bytes allowed for a receipts file")
                 if text.endswith(b"\n") or len(text) > MAX_LINE_BYTES:
                     yield text
     except OSError as error:
         raise Misused(f"{path}: {error.strerror}") from error
 
 
-def _new(folder: Path, race: str) -> Path:
-    """A file for a race that nobody has; those that are a year old are forgotten for it."""
-    path = _folder(folder) / f"{race}.{token_hex(8)}.ndjson"
-    with suppress(OSError):  # writing will say what is wrong
+def _new_path(folder: Path, race_id: str) -> Path:
+    """Return an unused path for a race. Deletes files that are a year old."""
+    path = _folder(folder) / f"{race_id}.{token_hex(8)}.ndjson"
+    with suppress(OSError):  # writing will raise it again
         path.parent.mkdir(mode=0o700, exist_ok=True)
         for old in path.parent.glob("*.ndjson"):
             if old.stat().st_mtime < time.time() - YEAR_S:
@@ -113,12 +107,12 @@ def _new(folder: Path, race: str) -> Path:
     return path
 
 
-def _append(path: Path, text: bytes, *, at_once: bool) -> None:
-    """Adds to a file; `at_once` sees to it that all of it is on the disk, and not only on its way there."""
+def _append(path: Path, text: bytes, *, sync: bool) -> None:
+    """Append to a file. `sync` waits until the data is on disk."""
     with open(path, "ab", opener=_private) as file:
         file.write(text)
         file.flush()
-        if at_once:
+        if sync:
             os.fsync(file.fileno())
 
 

@@ -1,4 +1,4 @@
-"""Sources: where a replay is read from, a file, standard input or a server, in whatever form it is."""
+"""Loads replays in any format from files, standard input and servers."""
 
 import re
 import stat
@@ -19,19 +19,19 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 
 MAX_BYTES_IN_LINES: Final = 2**29
-"""The largest replay in lines that is looked at; the longest that is read has about 100 MB."""
-_COPIED = 2**16
+"""Maximum size of a replay with one entry per line. The largest valid one has about 100 MB."""
+_CHUNK = 2**16
 _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
-"""How a replay begins: as a JSON object, or as a map in MessagePack whose first field is the format."""
+"""The start of a replay: a JSON object, or a MessagePack map whose first field is the format."""
 _RACE = re.compile(r"[a-z0-9-]{1,64}")
 _LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
 
 
 @contextmanager
-def opened(settings: Settings, replay: str) -> Iterator[Log]:
-    """The replay that a word on the command line names; one in lines is read as it is looked at.
+def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
+    """Open the replay named on the command line. A replay with one entry per line is read lazily.
 
-    Raises Refused("bad-replay"), also later on, Misused for a file that cannot be read, and what an Api raises.
+    Raises Refused("bad-replay"), also while it is read; Misused for an unreadable file; and the errors of Api.
     """
     with _source(settings, replay) as file:
         start = file.read(MAX_LINE_BYTES)
@@ -40,17 +40,17 @@ def opened(settings: Settings, replay: str) -> Iterator[Log]:
         if not in_lines(start):
             data = start + file.read(MAX_BYTES + 1 - len(start))
             if len(data) <= MAX_BYTES and not _START.match(data):
-                raise Refused("bad-replay", "This is not a replay, but a file of another kind.")
+                raise Refused("bad-replay", "This is not a replay: the file has another format.")
             yield read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
-            raise Refused("bad-replay", f"A replay in lines has at most {MAX_BYTES_IN_LINES} bytes.")
+            raise Refused("bad-replay", f"A replay in lines can have at most {MAX_BYTES_IN_LINES} bytes.")
         else:
             yield ReplayLines(file)
 
 
-def whole(settings: Settings, replay: str) -> Replay:
-    """The same in one piece. Raises as ``opened``."""
-    with opened(settings, replay) as log:
+def load_replay(settings: Settings, replay: str) -> Replay:
+    """Read the whole replay into memory. Raises the same errors as ``open_replay``."""
+    with open_replay(settings, replay) as log:
         if isinstance(log, Replay):
             return log
         return Replay(
@@ -63,8 +63,8 @@ def whole(settings: Settings, replay: str) -> Replay:
         )
 
 
-def at_server(settings: Settings, replay: str) -> tuple[str, str] | None:
-    """The server and the race that a word names, if it is no file that is meant."""
+def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:
+    """Return the server and race id that an argument names, or None if it is a file."""
     if link := _LINK.fullmatch(replay):
         return server_address(link[1]), link[2]
     if _RACE.fullmatch(replay) and replay != "-" and not Path(replay).exists():
@@ -74,37 +74,37 @@ def at_server(settings: Settings, replay: str) -> tuple[str, str] | None:
 
 @contextmanager
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
-    """The bytes, in which one can go back."""
-    if asked := at_server(settings, replay):
-        server, race = asked
+    """Open the replay as a seekable file."""
+    if source := server_and_race(settings, replay):
+        server, race = source
         yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MAX_BYTES))
         return
     if replay == "-":
-        with _copied(sys.stdin.buffer) as copy:
+        with _copy(sys.stdin.buffer) as copy:
             yield copy
         return
     if Path(replay).is_dir():
         raise Misused(f"{replay} is a directory, not a replay")
     try:
-        file = Path(replay).open("rb")  # noqa: SIM115 (closed below; what is read of it may raise otherwise)
+        file = Path(replay).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise Misused(f"{replay}: {error.strerror}") from error
     with file:
         if stat.S_ISREG(fstat(file.fileno()).st_mode):
             yield file
         else:
-            with _copied(file) as copy:
+            with _copy(file) as copy:
                 yield copy
 
 
-def _copied(source: BinaryIO) -> BinaryIO:
-    """What comes out of a pipe, but no more than is needed to see that it is too much."""
+def _copy(source: BinaryIO) -> BinaryIO:
+    """Copy a pipe, up to the maximum size plus one chunk."""
     chunk = source.read(MAX_LINE_BYTES)
     lines = in_lines(chunk)
     copy: BinaryIO = TemporaryFile() if lines else BytesIO()  # noqa: SIM115 (the caller closes it)
     most = MAX_BYTES_IN_LINES if lines else MAX_BYTES
     while chunk and copy.tell() <= most:
         copy.write(chunk)
-        chunk = source.read(_COPIED)
+        chunk = source.read(_CHUNK)
     copy.seek(0)
     return copy

@@ -35,9 +35,9 @@ def safe(value: T) -> T:
 
 
 def print_file(data: bytes) -> None:
-    r"""Write the exact bytes of a file to standard output, so that it can be verified; to a terminal, safe ones.
+    r"""Write the exact bytes of a file to standard output or, on a terminal, an equivalent safe text.
 
-    What is unprintable in a JSON string is shown there as ``\uXXXX``, which means the same.
+    On a terminal, unprintable characters in JSON strings are written as ``\uXXXX``.
     """
     click.echo(json_escaped(data) if sys.stdout.isatty() else data, nl=False)
 
@@ -54,7 +54,7 @@ def _safe(value: Any, field: str) -> Any:
         return {_safe(key, ""): _safe(item, key) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_safe(item, field) for item in value)
-    if names := getattr(value, "__struct_fields__", None):  # a Struct; msgspec takes a while to import
+    if names := getattr(value, "__struct_fields__", None):  # a Struct; importing msgspec is slow
         return type(value)(**{name: _safe(getattr(value, name), name) for name in names})
     return value
 

@@ -1,0 +1,149 @@
+"""The temporary server of the demo: a process whose data is deleted when it stops."""
+
+import asyncio
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from samedeal_cli.commands.serve import EVERYWHERE, address_in_network, server_command
+from samedeal_cli.failure import Failure
+from samedeal_cli.net.http_api import Api
+from samedeal_cli.settings import demo_file
+
+START_S: Final = 30.0
+"""Maximum time until the server accepts connections."""
+STOP_S: Final = 15.0
+POLL_S: Final = 0.05
+MAX_PORTS: Final = 100
+STARTED: Final = "samedeal serves at "
+PORT_TAKEN: Final = "address already in use"
+"""What the server logs when it has started, and when its port is taken."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running temporary server."""
+
+    url: str
+    """Its URL on this machine."""
+    link: str
+    """Its URL for other people."""
+    port: int
+
+    @property
+    def api(self) -> Api:
+        return Api(self.url)
+
+
+@asynccontextmanager
+async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
+    """Run a temporary server on the first free port, starting at `port`."""
+    host, shown = (EVERYWHERE, address_in_network()) if lan else ("127.0.0.1", "127.0.0.1")
+    directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        for number in range(port, min(port + MAX_PORTS, 65536)):
+            with _port_lock(number) as is_free:
+                if not is_free:
+                    continue
+                process = _start(host, number, f"http://{shown}:{number}", directory)
+                if await _wait_until_started(process, directory / "log"):
+                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+                    return
+                _stop(process)
+        raise Failure(f"no free port found, starting from {port}")
+    finally:
+        if process:
+            _stop(process)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _start(host: str, port: int, public_url: str, directory: Path) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    environment.pop("REDIS_URL", None)
+    environment |= {
+        "SAMEDEAL_DATA_DIR": str(directory / "data"),
+        "SAMEDEAL_PUBLIC_URL": public_url,
+        "SAMEDEAL_LOG_LEVEL": "warning",
+    }
+    with (directory / "log").open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 (our own program)
+            server_command(host, port),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C must not reach the server before our connections are closed
+            preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+        )
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to terminate the server when this process dies."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bool:
+    """Return True once the server has started, or False if its port is taken. Raises Failure with its last output."""
+    for _ in range(round(START_S / POLL_S)):
+        output = _text(log)
+        if STARTED in output:
+            return True
+        if process.poll() is not None:
+            if PORT_TAKEN in output.lower():
+                return False
+            raise Failure(f"the server did not start: {(output.splitlines() or ['no output'])[-1]}")
+        await asyncio.sleep(POLL_S)
+    raise Failure(f"the server did not start within {START_S:.0f} s")
+
+
+@contextmanager
+def _port_lock(port: int) -> Iterator[bool]:
+    """Yield whether a TCP port is free. Binding the UDP port of the same number locks out other starting demos."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lock:
+        try:
+            lock.bind(("127.0.0.1", port))
+        except OSError:
+            yield False
+            return
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            taken = probe.connect_ex(("127.0.0.1", port)) == 0
+        yield not taken
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace").strip()
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Stop the server and its child processes."""
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def advertised(server: Server) -> Iterator[None]:
+    """Let other commands of this account find the server while it runs."""
+    content = json.dumps({"url": server.url, "pid": os.getpid()})
+    demo_file().write_text(content)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if demo_file().read_text() == content:
+                demo_file().unlink()

@@ -1,0 +1,236 @@
+"""The live demo: bots race on the terminal's last line while another race waits for people."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from importlib import metadata
+from typing import Final
+
+import click
+
+from samedeal.replays.replay import Replay
+from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan, open_race, run_race
+from samedeal_cli.commands.demo_server import Server
+from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.commands.output import print_line
+from samedeal_cli.commands.serve import OPEN
+from samedeal_cli.render.phrases import clock, told_apart
+from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.transcript import results
+from samedeal_cli.settings import Settings, program
+
+BETWEEN_S: Final = 4.0
+"""Pause between two races of bots."""
+KEYS: Final = "   [Enter] seat  [w]  [q]"
+"""A reminder at the end of the live line."""
+
+
+class Show:
+    """Consecutive races of bots, and at any time one race that waits for people."""
+
+    def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
+        self._settings, self._plan, self._server, self._lan = settings, plan, server, lan
+        self._interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.name == "posix"
+        self._redraws = not settings.screen_reader and os.environ.get("TERM") != "dumb"
+        self._bot_race: BotRace | None = None
+        self._open_race: BotRace | None = None
+        self._joined_race: BotRace | None = None
+        """The last race that was joined from this terminal."""
+        self._lent = False
+        """Whether another command uses the terminal. Output is buffered until it exits."""
+        self._buffer: list[str] = []
+        self._qr_link = ""
+        self._live_line_shown = False
+
+    async def run(self) -> None:
+        """Run until the user quits."""
+        tasks = [asyncio.create_task(work()) for work in (self._run_bot_races, self._run_open_races, self._interact)]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_bot_races(self) -> None:
+        names = NAMES[: max(2, self._plan.bots)]
+        while True:
+            race = await open_race(self._server, self._plan, start_delay_ms=1_000, max_racers=len(names))
+            self._bot_race = race
+            self._show_result(race, await run_race(self._server, self._plan, race, names))
+            await asyncio.sleep(BETWEEN_S)
+
+    async def _run_open_races(self) -> None:
+        """Keep one race open for people: when it starts, open the next one."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                race = await open_race(self._server, self._plan, start_delay_ms=3_000)
+                group.create_task(self._host(race))
+                self._open_race = race
+                while race.stage == "open":  # noqa: ASYNC110 (only its players are notified)
+                    await asyncio.sleep(0.2)
+
+    async def _host(self, race: BotRace) -> None:
+        names = (*NAMES, *NAMES)[-self._plan.bots - 1 : -1]
+        self._show_result(race, await run_race(self._server, self._plan, race, names, with_guests=True))
+        self._show_open_race()
+
+    async def _interact(self) -> None:
+        """Show the first screen when both races have their bots, then handle keys."""
+        while not all(race and race.seated for race in (self._bot_race, self._open_race)):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        self._show_first_screen()
+        if not self._interactive:
+            await asyncio.Event().wait()
+        drawing = asyncio.create_task(self._draw_live_line())
+        try:
+            while (key := await _read_key()) not in ("q", "Q", "\x04", ""):
+                if key in "\r\n":
+                    if not (self._joined_race and self._joined_race.has_active_person()):
+                        self._joined_race = self._open_race
+                    await self._lend_terminal("join", self._joined_race)
+                elif key in "wW":
+                    await self._lend_terminal("watch", self._bot_race)
+        finally:
+            drawing.cancel()
+            self._clear_live_line()
+
+    async def _lend_terminal(self, command: str, race: BotRace | None) -> None:
+        """Run another command of this program on the terminal until it exits."""
+        if race is None:
+            return
+        self._clear_live_line()
+        self._lent = True
+        handler = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the other command
+        try:
+            words = (sys.executable, "-m", "samedeal_cli.main", "--server", self._server.url, command, race.id)
+            mode = (f"--{self._plan.mode}",) if self._plan.mode else ()
+            process = await asyncio.create_subprocess_exec(*words, *mode)
+            try:
+                await process.wait()
+            except asyncio.CancelledError:
+                process.terminate()
+                await process.wait()
+                raise
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            self._lent = False
+        buffer, self._buffer = self._buffer, []
+        for line in buffer:
+            self._say(line)
+        if command == "watch" or not buffer:
+            self._show_open_race()
+
+    # Output.
+
+    def _show_first_screen(self) -> None:
+        if race := self._bot_race:
+            self._say(f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops")
+            self._say("")
+            self._say(f"  racing now      {race.title} · {race.id} · bots {race.bots}")
+            self._say(f"  store           embedded Valkey on a socket; the only open port is {self._server.port}")
+        self._show_open_race()
+
+    def _show_open_race(self) -> None:
+        race = self._open_race
+        if race is None:
+            return
+        seed, link = race.opened.header.seed, f"{self._server.link}/r/{race.id}"
+        self._say("")
+        self._say(
+            f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
+        )
+        self._say(f"                  {race.bots} will start when you are ready")
+        self._say(f"  in a terminal   {program()} join {race.id}")
+        self._say(f"  for a friend    {'samedeal' if self._lan else program()} join {link}")
+        if self._lan:
+            self._say(f"                  ({OPEN})")
+            self._show_qr_code(link)
+        else:
+            self._say("                  (on this machine only; to allow your network, use --lan)")
+        self._say(f"  for a program   {program()} bot {race.id} --exec ./mybot")
+        self._say("")
+        if self._interactive:
+            joined = self._joined_race
+            enter = f"return to {joined.id}" if joined and joined.has_active_person() else "join"
+            self._say(f"  [Enter] {enter}   [w] watch the bots   [q] quit")
+            self._say("")
+
+    def _show_qr_code(self, link: str) -> None:
+        """Show the QR code of a link, once."""
+        if link != self._qr_link:
+            for line in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored):
+                self._say(f"  {line}")
+        self._qr_link = link
+
+    def _show_result(self, race: BotRace, replay: Replay) -> None:
+        self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
+        for line in results(replay.standings):
+            self._say(line)
+        self._say(f"    {program()} replay {race.id}")
+        self._say(f"    {program()} par {race.id}")
+
+    def _say(self, line: str) -> None:
+        if self._lent:
+            self._buffer.append(line)
+            return
+        self._clear_live_line()
+        print_line(self._settings, line)
+
+    async def _draw_live_line(self) -> None:
+        """Keep redrawing the last line with the standings of the bots."""
+        while True:
+            await asyncio.sleep(0.5)
+            race = self._bot_race
+            if self._redraws and race and race.stage == "running" and not self._lent:
+                line = _live_line(race, shutil.get_terminal_size().columns - 1, plain=self._settings.plain)
+                click.echo(f"\r\x1b[K{line}", nl=False)
+                self._live_line_shown = True
+
+    def _clear_live_line(self) -> None:
+        if self._live_line_shown:
+            click.echo("\r\x1b[K", nl=False)
+            self._live_line_shown = False
+
+
+def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
+    """The time and the standings of a race on one line."""
+    left = race.connections[0].left_ms
+    line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
+    full, empty = ("#", "-") if plain else ("█", "░")
+    for standing in told_apart(race.standings):
+        done = round(standing.progress * 10)
+        part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
+        if cells(line + part) > width:
+            break
+        line += part
+    return line + KEYS if cells(line + KEYS) <= width else line
+
+
+async def _read_key() -> str:
+    """Return the next key without waiting for Enter, or an empty string at the end of the input."""
+    import termios
+    import tty
+
+    loop, fd = asyncio.get_running_loop(), sys.stdin.fileno()
+    key: asyncio.Future[str] = loop.create_future()
+
+    def read_one() -> None:
+        loop.remove_reader(fd)
+        if not key.done():
+            key.set_result(os.read(fd, 1).decode(errors="replace"))
+
+    before = termios.tcgetattr(fd)
+    tty.setcbreak(fd)
+    loop.add_reader(fd, read_one)
+    try:
+        return await key
+    finally:
+        loop.remove_reader(fd)
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)

@@ -1,0 +1,97 @@
+"""How line mode describes cards, tables and standings: as a picture or in words."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Final
+
+from samedeal.race.seat import Standing
+from samedeal.wire.messages import Board
+from samedeal_cli.commands.mode import Boards
+from samedeal_cli.net.http_api import GameInfo
+from samedeal_cli.render.phrases import pile_sentence, spoken, standing_sentence, told_apart
+from samedeal_cli.render.text_table import board_lines, card_text, standings_lines
+
+HELP: Final = {
+    "undo": "take back a move",
+    "board": "show the table",
+    "restart": "start this deal again",
+    "legal": "list the legal moves",
+    "resign": "stop for good",
+    "standings": "show the standings",
+    "ready": "be ready",
+    "clock": "show the time left",
+    "unready": "be not ready",
+    "p 6h": "find the six of hearts",
+    "quit": "leave; you can rejoin",
+    "last": "repeat the last event",
+    "rules": "show the rules",
+    "scan l": "list piles l1, l2, ...",
+    "?": "show this help",
+}
+TWO_COLUMNS: Final = 70
+"""Minimum terminal width for help in two columns."""
+_CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
+
+
+class Descriptions:
+    """Describes the tables of one game."""
+
+    def __init__(self, game: GameInfo, *, boards: Boards, width: int, ascii: bool, color: bool) -> None:  # noqa: A002
+        self._game, self._pictures = game, boards == "picture"
+        self._width, self._ascii, self._color = width, ascii, color
+        self._places = [place for place in game.layout.split() if place != "."]
+
+    def card(self, card: str) -> str:
+        return card_text(card, ascii=self._ascii) if self._pictures else spoken(card)
+
+    def table(self, board: Board) -> Iterable[str]:
+        if self._pictures:
+            return board_lines(
+                self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
+            )
+        notes = [f"{name} {value}" for name, value in board.notes.items()]
+        piles = (pile_sentence(place, board.table[place]) for place in self._places)
+        return [*piles, f"home {board.home} of {self._game.goal}", *notes]
+
+    def standings(self, standings: tuple[Standing, ...], seat: int | None) -> Iterable[str]:
+        if self._pictures:
+            return standings_lines(standings, seat=seat, width=self._width, ascii=self._ascii)
+        return [standing_sentence(standing, len(standings)) for standing in told_apart(standings)]
+
+    def piles(self, board: Board, prefix: str) -> Iterator[str]:
+        """The piles whose names start with a prefix, each from bottom to top."""
+        places = [place for place in self._places if prefix and place.startswith(prefix)]
+        for place in places:
+            yield pile_sentence(place, board.table[place])
+        if not places:
+            kinds = dict.fromkeys(place.rstrip("0123456789") for place in self._places)
+            yield f"which piles? Type scan and one of: {', '.join(kinds)}"
+
+    def help(self, example: str) -> Iterator[str]:
+        """The help text. `example` is a move."""
+        yield f"type a move such as {example} to play it; rules explains the moves"
+        items = [f"{word:<11}{meaning}" for word, meaning in HELP.items()]
+        if self._width < TWO_COLUMNS:
+            yield from items
+        else:
+            pairs = zip_longest(items[::2], items[1::2], fillvalue="")
+            yield from (f"{left:<36}{right}".rstrip() for left, right in pairs)
+
+
+def find_card(board: Board | None, text: str, no_table: str) -> str:
+    """Describe where a card lies. `no_table` is the answer without a board."""
+    card = text.upper().replace("10", "T")
+    if not text:
+        return "which card? For example, p 6h finds the six of hearts"
+    if not _CARD.fullmatch(card):
+        return f"{text!r} is not a valid card (try 6h, 10s or qd)"
+    if not board:
+        return no_table
+    positions = [
+        f"{place}, {'on top' if above == 0 else f'under {above}'}"
+        for place, pile in board.table.items()
+        for above, other in enumerate(reversed(pile))
+        if other == card
+    ]
+    return f"{spoken(card)}: {'; '.join(positions) or 'not visible'}"

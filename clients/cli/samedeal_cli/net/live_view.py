@@ -1,0 +1,46 @@
+"""The newest view of a race and the time since."""
+
+import time
+
+from samedeal.race.seat import Standing
+from samedeal.wire.messages import View
+
+
+class LiveView:
+    """The newest view and standings. Messages may arrive out of order: standings never go back."""
+
+    def __init__(self) -> None:
+        self.view: View
+        self.standings: tuple[Standing, ...] = ()
+        self._viewed_at = 0.0
+        self._standings_n = -1
+
+    def apply_view(self, view: View) -> None:
+        self.view = view
+        self._viewed_at = time.monotonic()
+        self.apply_standings(view.n, view.standings)
+
+    def apply_standings(self, n: int, standings: tuple[Standing, ...]) -> None:
+        """Apply the standings after entry `n` of the log."""
+        if n >= self._standings_n:
+            self._standings_n, self.standings = n, standings
+
+    @property
+    def seat(self) -> int | None:
+        return self.view.seat
+
+    @property
+    def standing(self) -> Standing | None:
+        """The standing of this player."""
+        return next((standing for standing in self.standings if standing.seat == self.view.seat), None)
+
+    @property
+    def left_ms(self) -> int | None:
+        """Time left in the countdown or the race, computed from the newest view."""
+        if self.view.clock_ms is None:
+            return None
+        return max(0, self.view.clock_ms - round((time.monotonic() - self._viewed_at) * 1000))
+
+    @property
+    def over(self) -> bool:
+        return self.view.stage in ("over", "cancelled")

@@ -1,0 +1,149 @@
+"""The transport: one WebSocket to a server, its messages, and what the ways it closes mean."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import metadata
+from typing import Any, Final, NamedTuple, Self
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidHandshake, InvalidURI
+from websockets.typing import Subprotocol
+
+from samedeal.errors import Malformed, Refused
+from samedeal.wire.close_codes import CloseCode
+from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
+from samedeal.wire.messages import FromServer, Problem, Request, View
+from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.net.addresses import is_local, may_redirect
+from samedeal_cli.net.http_api import plain
+from samedeal_cli.net.sanitise import safe_text
+
+PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
+READER: Final = f"this client (samedeal {metadata.version('samedeal')})"
+CLOSE_S: Final = 1.0
+"""Maximum wait for the server's closing handshake."""
+TRANSIENT_CODES: Final = ("store-unavailable", "too-many")
+"""Codes of temporary refusals: the same request may succeed later."""
+
+FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
+    CloseCode.POLICY_VIOLATION: Failure("the server closed the connection: this program sends too many pings"),
+    CloseCode.TOO_BIG: Failure("the server closed the connection: a message was too large"),
+    CloseCode.MALFORMED: Failure("the server closed the connection: it could not read a message"),
+    CloseCode.REPLACED: Declined(
+        "replaced", "your seat was taken over by a newer connection; to be another player, use --as NAME"
+    ),
+}
+"""Close codes after which reconnecting makes no sense."""
+_CLOSE_REASONS: Final[Mapping[int, str]] = {
+    CloseCode.GOING_AWAY: "the server is shutting down",
+    CloseCode.INTERNAL_ERROR: "the server had an internal error",
+    CloseCode.RESTART: "the server is restarting",
+    CloseCode.TRY_AGAIN_LATER: "the server is busy",
+    CloseCode.TOO_SLOW: "this program read too slowly",
+}
+
+
+class UnknownToken(Declined):
+    """The server does not know the token, or no longer."""
+
+
+class TemporarilyRefused(Declined):
+    """The server could not accept the client at the moment."""
+
+
+class Received(NamedTuple):
+    """A message as decoded. Its strings are not sanitised."""
+
+    message: FromServer
+    header: dict[str, Any]
+    """The race header of a view, with the fields that this version does not know; empty if it has none."""
+
+
+class Transport:
+    """An open WebSocket."""
+
+    def __init__(self, server: str, race_id: str, form: Form, socket: ClientConnection) -> None:
+        self._server, self._race_id, self._form, self._socket = server, race_id, form, socket
+
+    @classmethod
+    async def open(cls, server: str, race_id: str, form: Form) -> Self:
+        """Open a WebSocket to a server. Raises Unreachable."""
+        protocol = next(name for name, its_form in SUBPROTOCOLS.items() if its_form == form)
+        try:
+            socket = await _Connect(
+                f"ws{server.removeprefix('http')}/ws",
+                subprotocols=[Subprotocol(protocol)],
+                compression=None,
+                close_timeout=CLOSE_S,
+                proxy=None if is_local(server) else True,
+                user_agent_header=PROGRAM,
+            )
+        except OSError as error:
+            raise Unreachable(server, plain(error)) from error
+        except (InvalidHandshake, InvalidURI) as error:
+            raise Unreachable(server, f"cannot open a WebSocket connection: {plain(error)}") from error
+        return cls(server, race_id, form, socket)
+
+    async def send(self, request: Request) -> None:
+        """Send a request. Raises ConnectionClosed."""
+        await self._socket.send(encode(request, self._form))
+
+    async def receive(self) -> Received:
+        """Return the next message of a known type. Raises ConnectionClosed, or Failure for an invalid message."""
+        while True:
+            packet = await self._socket.recv()
+            data = packet.encode() if isinstance(packet, str) else packet
+            try:
+                message = decode_from_server(data, self._form)
+            except UnknownMessage:
+                continue  # from a newer server
+            except (Malformed, Refused) as error:
+                self._check_version(data)
+                raise Unreachable(self._server, f"not a valid Same Deal message: {plain(error)}") from error
+            has_header = isinstance(message, View) and message.header
+            return Received(message, header_sent(data, self._form) if has_header else {})
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+    @property
+    def close_reason(self) -> str:
+        """Why the WebSocket closed, for people."""
+        code = self._socket.close_code or 0
+        return safe_text(self._socket.close_reason or "") or _CLOSE_REASONS.get(code, "the connection was lost")
+
+    @property
+    def failure(self) -> Failure:
+        """The failure that a closed WebSocket means."""
+        code = self._socket.close_code
+        if code == CloseCode.UNKNOWN_TOKEN:
+            return UnknownToken("bad-token", "the server does not know this token")
+        return self.fatal_failure or Unreachable(self._server, self.close_reason)
+
+    @property
+    def fatal_failure(self) -> Failure | None:
+        """The failure that a closed WebSocket means, if reconnecting makes no sense."""
+        return FATAL_CLOSE_CODES.get(self._socket.close_code or 0)
+
+    def _check_version(self, data: bytes) -> None:
+        """Raises Declined if a message has a header of this race, which must be from a newer version."""
+        with suppress(Malformed, Refused):
+            header = header_sent(data, self._form)
+            if header.get("race") == self._race_id:
+                rules = safe_text(str(header.get("rules")))
+                text = f"{self._race_id} uses {rules}, which {READER} cannot read; update samedeal"
+                raise Declined("unsupported-version", text)
+
+
+class _Connect(connect):
+    """Follows only redirects to the same server, because the token must not go elsewhere."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        uri, target = self.uri, super().process_redirect(exc)
+        return target if isinstance(target, Exception) or may_redirect(uri, target) else exc
+
+
+def refusal(problem: Problem) -> Declined:
+    """The failure for a problem that answers ``hello``, ``join`` or ``watch``."""
+    transient = TemporarilyRefused if problem.code in TRANSIENT_CODES else Declined
+    return (UnknownToken if problem.code == "bad-token" else transient)(problem.code, problem.detail)

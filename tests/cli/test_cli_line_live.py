@@ -1,0 +1,244 @@
+"""Line mode against a real server: whole races through pipes and at a terminal."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from samedeal_cli.main import main
+from support.servers import Server
+from support.terminals import at_a_terminal, until
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as running:
+        yield running
+
+
+@pytest.fixture
+def environment(tmp_path: Path, live: Server) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
+    return kept | {"XDG_STATE_HOME": str(tmp_path / "state"), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
+
+
+def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "samedeal_cli.main", *args],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    process.stdin.write(typed)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
+    opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
+    link, said = opening.communicate(timeout=20)
+    assert opening.returncode == 0
+    assert link.startswith(f"{live.url}/r/")
+    assert "samedeal join http" in said
+    race = link.strip()
+    ada = samedeal(environment, "join", race, "--as", "ada", "--ready", typed="draw\nw9\ndraw\nundo\nresign\n")
+    bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
+    lines = {}
+    for name, process in (("ada", ada), ("bo", bo)):
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, err) == (0, "")
+        lines[name] = out.splitlines()
+    assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
+    assert any(line.startswith("no: 'w9' is not a move in Corners") for line in lines["ada"])
+    assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
+    for said_to in lines.values():
+        assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
+        assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)
+        assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-1])
+    known = samedeal(environment, "whoami", "--json")
+    guests = json.loads(known.communicate(timeout=20)[0])["guests"]
+    assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
+
+
+def test_new_warns_that_a_local_link_works_on_this_machine_only(
+    environment: dict[str, str], store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
+    assert main.exit_code(["new", "corners", "--json"]) == 0
+    assert capsys.readouterr().err.startswith("Only this machine can open that link")
+    with Server(store_url, public_url="http://192.168.1.20:8640") as public:
+        assert main.exit_code(["new", "corners", "--server", public.url]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("http://192.168.1.20:8640/r/")
+    assert "Only this machine" not in err
+
+
+def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, str]) -> None:
+    process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    messages = [json.loads(line) for line in out.splitlines()]
+    assert messages[0]["t"] == "welcome"
+    assert "token" not in messages[0]
+    assert messages[-1]["stage"] == "over"
+    assert any(message.get("board", {}).get("ply") == 1 for message in messages)
+
+
+def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--json"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.stdout
+        assert watching.stderr
+        assert [json.loads(watching.stdout.readline())["t"] for _ in range(2)] == ["welcome", "view"]
+        watching.stdout.close()
+        joining = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
+        joining.communicate(timeout=30)
+        assert watching.wait(20) == 141
+        assert watching.stderr.read() == ""
+
+
+def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=30)
+    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as watching:
+        assert watching.wait(20) == 0
+        assert watching.stdout
+        lines = watching.stdout.read().splitlines()
+    assert lines[1].startswith("open deal corners:42, ")
+    assert lines[2:5] == ["you are watching", "the race is over; the deal was", "corners:42"]
+
+
+def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    here = environment | {"PYTHONIOENCODING": "ascii"}
+    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=30)
+    assert "you are Zo?, seat 1" in out
+    assert err == ""
+
+
+def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    for _ in range(2):
+        bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100")
+        assert bot.stderr
+        assert bot.stderr.readline() == f"robbie took seat 1 in {race}\n"
+        bot.kill()
+        bot.communicate()
+    another = samedeal(environment, "bot", race)
+    assert another.stderr
+    assert another.stderr.readline() == f"bot took seat 2 in {race}\n"
+    another.kill()
+    another.communicate()
+
+
+def test_refusals_show_their_code_and_exit_with_4(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("XDG_STATE_HOME", "SAMEDEAL_SERVER"):
+        monkeypatch.setenv(name, environment[name])
+    for args, code in (
+        (["join", "no-such-race"], "not-found"),
+        (["new", "corners", "--variant", "cap=off"], "bad-request"),
+    ):
+        assert main.exit_code(args) == 4
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.endswith(f"({code})\n")
+        assert err.count("\n") == 1
+
+
+def test_ls_lists_open_races(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], live: Server
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
+    race = live.create("the-edge")
+    assert main.exit_code(["ls", "races", "--game", "the-edge"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [race, "the-edge", "open", "0/8", "sealed"] in rows
+    assert {row[1] for row in rows} == {"the-edge"}
+    assert main.exit_code(["ls", "replays"]) == 0
+    assert main.exit_code(["games"]) == 0
+    assert "kings-in-the-corners" in capsys.readouterr().out
+
+
+def line_by_line(*args: str) -> list[str]:
+    return [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"]
+
+
+def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
+    with at_a_terminal(environment, line_by_line("solo", "corners:42")) as (process, ours):
+        text = until(ours, "home 0  pass 1 of 3\r\n")
+        assert "f1 7♠" in text
+        os.write(ours, b"draw\n")
+        assert "ok 1: draw: " in until(ours, "stock 42  waste")
+        os.write(ours, b"resign\n")
+        until(ours, "resign for good? (y)")
+        os.write(ours, b"n\n")
+        until(ours, "not resigned")
+        os.write(ours, b"\x03")
+        until(ours, "your seat is reserved. To rejoin: ")
+        assert process.wait(10) == 130
+
+
+def test_news_is_written_above_unfinished_input(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42", start_delay_ms=60_000)
+    with at_a_terminal(environment, line_by_line("join", race, "--as", "ada")) as (_, ours):
+        until(ours, "ready? (y)\r\n> ")
+        os.write(ours, b"stan")
+        until(ours, "stan")
+        bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
+        bo.communicate(timeout=30)
+        assert until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
+        os.write(ours, b"dings\n")
+        until(ours, "0/48  waiting")
+        os.write(ours, b"\x1b[A\n")  # repeat the previous line
+        until(ours, "0/48  waiting")
+        os.write(ours, b"unre\t\n")
+        until(ours, "you are not ready")
+        os.write(ours, b"clo\x15quit\n")
+        until(ours, "your seat is held for 30 s. To rejoin: ")
+
+
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
+def test_terminal_state_is_restored(
+    end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
+) -> None:
+    race = live.create("corners", seed="42")
+    with at_a_terminal(environment, line_by_line("join", race)) as (process, ours):
+        before = termios.tcgetattr(ours)
+        until(ours, "ready? (y)\r\n> ")
+        assert termios.tcgetattr(ours) != before
+        if isinstance(end, bytes):
+            os.write(ours, end)
+        else:
+            process.send_signal(end)
+        assert process.wait(20) == code
+        assert termios.tcgetattr(ours) == before
+        until(ours, "your seat is held for 30 s. To rejoin: ")
+
+
+def test_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="42")
+    with at_a_terminal(environment | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
+        text = until(ours, "ready? (y)\r\n> ")
+        os.write(ours, b"quit\n")
+        text += until(ours, "your seat is held for 30 s. To rejoin: ")
+        assert process.wait(20) == 0
+    assert "\x1b" not in text

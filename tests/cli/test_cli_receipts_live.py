@@ -1,0 +1,158 @@
+"""Receipts of whole races against a real server, with killed clients and full disks."""
+
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from samedeal.proof.signature import public_key
+from samedeal.race.events import Moved
+from samedeal_cli.net.receipts import in_file
+from support.finished_races import SIGNING_KEY
+from support.receipt_files import fact, other_last_move, rewritten, written
+from support.servers import Server
+
+SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
+
+
+class Person:
+    """A person with their own account. Input and output are pipes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "samedeal"
+        self._environment = os.environ | {"XDG_STATE_HOME": str(folder), "PYTHONWARNINGS": "error"}
+
+    def start(self, *arguments: str, at_most: int | None = None) -> "subprocess.Popen[str]":
+        """Start a command that can write at most `at_most` bytes to a file."""
+
+        def limited() -> None:
+            if at_most is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (at_most, at_most))
+
+        command = [*SAMEDEAL, *arguments]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            command, env=self._environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, preexec_fn=limited
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out + err
+
+    def files(self, race: str) -> list[Path]:
+        return sorted((self.state / "receipts").glob(f"{race}.*"), key=lambda path: path.stat().st_mtime)
+
+    def digests(self, race: str) -> int:
+        """The number of stored digests."""
+        return sum(path.read_text().count('["digest"') for path in self.files(race))
+
+    def until(self, race: str, digests: int) -> None:
+        """Wait until a number of digests is stored."""
+        until = time.monotonic() + 60
+        while self.digests(race) < digests:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def type_in(process: "subprocess.Popen[str]", *lines: str) -> None:
+    assert process.stdin
+    process.stdin.write("".join(f"{line}\n" for line in lines))
+    process.stdin.flush()
+
+
+def ended(process: "subprocess.Popen[str]") -> str:
+    """Wait for a successful exit and return the output."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, out + err
+    return out + err
+
+
+def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tmp_path: Path) -> None:
+    ada, bo = Person(tmp_path / "ada"), Person(tmp_path / "bo")
+    with Server(redis_url, signing_key=SIGNING_KEY.hex()) as game:
+        race = game.create("corners", max_racers=2, start_delay_ms=300)
+        link = f"{game.url}/r/{race}"
+        player, rival = (
+            ada.start("join", link, "--as", "ada", "--ready"),
+            bo.start("join", link, "--as", "bo", "--ready"),
+        )
+        type_in(player, "draw", "draw", "draw")
+        ada.until(race, 6)
+        player.kill()
+        player.communicate()
+        (kept,) = in_file(ada.files(race)[0])
+        assert len(kept.nonces) == 1
+        player = ada.start("join", link, "--as", "ada")
+        type_in(player, "draw", "resign")
+        type_in(rival, "draw", "draw", "resign")
+        for process in (player, rival):
+            ended(process)
+        replay = asyncio.run(game.replay(race))
+        for person, runs in ((ada, 2), (bo, 1)):
+            assert len(person.files(race)) == runs
+            code, said = person.run("verify", link)
+            assert code == 0, said
+            assert fact(said).endswith("digests agree (stored here)")
+            assert f"; {game.url} publishes it" in fact(said, "signature")
+            assert int(said.split("during the race: ")[1].split()[0]) == len(
+                {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
+            )
+        n, change = other_last_move(replay)
+        file = str(written(tmp_path / "lie.json", rewritten(replay, replay.header, change, replay.secret)))
+        for person in (ada, bo):
+            code, said = person.run("verify", file, "--key", public_key(SIGNING_KEY))
+            assert code == 5
+            assert fact(said, "signature")[0] == "✔"
+            told_of = {digest.n for path in person.files(race) for digest in in_file(path)[0].digests}
+            first = min(number for number in told_of if number >= n)
+            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
+            assert person.run("verify", file, "--no-receipts")[0] == 0
+
+
+def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_path: Path) -> None:
+    with Server(redis_url) as game:
+        race = game.create("gallery", max_racers=2, start_delay_ms=1_000)
+        link = f"{game.url}/r/{race}"
+        eve, ada, rob = (Person(tmp_path / name) for name in ("eve", "ada", "rob"))
+        program = tmp_path / "resigns.py"
+        program.write_text("print('resign', flush=True)")
+        onlooker = eve.start("watch", link)
+        eve.until(race, 1)
+        player, bot = (
+            ada.start("join", link, "--ready"),
+            rob.start("bot", link, "--exec", f"{sys.executable} {program}"),
+        )
+        type_in(player, "deal", "resign")
+        for process in (player, bot, onlooker):
+            ended(process)
+        asyncio.run(game.replay(race))
+        for person, nonces in ((eve, 0), (ada, 1), (rob, 1)):
+            (kept,) = in_file(person.files(race)[0])
+            assert len(kept.nonces) == nonces
+            code, said = person.run("verify", link)
+            assert (code, "(stored here)" in said) == (0, True), said
+        alone = ada.start("solo", "gallery", "--server", game.url)
+        type_in(alone, "deal", "resign")
+        ended(alone)
+        assert len(list((ada.state / "receipts").iterdir())) == 2
+
+
+def test_race_is_played_to_the_end_on_a_full_disk(redis_url: str, tmp_path: Path) -> None:
+    ada = Person(tmp_path / "ada")
+    ada.state.mkdir(parents=True)
+    (ada.state / "nonces.opened").write_text(f"{64 * '0'}\n" * 20)
+    with Server(redis_url) as game:
+        race = game.create("corners", max_racers=1, start_delay_ms=300)
+        player = ada.start("join", f"{game.url}/r/{race}", "--ready", at_most=1_200)
+        type_in(player, *["draw"] * 20, "resign")
+        said = ended(player)
+        assert said.count("no more receipts of this race are stored: File too large") == 1
+        assert said.count("cannot record that your nonce for this race was revealed: File too large") == 1
+        replay = asyncio.run(game.replay(race))
+        assert sum(isinstance(entry.event, Moved) for entry in replay.entries) == 20
+        assert 3 < ada.digests(race) < 20
+        assert ada.run("verify", f"{game.url}/r/{race}")[0] == 0

@@ -1,0 +1,240 @@
+"""``samedeal verify``: what it prints, its exit codes, and the inputs it accepts, all without a network."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import FACTS
+from samedeal.race.events import Entry
+from samedeal.replays.replay import Replay, ReplayLines
+from samedeal_cli.commands.replays import FORMATS
+from samedeal_cli.net import replay_loader
+from samedeal_cli.settings import Settings
+from support.finished_races import finished
+from support.offline_cli import race_file, refuse_connections, run, written
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    refuse_connections(monkeypatch, tmp_path / "state")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return race_file(tmp_path)
+
+
+@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
+def test_verify_prints_every_fact_and_exits_with_0(slug: str, form: str, tmp_path: Path) -> None:
+    path = tmp_path / "race"
+    path.write_bytes(FORMATS[form](finished(slug)))
+    result = run("verify", path)
+    assert result.exit_code == 0, result.output
+    *facts, conclusion = result.stdout.splitlines()
+    assert [line.split()[:2] for line in facts] == [["✔", fact] for fact in FACTS]
+    assert conclusion.startswith("VERIFIED: calm-otter-42")
+
+
+@pytest.mark.parametrize("form", ["json", "msgpack", "ndjson"])
+def test_every_command_reads_every_format_from_stdin(form: str) -> None:
+    data = FORMATS[form](finished("corners"))
+    for command in (["verify"], ["replay"], ["export", "--format", "json"]):
+        result = run(*command, "-", stdin=data)
+        assert result.exit_code == 0, result.output
+        assert result.stdout_bytes == run(*command, "-", stdin=FORMATS["json"](finished("corners"))).stdout_bytes
+
+
+def test_replay_in_lines_is_read_lazily(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long replay takes time, but no memory."""
+    path, replay = tmp_path / "race.ndjson", finished("corners")
+    path.write_bytes(FORMATS["ndjson"](replay))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(path.read_bytes())))
+    for source in (str(path), "-"):
+        with replay_loader.open_replay(Settings(), source) as log:
+            assert isinstance(log, ReplayLines)
+            assert tuple(log.entries) == replay.entries
+
+
+def test_named_pipe_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(FORMATS["ndjson"](finished("corners"))))
+    writing.start()
+    assert run("verify", pipe).exit_code == 0
+    writing.join()
+
+
+def test_verify_writes_json(file: Path) -> None:
+    document = json.loads(run("verify", file, "--json").stdout)
+    assert document["ok"] is True
+    assert document["entries"] == 56
+    assert [fact["name"] for fact in document["facts"]] == list(FACTS)
+
+
+def _changed(entries: list[Entry]) -> None:
+    entries[20] = structs.replace(entries[20], event=structs.replace(entries[20].event, move="redeal"))
+
+
+def _dropped(entries: list[Entry]) -> None:
+    del entries[20]
+
+
+def _swapped(entries: list[Entry]) -> None:
+    entries[20], entries[21] = entries[21], entries[20]
+
+
+def _redated(entries: list[Entry]) -> None:
+    entries[20] = structs.replace(entries[20], at=entries[20].at + 1)
+
+
+@pytest.mark.parametrize("tamper", [_changed, _dropped, _swapped, _redated])
+def test_verify_names_the_tampered_entry(tamper: Any, file: Path) -> None:
+    replay = finished("corners")
+    entries = list(replay.entries)
+    tamper(entries)
+    result = run("verify", written(file, structs.replace(replay, entries=tuple(entries))))
+    assert result.exit_code == 5
+    assert re.search(r"^✘ .*entry 2[12]\b", result.stdout, re.MULTILINE)
+    assert result.stdout.splitlines()[-1].startswith("NOT VERIFIED: ")
+    assert "first at entry 21." in result.stdout
+
+
+def test_verify_marks_unchecked_facts(file: Path) -> None:
+    replay = finished("corners")
+    result = run("verify", written(file, structs.replace(replay, entries=replay.entries[:-1])))
+    assert result.exit_code == 5
+    assert result.stdout.count("✘") == 1
+    assert "✘ complete    entry 55: The log ends" in result.stdout
+    assert "· chain" in result.stdout
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"no replay", b"\xff" * 50])
+def test_verify_reports_invalid_file_in_one_line(data: bytes, file: Path) -> None:
+    file.write_bytes(data)
+    result = run("verify", file)
+    assert result.exit_code == 5
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert "This is not a replay" in result.stderr
+    document = json.loads(run("verify", file, "--json").stdout)
+    assert document["ok"] is False
+    assert document["code"] == "bad-replay"
+    assert ("the file is empty" in document["detail"]) == (data == b"")
+
+
+def _lines(replay: Replay) -> list[bytes]:
+    return list(replay.lines())
+
+
+def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [*lines[:9], line, *lines[9:]]
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda lines: lines[:1], "at least a first and a last line"),
+        (lambda lines: lines[:-1], "Line 57 is not a valid line of a replay"),
+        (lambda lines: [*lines[:-1], lines[-1].rstrip()], "Line 58 is not in canonical form"),
+        (_inserted(b"[" * 60000 + b"\n"), "Line 10 is not a valid line of a replay"),
+        (_inserted(b"\xff\x00\xfe\n"), "Line 10 is not a valid line of a replay"),
+        (_inserted(b"\n"), "Line 10 is not a valid line of a replay"),
+        (_inserted(b'["1",2,3,4]\n'), "Line 10 is not a valid line of a replay"),
+        (lambda lines: [*lines[:9], lines[9].replace(b",", b", ", 1), *lines[10:]], "Line 10 is not in canonical form"),
+        (_inserted(b"1" * 70000), "Line 10 has more than 65536 bytes"),
+        (_inserted(_lines(finished("corners"))[-1]), "Line 10 is not a valid line of a replay"),
+        (lambda lines: [line.replace(b"\n", b"\r\n") for line in lines], "not in canonical form"),
+        (lambda lines: [lines[0].replace(b"replay/1", b"replay/2"), *lines[1:]], "in the format samedeal.replay/2"),
+        (lambda lines: [lines[0][:50], *lines[1:]], "This is not a replay"),
+    ],
+)
+def test_invalid_lines_are_named(damage: Any, says: str, file: Path) -> None:
+    data = b"".join(damage(_lines(finished("corners"))))
+    file.write_bytes(data)
+    for arguments, stdin in ((("verify", file), b""), (("verify", "-"), data), (("replay", file), b"")):
+        result = run(*arguments, stdin=stdin)
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert result.stderr.count("\n") == 1
+        assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        (b"", "at most 67108864 bytes"),
+        (b"{", "at most 67108864 bytes"),
+        (_lines(finished("corners"))[0], "at most 536870912 bytes"),
+    ],
+)
+def test_gigabyte_file_is_refused_without_reading_it(start: bytes, says: str, file: Path) -> None:
+    file.write_bytes(start)
+    os.truncate(file, 2**30)
+    for command in ("verify", "replay", "export"):
+        result = run(command, file, *(["--format", "txt"] if command == "export" else []))
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert result.stderr.count("\n") == 1
+        assert says in result.stderr
+
+
+@pytest.mark.parametrize("start", [1, 0])
+def test_endless_input_is_refused(start: int) -> None:
+    """At most the size of the largest replay is read."""
+    head, entry = _lines(finished("corners"))[:2]
+    reading, writing = os.pipe()
+    poured = 0
+
+    def pour() -> None:
+        nonlocal poured
+        with suppress(BrokenPipeError), open(writing, "wb") as pipe:
+            pipe.write(head * start)
+            while True:
+                poured += pipe.write(entry * 1000)
+
+    pouring = threading.Thread(target=pour)
+    pouring.start()
+    limited = f"from samedeal_cli.net import replay_loader as loader; loader.MAX_BYTES_IN_LINES = {2**22}; "
+    command = [sys.executable, "-c", limited + "from samedeal_cli.main import main; main()"]
+    with open(reading, "rb") as endless:
+        result = subprocess.run([*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=60)
+    pouring.join(60)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (5, "", 1)
+    assert f"at most {2**22 if start else 2**26} bytes" in result.stderr
+    assert poured < (2**23 if start else 2**27)
+
+
+def test_missing_file_exits_with_2() -> None:
+    assert run("verify", "nowhere.json").exit_code == 2
+    assert run("verify", "no/where").exit_code == 2
+
+
+def test_race_id_is_fetched_from_the_server() -> None:
+    assert run("verify", "calm-otter-42").exit_code == 3
+    result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
+    assert result.exit_code == 3
+    assert "no server is running at http://127.0.0.1:9: start one with samedeal serve" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["verify"], ["replay"], ["export", "--format", "txt"]])
+def test_names_in_files_cannot_control_the_terminal(command: list[str], file: Path) -> None:
+    replay = finished("corners")
+    standings = tuple(structs.replace(standing, name="\x1b[2J\u202eeve") for standing in replay.standings)
+    event = structs.replace(replay.entries[0].event, name="\x1b]0;owned\x07")
+    forged = (structs.replace(replay.entries[0], event=event), *replay.entries[1:])
+    written(file, structs.replace(replay, standings=standings))
+    first = run(*command[:1], file, *command[1:])
+    written(file, structs.replace(replay, entries=forged))
+    for result in (first, run(*command[:1], file, *command[1:])):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", result.output)
