@@ -68,6 +68,6 @@ def test_a_line_for_a_terminal_is_the_text_with_its_colours() -> None:
 
 def test_a_spot_holds_what_lies_in_it() -> None:
     spot = Spot(2, 3, 4, 2)
-    assert [(row, column) for row in range(6) for column in range(9) if spot.holds(row, column)] == [
+    assert [(row, column) for row in range(6) for column in range(9) if spot.contains(row, column)] == [
         (row, column) for row in (2, 3) for column in (3, 4, 5, 6)
     ]

@@ -19,7 +19,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.app import FullScreen
-from samedeal_cli.state.race_state import Scene
+from samedeal_cli.state.race_state import RaceState
 from support.servers import Racer, Server, racers
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
@@ -39,9 +39,9 @@ def live(store_url: str) -> Iterator[Server]:
 def application(
     live: Server, race: str, name: str = "ada", *, watching: bool = False, ready: bool = False
 ) -> FullScreen:
-    scene = Scene(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
+    state = RaceState(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
     return FullScreen(
-        scene,
+        state,
         lambda race: Connection(live.url, race, name=name, watch=watching),
         Api(live.url),
         colored=True,
@@ -56,29 +56,29 @@ async def until(true: Callable[[], object]) -> None:
 
 
 async def another_second(app: FullScreen) -> None:
-    before = app.scene.left_ms
-    await until(lambda: app.scene.left_ms != before)
+    before = app.state.left_ms
+    await until(lambda: app.state.left_ms != before)
 
 
 def shown(app: FullScreen) -> str:
-    return "\n".join(app._sheet.canvas.text())
+    return "\n".join(app._widget.canvas.text())
 
 
 async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=200, limit_ms=120_000)
     app = application(live, race)
     async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.stage == "open")
+        await until(lambda: app.state.stage == "open")
         assert "Press r when you are ready." in shown(app)
         await bo.join(race)
         await bo.ask(m.Ready)
         await until(lambda: "✓ bo" in shown(app))
         await pilot.press("r")
         dealt = asyncio.create_task(bo.dealt())
-        await until(lambda: app.scene.stage == "running" and app.scene.board)
+        await until(lambda: app.state.stage == "running" and app.state.board)
         await dealt
         await pilot.press("space")
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        await until(lambda: app.state.board and app.state.board.ply == 1)
         assert "draw: " in shown(app)
         await bo.move("draw")
         await pilot.press("u")
@@ -86,14 +86,14 @@ async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server)
         await pilot.press("slash", "r", "9", "enter")
         await until(lambda: "'r9' is no move of Corners" in shown(app))
         await pilot.press("exclamation_mark", "enter")
-        assert app.scene.me
-        assert app.scene.me.outcome == "playing"
+        assert app.state.me
+        assert app.state.me.outcome == "playing"
         await pilot.press("exclamation_mark", "y")
-        await until(lambda: app.scene.done)
+        await until(lambda: app.state.finished)
         await bo.ask(m.Resign)
-        await until(lambda: app.scene.facts)
-        assert all(fact.holds for fact in app.scene.facts)
-        assert "facts hold" in shown(app)
+        await until(lambda: app.state.checks)
+        assert all(fact.holds for fact in app.state.checks)
+        assert "checks passed" in shown(app)
         await pilot.press("q")
     assert app.failure is None
 
@@ -102,18 +102,18 @@ async def test_the_mouse_plays_too_and_the_footer_can_be_clicked(live: Server) -
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(100, 32)) as pilot:
-        await until(lambda: app.scene.board)
-        stock = app._sheet.canvas.spots["stock"]
+        await until(lambda: app.state.board)
+        stock = app._widget.canvas.spots["stock"]
         await pilot.click(offset=(stock.column + 3, stock.row + 1))
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
-        key = app._sheet.canvas.spots["key:?"]
+        await until(lambda: app.state.board and app.state.board.ply == 1)
+        key = app._widget.canvas.spots["key:?"]
         await pilot.click(offset=(key.column, key.row))
-        assert app.scene.page == "help"
+        assert app.state.overlay == "help"
         await pilot.press("escape")
-        source, target = (app._sheet.canvas.spots[place] for place in ("stock", "waste"))
+        source, target = (app._widget.canvas.spots[place] for place in ("stock", "waste"))
         await pilot.mouse_down(offset=(source.column + 3, source.row + 1))
         await pilot.mouse_up(offset=(target.column + 3, target.row + 1))
-        await until(lambda: app.scene.board and app.scene.board.ply == 2)
+        await until(lambda: app.state.board and app.state.board.ply == 2)
         await pilot.press("q")
 
 
@@ -121,15 +121,15 @@ async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeyp
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.board)
+        await until(lambda: app.state.board)
         drawn: list[int] = []
-        paint = app._sheet.render_line
+        paint = app._widget.render_line
 
         def watched(y: int) -> Strip:
             drawn.append(y)
             return paint(y)
 
-        monkeypatch.setattr(app._sheet, "render_line", watched)
+        monkeypatch.setattr(app._widget, "render_line", watched)
         await another_second(app)  # in which all is drawn that still had to be
         drawn.clear()
         await another_second(app)
@@ -143,15 +143,15 @@ async def test_another_race_is_opened_and_joined_with_one_key(live: Server) -> N
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0, undo=False)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.board)
+        await until(lambda: app.state.board)
         await pilot.press("exclamation_mark", "y")
-        await until(lambda: app.scene.stage == "over")
+        await until(lambda: app.state.stage == "over")
         await pilot.press("n")
-        await until(lambda: app.scene.race != race and app.scene.stage == "open")
-        assert app.scene.header
-        assert app.scene.header.seed is None
-        assert not app.scene.header.options.undo
-        assert app.scene.race in shown(app)
+        await until(lambda: app.state.race_id != race and app.state.stage == "open")
+        assert app.state.header
+        assert app.state.header.seed is None
+        assert not app.state.header.options.undo
+        assert app.state.race_id in shown(app)
         await pilot.press("q")
 
 
@@ -160,11 +160,11 @@ async def test_an_onlooker_sees_the_tables_of_an_open_race(live: Server) -> None
     app = application(live, race, "zed", watching=True)
     racer = await Racer("bo").connect(live)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.stage == "open")
+        await until(lambda: app.state.stage == "open")
         await racer.begin(race)
-        await until(lambda: "the table of bo" in shown(app))
+        await until(lambda: "bo's table" in shown(app))
         await racer.move("draw")
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        await until(lambda: app.state.board and app.state.board.ply == 1)
         await pilot.press("space", "q")
     assert racer.board.ply == 1
     await racer.close()
@@ -261,7 +261,7 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
         await bo.ask(m.Ready)
         terminal.keys("r")
         await bo.dealt()
-        terminal.until("phase place")
+        terminal.until("Place the ")
         await bo.ask(m.Resign)
         terminal.keys("a", "s")
         terminal.until("[1-9] moves?")
@@ -273,13 +273,13 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
         terminal.until("STAND|│  1")
         for _ in range(60):
             screen = terminal.screen()
-            if "the race is over" in screen or "Your game is" in screen or "You have won" in screen:
+            if "the race is over" in screen or "Your game is" in screen or "You won" in screen:
                 break
             terminal.keys("a")
             time.sleep(0.15)
         if "the race is over" not in terminal.screen():
             terminal.keys("!", "y")
-        terminal.until("facts hold")
+        terminal.until("checks passed")
         terminal.keys("q")
     screen = terminal.until("to look at it: ")
     assert "ada" in screen

@@ -12,53 +12,57 @@ import pytest
 from msgspec import structs
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.race_app.overlays import Finding
-from samedeal_cli.race_app.race_view import page
+from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
-from samedeal_cli.render.text_table import cells
-from samedeal_cli.state.race_state import Checked, Cut, ParTold, Scene, Turned, pressed, told
+from samedeal_cli.render.text_width import cells
+from samedeal_cli.state.race_keys import on_key
+from samedeal_cli.state.race_state import Check, ParSummary, RaceState
+from samedeal_cli.state.race_update import ConnectionLost, MoveRefused, Verified, update
 from support.example_states import finished, lobby, now, racing, standing
 
 SCREENS = Path(__file__).parents[1] / "screens"
 SIZES = [(80, 24), (60, 20), (100, 32)]
-PAR = ParTold(("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20, "better than 60 % of its plays")
-FINDINGS = (Finding("rules", True, "the rules are known here"), Finding("moves", True, "every move was legal"))
+PAR = ParSummary(("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20, "better than 60 % of its plays")
+FINDINGS = (Check("rules", True, "the rules are known here"), Check("moves", True, "every move was legal"))
 
 every_game = pytest.mark.parametrize("slug", GAMES)
 every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 
 
-def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, Scene]]:
+def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
     """Each screen of a game by its name."""
     yield "lobby", lobby(slug, width, height)
-    yield "countdown", told(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
+    yield "countdown", update(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
-    yield "race, picked up", pressed(replace(race, auto_drop=False), next(iter(race.hand.letters.values())))[0]
-    yield "race, a refusal", told(race, Turned("6H is next on u2, but l4 stands in another row: only a corner helps."))
-    yield "race, typing", pressed(pressed(race, "/")[0], race.hand.moves[0][0])[0]
-    yield "race, asked", pressed(race, "!")[0]
-    yield "race, rivals hidden", pressed(race, "z")[0]
-    yield "race, connection lost", told(race, Cut("the connection broke"))
-    yield "results", told(told(finished(slug, width, height), Checked(FINDINGS)), PAR)
+    yield "race, picked up", on_key(replace(race, auto_drop=False), next(iter(race.selection.letters.values())))[0]
+    yield (
+        "race, a refusal",
+        update(race, MoveRefused("6H is next on u2, but l4 stands in another row: only a corner helps.")),
+    )
+    yield "race, typing", on_key(on_key(race, "/")[0], race.selection.moves[0][0])[0]
+    yield "race, asked", on_key(race, "!")[0]
+    yield "race, rivals hidden", on_key(race, "z")[0]
+    yield "race, connection lost", update(race, ConnectionLost("the connection broke"))
+    yield "results", update(update(finished(slug, width, height), Verified(FINDINGS)), PAR)
 
 
-def others(slug: str, width: int, height: int) -> Iterator[tuple[str, Scene]]:
+def others(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
     """What is to be read."""
     race = racing(slug, width, height)
-    yield "help", pressed(race, "?")[0]
-    yield "rules", pressed(race, "i")[0]
-    yield "link", pressed(race, "Q")[0]
-    yield "facts", pressed(told(finished(slug, width, height), Checked(FINDINGS)), "f")[0]
+    yield "help", on_key(race, "?")[0]
+    yield "rules", on_key(race, "i")[0]
+    yield "link", on_key(race, "Q")[0]
+    yield "checks", on_key(update(finished(slug, width, height), Verified(FINDINGS)), "f")[0]
 
 
-def text(scene: Scene) -> str:
-    return "\n".join(page(scene, scene.width, scene.height).text())
+def text(state: RaceState) -> str:
+    return "\n".join(draw_screen(state, state.width, state.height).text())
 
 
 def picture(slug: str, width: int, height: int) -> str:
     found = [*screens(slug, width, height), *(others(slug, width, height) if slug == "corners" else ())]
-    return "\n\n".join(f"=== {name}\n{text(scene)}" for name, scene in found) + "\n"
+    return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in found) + "\n"
 
 
 def file(slug: str, width: int, height: int) -> Path:
@@ -74,8 +78,8 @@ def test_every_screen_is_drawn_as_it_was(slug: str, width: int, height: int) -> 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [*SIZES, (71, 21), (72, 24), (120, 50), (200, 60)])
 def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: int) -> None:
-    for _, scene in (*screens(slug, width, height), *others(slug, width, height)):
-        canvas = page(scene, width, height)
+    for _, state in (*screens(slug, width, height), *others(slug, width, height)):
+        canvas = draw_screen(state, width, height)
         rows = ["".join(span.text for span in row) for row in canvas.rows()]
         assert len(rows) == height
         assert {cells(row) for row in rows} == {width}
@@ -85,16 +89,16 @@ def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: 
 @every_game
 @every_size
 def test_in_ascii_every_screen_is(slug: str, width: int, height: int) -> None:
-    for _, scene in (*screens(slug, width, height), *others(slug, width, height)):
-        drawn = text(replace(scene, ascii=True))
+    for _, state in (*screens(slug, width, height), *others(slug, width, height)):
+        drawn = text(replace(state, ascii=True))
         assert drawn.isascii(), sorted({letter for letter in drawn if not letter.isascii()})
 
 
 @every_game
 @every_size
 def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: int, height: int) -> None:
-    for name, scene in screens(slug, width, height):
-        drawn = text(scene)
+    for name, state in screens(slug, width, height):
+        drawn = text(state)
         if name.startswith("race") and name not in ("race, typing", "race, rivals hidden"):
             assert "2:50" in drawn
             assert "ada" in drawn
@@ -105,15 +109,15 @@ def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: 
 @every_game
 def test_rivals_that_are_hidden_are_nowhere(slug: str) -> None:
     for width, height in SIZES:
-        scene = pressed(racing(slug, width, height), "z")[0]
-        assert "ada" not in text(scene)
-        assert "cy" not in text(scene)
+        state = on_key(racing(slug, width, height), "z")[0]
+        assert "ada" not in text(state)
+        assert "cy" not in text(state)
 
 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [(59, 20), (60, 19), (52, 18), (20, 5), (6, 1), (1, 1)])
 def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: int) -> None:
-    canvas = page(racing(slug, width, height), width, height)
+    canvas = draw_screen(racing(slug, width, height), width, height)
     if width > 30 and height > 1:
         assert [line.strip() for line in canvas.text() if line] == [f"needs 60×20, has {width}×{height}", "q quit"]
     assert list(canvas.spots) == ["key:q"]
@@ -122,10 +126,10 @@ def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: in
 @every_game
 @every_size
 def test_all_letters_stand_on_the_screen_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
-    scene = racing(slug, width, height)
-    canvas = page(scene, width, height)
-    assert set(scene.hand.places) <= set(canvas.spots)
-    for place, letter in scene.hand.letters.items():
+    state = racing(slug, width, height)
+    canvas = draw_screen(state, width, height)
+    assert set(state.selection.places) <= set(canvas.spots)
+    for place, letter in state.selection.letters.items():
         spot = canvas.spots[place]
         rows = canvas.text()[spot.row : spot.row + spot.height]
         assert any(letter in row[spot.column : spot.column + spot.width] for row in rows)
@@ -133,7 +137,7 @@ def test_all_letters_stand_on_the_screen_and_all_places_can_be_clicked(slug: str
 
 @every_size
 def test_every_key_that_is_shown_can_be_clicked(width: int, height: int) -> None:
-    canvas = page(racing("corners", width, height), width, height)
+    canvas = draw_screen(racing("corners", width, height), width, height)
     for key in ("u", "/", "b", "!", "?", "q", "space", "enter"):
         assert f"key:{key}" in canvas.spots
         spot = canvas.spots[f"key:{key}"]
@@ -143,45 +147,47 @@ def test_every_key_that_is_shown_can_be_clicked(width: int, height: int) -> None
 def test_selection_is_seen_without_colours() -> None:
     for width, height in SIZES:
         race = replace(racing("corner-stones", width, height), auto_drop=False)
-        held, _ = pressed(race, "a")
+        held, _ = on_key(race, "a")
         assert held.picks
-        assert _reversed(page(held, width, height), held.picks[0])
-        assert not _reversed(page(race, width, height), held.picks[0])
+        assert _reversed(draw_screen(held, width, height), held.picks[0])
+        assert not _reversed(draw_screen(race, width, height), held.picks[0])
 
 
 def test_a_move_shows_at_once_and_dimmed_until_it_is_confirmed() -> None:
     race = racing("corner-stones", 100, 32)
-    source, target = next(choice.places for choice in map(race.hand.placed, race.hand.moves) if choice.carries)
+    source, target = next(
+        choice.places for choice in map(race.selection.parse, race.selection.moves) if choice.is_transfer
+    )
     assert race.board
     card = race.board.table[source][-1]
-    typed = replace(race, typing=source + target)
-    pending, _ = pressed(typed, "enter")
-    table, faint = pending.foreseen
+    typed = replace(race, input=source + target)
+    pending, _ = on_key(typed, "enter")
+    table, faint = pending.predicted
     assert table[target][-1] == card
     assert len(table[source]) == len(race.board.table[source]) - 1
     assert faint == {source, target}
-    refused = told(pending, Turned("No."))
-    assert refused.foreseen == (race.board.table, frozenset())
+    refused = update(pending, MoveRefused("No."))
+    assert refused.predicted == (race.board.table, frozenset())
 
 
 def test_the_last_minute_is_seen_to_run_out() -> None:
-    calm = page(racing("corners"), 80, 24)
-    late = page(racing("corners", left_ms=9_000), 80, 24)
+    calm = draw_screen(racing("corners"), 80, 24)
+    late = draw_screen(racing("corners", left_ms=9_000), 80, 24)
     assert any(span.style.ink == "bad" for span in next(late.rows()))
     assert not any(span.style.ink == "bad" for span in next(calm.rows()))
 
 
 def test_nothing_wanders_while_a_move_is_typed() -> None:
     race = racing("the-edge")
-    typing, _ = pressed(race, "/")
-    assert page(race, 80, 24).spots["a1"] == page(typing, 80, 24).spots["a1"]
+    typing, _ = on_key(race, "/")
+    assert draw_screen(race, 80, 24).spots["a1"] == draw_screen(typing, 80, 24).spots["a1"]
 
 
 def test_more_racers_than_there_is_room_for_are_counted_and_oneself_is_among_those_shown() -> None:
-    scene = racing("corners")
+    state = racing("corners")
     crowd = tuple(standing(seat, f"r{seat}", "playing", 30 - seat) for seat in range(1, 31))
-    assert scene.view
-    drawn = text(replace(scene, standings=crowd, view=structs.replace(scene.view, seat=25)))
+    assert state.view
+    drawn = text(replace(state, standings=crowd, view=structs.replace(state.view, seat=25)))
     assert "of 30 racers" in drawn
     assert "25 you" in drawn
 

@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 
 from samedeal.wire import codec
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.app import Theatre
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.app import ReplayApp
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
@@ -27,13 +27,13 @@ from support.finished_races import finished
 PATIENCE_S = 60
 
 
-def theatre(*, holds: bool = True, playing: bool = False) -> Theatre:
+def replay_app(*, holds: bool = True, playing: bool = False) -> ReplayApp:
     player = Player.of(Recording.of(finished("corners", 60)))
-    return Theatre(replace(player, playing=playing), look("terminal"), lambda: holds)
+    return ReplayApp(replace(player, playing=playing), look("terminal"), lambda: holds)
 
 
-def lines(app: Theatre) -> list[str]:
-    return page(app.player, app.size.width, app.size.height).text()
+def lines(app: ReplayApp) -> list[str]:
+    return draw_screen(app.player, app.size.width, app.size.height).text()
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
@@ -44,7 +44,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 async def test_keys_reach_the_player() -> None:
-    app = theatre()
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("right", "right")
         assert app.player.track.index(app.player.n) == 2
@@ -61,14 +61,14 @@ async def test_keys_reach_the_player() -> None:
 
 
 async def test_ctrl_c_interrupts_also_while_something_is_typed() -> None:
-    app = theatre()
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", "ctrl+c")
     assert app.interrupted
 
 
 async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None:
-    app = theatre(playing=True)
+    app = replay_app(playing=True)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.at > 1_000)
         await pilot.press("space")
@@ -78,17 +78,17 @@ async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None
 
 
 async def test_clicks_go_where_they_point() -> None:
-    app = theatre()
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        spots = page(app.player, 80, 24).spots
+        spots = draw_screen(app.player, 80, 24).spots
         line = spots["timeline"]
         await pilot.mouse_down(offset=(line.column + line.width - 1, line.row))
         assert app.player.at == app.player.recording.length
         await pilot.mouse_down(offset=(line.column, line.row))
         assert app.player.at == 0
         for track in app.player.recording.tracks:
-            spot = page(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
+            spot = draw_screen(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
             await pilot.mouse_down(offset=(spot.column + 1, spot.row))
             assert app.player.track is track
         await pilot.mouse_down(offset=(spots["key:right"].column, spots["key:right"].row))
@@ -99,14 +99,14 @@ async def test_clicks_go_where_they_point() -> None:
 
 @pytest.mark.parametrize(("holds", "says"), [(True, " VERIFIED ✔"), (False, "NOT VERIFIED ✘")])
 async def test_what_the_verification_found_is_shown_when_it_is_known(holds: bool, says: str) -> None:
-    app = theatre(holds=holds)
+    app = replay_app(holds=holds)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.verified is not None)
         assert says in lines(app)[0]
 
 
 async def test_another_size_is_another_page() -> None:
-    app = theatre()
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.resize_terminal(60, 20)
         await pilot.pause()

@@ -22,7 +22,7 @@ from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
 from samedeal_cli.render.picture import poster, poster_svg
 from samedeal_cli.render.svg import canvas_svg
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support import races_by_hand
@@ -81,7 +81,7 @@ def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
 def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
     state = player(slug)
     said = events(list(cast(state)))
-    last = page(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
+    last = draw_screen(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
     assert [line.rstrip() for line in shown(said).display] == last.text()
     assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
     assert "\x1b[?25l" in said[0][2]
@@ -101,7 +101,7 @@ def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
             wait = min(state.due or 0, FRAME_MS)
             at, state = at + wait, state.ticked(wait)
         stream.feed(data)
-        assert [line.rstrip() for line in screen.display] == page(state, WIDTH, HEIGHT).text()
+        assert [line.rstrip() for line in screen.display] == draw_screen(state, WIDTH, HEIGHT).text()
 
 
 def test_a_cast_is_the_same_to_the_byte_each_time() -> None:

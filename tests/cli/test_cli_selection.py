@@ -10,14 +10,14 @@ import pytest
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.state.selection import LETTERS, Hand
+from samedeal_cli.state.selection import LETTERS, Selection
 
 WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 every_game = pytest.mark.parametrize("slug", GAMES)
 
 
-def hand(game: Game) -> Hand:
-    return Hand(game.moves(), game.layout, game.foundations, game.hidden)
+def hand(game: Game) -> Selection:
+    return Selection(game.moves(), game.layout, game.foundations, game.hidden)
 
 
 def after(slug: str, *moves: str, seed: str = "42") -> Game:
@@ -49,13 +49,13 @@ def test_every_legal_move_can_be_picked(slug: str, auto_drop: bool) -> None:
         fresh = replace(hand(game), auto_drop=auto_drop)
         for move in game.moves():
             held, made = fresh, None
-            for place in fresh.placed(move).places:
+            for place in fresh.parse(move).places:
                 assert place in held.choices
                 held, made = held.pick(place)
                 if made:
                     break
             if not made:
-                held, made = (held, held.word) if not held.picks else held.drop()
+                held, made = (held, held.stock_move) if not held.picks else held.drop()
             assert made == move
             assert held.picks == ()
 
@@ -66,10 +66,10 @@ def test_letters_stand_beside_what_can_move_in_reading_order(slug: str) -> None:
         letters = hand(game).letters
         assert list(letters.values()) == list(LETTERS[: len(letters)])
         assert list(letters) == list(hand(game).choices[: len(LETTERS)])
-        movable = {place for move in game.moves() for place in hand(game).placed(move).places}
+        movable = {place for move in game.moves() for place in hand(game).parse(move).places}
         assert set(letters) <= movable
         for place, letter in letters.items():
-            assert hand(game).lettered(letter) == place
+            assert hand(game).place_of(letter) == place
 
 
 @every_game
@@ -82,7 +82,7 @@ def test_no_pick_makes_an_illegal_move_of_places_that_may_be_picked(slug: str) -
                 _, made = held.pick(target)
                 assert made is None or made in game.moves()
             _, made = held.drop()
-            if not any(choice.group for choice in held.candidates):
+            if not any(choice.is_group for choice in held.candidates):
                 assert made is None or made in game.moves()
 
 
@@ -112,7 +112,7 @@ def test_what_has_one_way_to_go_goes_there_at_once() -> None:
     game = after("corner-stones", seed="1")
     lone = next(
         choice
-        for choice in map(hand(game).placed, game.moves())
+        for choice in map(hand(game).parse, game.moves())
         if sum(move.startswith(choice.places[0]) for move in game.moves()) == 1
     )
     assert hand(game).pick(lone.places[0]) == (hand(game), lone.move)
@@ -124,7 +124,7 @@ def test_what_has_one_way_to_go_goes_there_at_once() -> None:
 def test_a_card_goes_to_a_foundation_only_when_sent_home() -> None:
     for game in walked("corner-stones"):
         for source in hand(game).choices:
-            home = hand(game).home(source)
+            home = hand(game).home_move(source)
             expected = [move for move in game.moves() if move[:2] == source and move[2:] in game.foundations]
             assert home == (expected[0] if expected else None)
 
@@ -133,20 +133,20 @@ def test_a_place_alone_is_home_already_named() -> None:
     for slug in ("corners", "gallery", "the-edge"):
         game = after(slug)
         for place in hand(game).choices:
-            assert hand(game).home(place) in game.moves()
+            assert hand(game).home_move(place) in game.moves()
 
 
 def test_the_waste_is_called_by_its_letter() -> None:
     game = next(game for game in walked("corners") if "w" in game.moves())
-    assert hand(game).placed("w").places == ("waste",)
+    assert hand(game).parse("w").places == ("waste",)
     assert hand(game).pick("waste")[1] == "w"
 
 
 def test_the_stock_plays_the_word() -> None:
-    assert hand(after("corners")).word == "draw"
+    assert hand(after("corners")).stock_move == "draw"
     assert hand(after("corners")).pick("stock")[1] == "draw"
     assert hand(after("gallery")).pick("stock")[1] == "deal"
-    assert hand(after("the-edge")).word is None
+    assert hand(after("the-edge")).stock_move is None
 
 
 def test_cards_that_leave_together_are_picked_in_any_order() -> None:
@@ -163,15 +163,15 @@ def test_cards_that_leave_together_are_picked_in_any_order() -> None:
 
 
 def test_the_cursor_walks_over_the_table_and_stops_at_its_edge() -> None:
-    cursor = hand(after("corners")).turned("right")
+    cursor = hand(after("corners")).move_cursor("right")
     assert cursor.cursor in cursor.choices
     cursor = replace(cursor, cursor="f1")
-    assert cursor.turned("right").cursor == "r1"
-    assert cursor.turned("left").cursor == "f1"
-    assert cursor.turned("up").cursor == "f1"
-    assert cursor.turned("down").cursor == "r2"
-    assert replace(cursor, cursor="f4").turned("down").cursor == "waste"
-    assert replace(cursor, cursor="waste").turned("down").cursor == "waste"
+    assert cursor.move_cursor("right").cursor == "r1"
+    assert cursor.move_cursor("left").cursor == "f1"
+    assert cursor.move_cursor("up").cursor == "f1"
+    assert cursor.move_cursor("down").cursor == "r2"
+    assert replace(cursor, cursor="f4").move_cursor("down").cursor == "waste"
+    assert replace(cursor, cursor="waste").move_cursor("down").cursor == "waste"
 
 
 def test_enter_picks_under_the_cursor_and_then_drops() -> None:

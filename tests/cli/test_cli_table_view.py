@@ -7,7 +7,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
 from samedeal_cli.render.table_view import Marks, draw_table
 from samedeal_cli.render.text_table import card_text
-from samedeal_cli.state.selection import Hand
+from samedeal_cli.state.selection import Selection
 
 SIZES = [(58, 14), (60, 12), (78, 21), (80, 14), (98, 21), (120, 40)]
 
@@ -15,10 +15,10 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 
 
-def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Hand]:
+def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Selection]:
     """A game's table with its letters, in the middle of a canvas that is larger by one cell on each side."""
     game = after(slug, steps)
-    hand = Hand(game.moves(), game.layout, game.foundations, game.hidden)
+    hand = Selection(game.moves(), game.layout, game.foundations, game.hidden)
     canvas = Canvas(width + 2, height + 2)
     draw_table(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), Marks(hand.letters))
     return canvas, hand

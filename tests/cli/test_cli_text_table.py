@@ -14,7 +14,8 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.text_table import board_lines, cells, standings_lines
+from samedeal_cli.render.text_table import board_lines, standings_lines
+from samedeal_cli.render.text_width import cells
 
 SCREENS = Path(__file__).parents[1] / "screens"
 STEPS = (0, 12, 45)

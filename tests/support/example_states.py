@@ -10,7 +10,8 @@ from samedeal.race.race import Stage, Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.commands.games import described
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.state.race_state import Entered, Now, Scene, told
+from samedeal_cli.state.race_state import RaceState
+from samedeal_cli.state.race_update import Connected, Snapshot, update
 
 RACE, LINK = "calm-otter-42", "http://192.168.1.20:8640/r/calm-otter-42"
 LIMIT_MS = 300_000
@@ -76,16 +77,16 @@ def view(slug: str, stage: Stage, game: Game | None = None, n: int = 5, seat: in
     return View(race=RACE, n=n, h="0" * 64, stage=stage, seat=seat, **{"board": own, "clock_ms": 170_000} | fields)
 
 
-def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> Scene:
+def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
     """The waiting room, ada and cy ready, bo not."""
-    scene = told(entered(slug, width, height, watching=watching), now(slug, "open", "waiting", watching=watching))
-    return told(scene, now(slug, "open", "waiting", cy="ready", watching=watching))
+    state = update(entered(slug, width, height, watching=watching), now(slug, "open", "waiting", watching=watching))
+    return update(state, now(slug, "open", "waiting", cy="ready", watching=watching))
 
 
-def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> Scene:
+def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
     """Let in, and nothing known yet."""
-    scene = Scene(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
-    return told(scene, Entered("bo", header(slug), info(slug), 30.0))
+    state = RaceState(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
+    return update(state, Connected(header(slug), info(slug), 30.0))
 
 
 def now(
@@ -99,7 +100,7 @@ def now(
     watching: bool = False,
     left_ms: int = 170_000,
     **fields: Any,
-) -> Now:
+) -> Snapshot:
     """How things stand: ada first, bo (the own seat unless one looks on) second, cy, who is a bot, last."""
     goal = GAMES[slug].goal
     dealt = stage in ("running", "over")
@@ -108,19 +109,21 @@ def now(
     last = standing(3, "cy", cy or mine, 1 if dealt else 0, goal)
     said = view(slug, stage, game, n, None if watching else 2, **fields)
     left = left_ms if stage in ("running", "countdown") else None
-    return Now(said, (ada, own, last), left)
+    return Snapshot(said, (ada, own, last), left)
 
 
-def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> Scene:
+def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> RaceState:
     """In the race, after some moves."""
     steps = STEPS.get(slug, 12) if steps is None else steps
     game = after(slug, steps)
-    scene = told(entered(slug, width, height), now(slug, "countdown", "ready", left_ms=3000))
-    scene = told(scene, now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
-    return told(scene, now(slug, "running", "playing", game, 7 + steps, **fields))
+    state = update(entered(slug, width, height), now(slug, "countdown", "ready", left_ms=3000))
+    state = update(state, now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
+    return update(state, now(slug, "running", "playing", game, 7 + steps, **fields))
 
 
-def finished(slug: str, width: int = 80, height: int = 24) -> Scene:
+def finished(slug: str, width: int = 80, height: int = 24) -> RaceState:
     """After the end."""
-    scene = racing(slug, width, height)
-    return told(scene, now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3"))
+    state = racing(slug, width, height)
+    return update(
+        state, now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3")
+    )

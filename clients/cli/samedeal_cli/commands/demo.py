@@ -30,7 +30,7 @@ from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Opened
 from samedeal_cli.render.phrases import clock, told_apart
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii, results
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, examples, program, state_dir

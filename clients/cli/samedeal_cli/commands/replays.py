@@ -31,7 +31,7 @@ from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import happening, in_ascii, printable, since_start
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.state.replay_state import Player
 
@@ -100,16 +100,16 @@ def replay(
 
 def _play(settings: Settings, found: Replay, player: Player, *, playing: bool) -> int:
     """The player on the whole terminal."""
-    from samedeal_cli.race_app.splash import curtain
+    from samedeal_cli.race_app.splash import splash_screen
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
-    with curtain(page(player, size.columns, size.lines), shown):
-        from samedeal_cli.replay_app.app import Theatre
+    with splash_screen(draw_screen(player, size.columns, size.lines), shown):
+        from samedeal_cli.replay_app.app import ReplayApp
         from samedeal_cli.running import run
 
-        theatre = Theatre(replace(player, playing=playing), shown, lambda: verified(found))
-        run(theatre.run_async(mouse=settings.mouse))
-    return INTERRUPTED if theatre.interrupted else 0
+        app = ReplayApp(replace(player, playing=playing), shown, lambda: verified(found))
+        run(app.run_async(mouse=settings.mouse))
+    return INTERRUPTED if app.interrupted else 0
 
 
 def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool) -> None:

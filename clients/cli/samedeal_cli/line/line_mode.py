@@ -29,7 +29,8 @@ from samedeal_cli.render.phrases import (
     standing_sentence,
     told_apart,
 )
-from samedeal_cli.render.text_table import board_lines, card_text, cells, standings_lines, with_cards
+from samedeal_cli.render.text_table import board_lines, card_text, standings_lines, with_cards
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import program
 from samedeal_cli.state.race_news import happenings
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from samedeal_cli.render.canvas import Canvas, Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.replay_view import best, called, ending, page
+from samedeal_cli.replay_app.replay_view import best, called, draw_screen, ending
 from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 
@@ -36,13 +36,13 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
             "env": {"TERM": "xterm-256color"},
         }
     )
-    at, canvas = 0.0, page(player, WIDTH, HEIGHT)
+    at, canvas = 0.0, draw_screen(player, WIDTH, HEIGHT)
     yield _event(at, "o", _BEGIN + "".join(_put(row, 0, spans, palette) for row, spans in enumerate(canvas.rows())))
     while (due := player.due) is not None:
         wait = min(due, FRAME_MS)
         before, player = player, player.ticked(wait)
         at += wait
-        shown, canvas = canvas, page(player, WIDTH, HEIGHT)
+        shown, canvas = canvas, draw_screen(player, WIDTH, HEIGHT)
         if told := _changes(canvas, shown, palette):
             yield _event(at, "o", told)
         for mark in player.track.marks:

@@ -88,8 +88,8 @@ def seat_phrase(stage: str, away_s: float | None) -> str:
 def quit_phrase(stage: str, away_s: float | None) -> str:
     """What the key to quit does, for a racer with a seat."""
     if stage != "open":
-        return "quit, the seat is reserved"
-    return "quit, the seat is held briefly" if away_s is None else f"quit, the seat is held for {away_s:g} s"
+        return "quit, your seat is reserved"
+    return "quit, your seat is held briefly" if away_s is None else f"quit, your seat is held for {away_s:g} s"
 
 
 def deal_phrase(header: Header) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.svg import canvas_svg
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
 from samedeal_cli.replay_app.replay_view import best, called, draw_bar, draw_board, ending
 from samedeal_cli.state.replay_state import Player

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.canvas import Canvas, Style
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import Look, look
 from samedeal_cli.settings import Theme
 
@@ -76,16 +76,7 @@ def _colors(look: Look, card: str) -> str:
 
 
 def _cells(canvas: Canvas, number: int) -> list[_Cell]:
-    """The cells of a line; the right half of a wide character is empty."""
-    row: list[_Cell] = []
-    for span in canvas.row(number):
-        for character in span.text:
-            wide = cells(character)
-            if wide == 0 and row:
-                row[-1] = row[-1]._replace(text=row[-1].text + character)
-            else:
-                row += [_Cell(character, span.style), *[_Cell("", span.style)] * (wide - 1)]
-    return row
+    return [_Cell(text, style) for text, style in canvas.row_cells(number)]
 
 
 def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
@@ -104,7 +95,7 @@ def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
 
 def _row(row: list[_Cell], number: int) -> Iterator[str]:
     for style, first, text in _runs(row):
-        width = sum(cells(character) for character in text)
+        width = cells(text)
         if style.reverse:
             yield _rect(_class(style._replace(dim=False, bold=False)), first, number, width, 1)
         if text[0] in _BLOCKS:

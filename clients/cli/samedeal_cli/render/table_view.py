@@ -11,7 +11,6 @@ from samedeal_cli.render.text_table import (
     Piles,
     Row,
     card_text,
-    cells,
     find_cards,
     flows,
     hangs,
@@ -19,6 +18,8 @@ from samedeal_cli.render.text_table import (
     next_column,
     spread,
 )
+from samedeal_cli.render.text_width import cells
+from samedeal_cli.settings import Cards
 
 CARD_WIDTH, CARD_HEIGHT = 5, 3
 """Of a card with a border."""
@@ -72,7 +73,7 @@ def draw_table(
     marks: Marks | None = None,
     *,
     labels: Mapping[str, str] | None = None,
-    compact: bool = False,
+    cards: Cards = "auto",
 ) -> None:
     """Draw the piles into a part of the canvas; each place becomes a spot of its name.
 
@@ -81,7 +82,7 @@ def draw_table(
     `labels` are the ranks that places are meant for, which are drawn while they are free.
     """
     piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
-    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, compact).draw()
+    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, cards).draw()
 
 
 class _Drawing:
@@ -94,10 +95,10 @@ class _Drawing:
         piles: Piles,
         marks: Marks,
         labels: Mapping[str, str],
-        compact: bool,
+        cards: Cards,
     ) -> None:
         self._canvas, self._area, self._fanned, self._piles, self._marks = canvas, area, fanned, piles, marks
-        self._labels, self._compact = labels, compact
+        self._labels, self._compact = labels, cards == "compact"
         rows = [line.split() for line in layout.strip().splitlines()]
         self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
         self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]

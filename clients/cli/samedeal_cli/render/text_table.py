@@ -1,7 +1,6 @@
 """The screen: a table and the standings as lines of text, worked out from what was sent and from nothing else."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
@@ -11,6 +10,7 @@ from samedeal.cards import BACK
 from samedeal.race.race import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.render.phrases import clock, seat_marks
+from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 EMPTY: Final = "--"
@@ -72,8 +72,25 @@ def board_lines(
 
 
 def note_line(board: Board) -> str:
-    """What is known beyond the piles, on one line."""
+    """Return the score and the game's notes, on one line."""
     return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
+
+
+def note_phrases(board: Board) -> list[str]:
+    """Return the game's notes in words: ``Place the J♣``, ``face cards 1/12``, ``pass 1 of 3``."""
+    phrases = []
+    for name, value in board.notes.items():
+        match name, value:
+            case "phase", "place":
+                hand = board.table.get("hand")
+                phrases.append(f"Place the {card_text(hand[-1])}" if hand else "Place the card")
+            case "phase", "match":
+                phrases.append("Match cards")
+            case "faces", _:
+                phrases.append(f"face cards {value.replace(' of ', '/')}")
+            case _:
+                phrases.append(f"{name} {value}")
+    return phrases
 
 
 def standings_lines(
@@ -124,14 +141,6 @@ def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
     """Where the cards are in a drawn line: from which character to which, and the suit's letter."""
     for card in _CARD.finditer(text):
         yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
-
-
-def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
 
 
 # Rows and columns.
@@ -261,7 +270,7 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
 def _name(standing: Standing, mark: str, most: int) -> str:
     """A name cut to so many cells, but not what tells it from others."""
     behind = f"{mark} (bot)" if standing.bot else mark
-    return _fitted(standing.name, max(1, most - cells(behind))) + behind
+    return fitted(standing.name, max(1, most - cells(behind))) + behind
 
 
 def _attempts(standing: Standing) -> str:
@@ -271,10 +280,3 @@ def _attempts(standing: Standing) -> str:
 def _bar(share: float, width: int, plain: bool) -> str:
     full = round(share * width)
     return ("#" if plain else "█") * full + ("." if plain else "░") * (width - full)
-
-
-def _fitted(text: str, most: int) -> str:
-    """A text cut to so many cells of a terminal."""
-    while cells(text) > most:
-        text = text[:-1]
-    return text

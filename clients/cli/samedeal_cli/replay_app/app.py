@@ -13,15 +13,15 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import Key, MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
-from samedeal_cli.race_app.canvas_widget import Sheet, key_name
+from samedeal_cli.race_app.canvas_widget import CanvasWidget, key_name
 from samedeal_cli.render.themes import Look
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.replay_state import Player
 
 FRAME_S: Final = 0.05
 
 
-class Theatre(App[None]):
+class ReplayApp(App[None]):
     """One replay, until its onlooker leaves."""
 
     CSS = "Screen { background: ansi_default; }"
@@ -34,17 +34,17 @@ class Theatre(App[None]):
         self.player = player
         self.interrupted = False
         self._look, self._verified = look, verified
-        self._sheet = Sheet()
+        self._widget = CanvasWidget()
         self._drawn_at = time.monotonic()
         self._checking: asyncio.Task[None] | None = None
 
     def compose(self) -> ComposeResult:
         """The one widget."""
-        yield self._sheet
+        yield self._widget
 
     def on_mount(self) -> None:
         """Draw, let the time run, and verify the replay meanwhile."""
-        self._sheet.focus()
+        self._widget.focus()
         self._show(self.player)
         self._drawn_at = time.monotonic()
         self.set_interval(FRAME_S, self._tick)
@@ -65,8 +65,8 @@ class Theatre(App[None]):
     def on_mouse_down(self, event: MouseDown) -> None:
         """A click on a key is that key, on the timeline goes there, on a racer looks at that one."""
         row, column = int(event.screen_y), int(event.screen_x)
-        spots = self._sheet.canvas.spots
-        name = next((name for name, spot in spots.items() if spot.holds(row, column)), "")
+        spots = self._widget.canvas.spots
+        name = next((name for name, spot in spots.items() if spot.contains(row, column)), "")
         kind, _, what = name.partition(":")
         if kind == "key":
             self._press(what)
@@ -101,7 +101,7 @@ class Theatre(App[None]):
 
     def _show(self, player: Player) -> None:
         self.player = player
-        self._sheet.show(page(player, self.size.width, self.size.height), self._look)
+        self._widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
 
     async def _check(self) -> None:
         verified = await asyncio.to_thread(self._verified)

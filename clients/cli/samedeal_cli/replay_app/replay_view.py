@@ -8,7 +8,8 @@ from samedeal.race.race import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.table_view import Marks, draw_table
-from samedeal_cli.render.text_table import card_text, cells
+from samedeal_cli.render.text_table import card_text
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii, named, printable, shifts
 from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import KEYS, SPEEDS, Player
@@ -48,7 +49,7 @@ _HINTS: Final = (
 _CARD = re.compile(r"(?<![A-Za-z0-9])[2-9TJQKA][SHCD](?![A-Za-z0-9])")
 
 
-def page(player: Player, width: int, height: int) -> Canvas:
+def draw_screen(player: Player, width: int, height: int) -> Canvas:
     """The moment that a player is at, as it is shown on so many cells by so many."""
     canvas = Canvas(max(1, width), max(1, height))
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
