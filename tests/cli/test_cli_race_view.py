@@ -197,7 +197,7 @@ def _reversed(canvas: Canvas, place: str) -> bool:
     for at, row in enumerate(canvas.rows()):
         column = 0
         for span in row:
-            if span.style.reverse and spot.holds(at, column):
+            if span.style.reverse and spot.contains(at, column):
                 return True
             column += cells(span.text)
     return False

@@ -64,8 +64,8 @@ def draw_messages(state: RaceState, canvas: Canvas, row: int, lines: int) -> Non
         used = 1
     elif state.notice:
         mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
-        for line in _wrapped(mark + state.notice.text, width)[:lines]:
-            canvas.cards(row + used, 1, line, TONES[state.notice.tone])
+        for text in _wrapped(mark + state.notice.text, width)[:lines]:
+            canvas.cards(row + used, 1, text, TONES[state.notice.tone])
             used += 1
     if state.rivals_hidden and state.stage == "running":
         return

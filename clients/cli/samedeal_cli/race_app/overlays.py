@@ -93,7 +93,7 @@ HELP: Final[dict[str, Keys]] = {
         ("z", "hide or show your rivals"),
         ("4", "two or four suit colours"),
         ("c", "change the theme: terminal, dark, light, contrast"),
-        ("x", "smaller or larger cards"),
+        ("x", "change the cards: automatic, compact, boxed"),
     ],
     "Race": [
         ("r", "ready, or not ready"),

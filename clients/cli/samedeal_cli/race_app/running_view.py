@@ -16,7 +16,7 @@ from samedeal_cli.race_app.drawing import (
 from samedeal_cli.race_app.overlays import BAD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.table_view import Marks, draw_table
+from samedeal_cli.render.table_view import Marks, draw_table, has_room_for_boxes
 from samedeal_cli.render.text_table import note_phrases
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
@@ -34,13 +34,13 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
     key_lines = 2 if small else 3
     bottom = canvas.height - key_lines - 1  # independent of the keys, so that the table does not move
     draw_keys(canvas, _footer_keys(state), key_lines)
-    beside = canvas.width >= TWO_COLUMNS and not state.rivals_hidden
     message_lines = 2 if small else 3 if canvas.height < 30 else 5
     if not small:
         canvas.line(bottom)
     messages = bottom + (1 if small else 0) - message_lines
+    beside = canvas.width >= TWO_COLUMNS and not state.rivals_hidden and not _needs_width(state, canvas, messages)
     rule = messages - 1 - (0 if beside or state.rivals_hidden else 1)
-    _draw_board(state, canvas, Spot(2, 1, canvas.width - 2 - (SIDE + 2 if beside else 0), rule - 2))
+    _draw_board(state, canvas, _board_area(canvas, rule, beside=beside))
     _draw_rule(state, canvas, rule)
     if beside:
         _draw_standings(state, canvas, rule)
@@ -54,6 +54,20 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_input(state, canvas, messages)
     else:
         draw_messages(state, canvas, messages, message_lines)
+
+
+def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
+    return Spot(2, 1, canvas.width - 2 - (SIDE + 2 if beside else 0), rule - 2)
+
+
+def _needs_width(state: RaceState, canvas: Canvas, messages: int) -> bool:
+    """Return whether boxed cards, if the player wants them, fit only without the standings column."""
+    if state.cards != "boxed" or not state.game:
+        return False
+    layout, fanned = state.game.layout, state.game.fanned
+    with_column = _board_area(canvas, messages - 1, beside=True)
+    without_column = _board_area(canvas, messages - 2, beside=False)
+    return not has_room_for_boxes(with_column, layout, fanned) and has_room_for_boxes(without_column, layout, fanned)
 
 
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:

@@ -5,13 +5,14 @@ from typing import Final, Literal
 
 from samedeal.race.race import RESTART, UNDO
 from samedeal_cli.race_app.overlays import FRAME, overlay_lines
-from samedeal_cli.settings import Theme
+from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
 from samedeal_cli.state.selection import LETTERS, Selection
 
 MAX_QUEUED_KEYS: Final = 3
 MAX_INPUT: Final = 64
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
+CARDS: Final[tuple[Cards, ...]] = ("auto", "compact", "boxed")
 Button = Literal["left", "double", "right"]
 
 
@@ -152,7 +153,8 @@ def _on_common_key(state: RaceState, key: str) -> Step | None:
             theme = THEMES[(THEMES.index(state.theme) + 1) % len(THEMES)]
             return replace(state, theme=theme, notice=Notice(f"Theme: {theme}")), None
         case "x":
-            return replace(state, cards="auto" if state.cards == "compact" else "compact"), None
+            cards = CARDS[(CARDS.index(state.cards) + 1) % len(CARDS)]
+            return replace(state, cards=cards, notice=Notice(f"Cards: {cards}")), None
         case "z":
             return replace(state, rivals_hidden=not state.rivals_hidden), None
         case "tab" | "shift+tab":
