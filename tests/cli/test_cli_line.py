@@ -146,14 +146,14 @@ async def test_rivals_are_heard_of_at_quarters_overtakes_and_ends_only(
     )
     events = [line for line in lines if line.startswith(": ")]
     assert events == [
-        ": bo is here, waiting",
+        ": bo joined",
         ": bo is ready",
         ": you are 2 of 2: bo passed you",
         ": bo is past a quarter, 13 of 48 home",
         ": you are 1 of 2: you passed bo",
-        ": bo is past half way, 25 of 48 home",
+        ": bo is past halfway, 25 of 48 home",
         ": you are 2 of 2: bo passed you",
-        ": bo has won in 0:48.0",
+        ": bo won in 0:48.0",
     ]
     assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
@@ -481,7 +481,7 @@ def test_news_is_written_above_what_somebody_is_typing(environment: dict[str, st
         until(ours, "stan")
         bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
         bo.communicate(timeout=30)
-        assert until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
+        assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "0/48  waiting")
         os.write(ours, b"\x1b[A\n")  # the line before once more

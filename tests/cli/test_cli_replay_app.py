@@ -53,7 +53,7 @@ async def test_keys_reach_the_player() -> None:
         await pilot.press("slash", "m", "3", "enter")
         assert app.player.track.index(app.player.n) == 3
         await pilot.press("question_mark")
-        assert "any key goes back" in lines(app)[-1]
+        assert "press any key to return" in lines(app)[-1]
         await pilot.press("q")
         assert "Space play" in lines(app)[-1]
         await pilot.press("q")

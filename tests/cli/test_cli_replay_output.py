@@ -81,7 +81,7 @@ def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
 def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
     state = player(slug)
     said = events(list(cast(state)))
-    last = draw_screen(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
+    last = draw_screen(replace(state, interactive=False).pressed("end"), WIDTH, HEIGHT)
     assert [line.rstrip() for line in shown(said).display] == last.text()
     assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
     assert "\x1b[?25l" in said[0][2]
@@ -89,7 +89,7 @@ def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
 
 
 def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
-    state = replace(player("the-edge", 60), playing=True, keyed=False)
+    state = replace(player("the-edge", 60), playing=True, interactive=False)
     said = events(list(cast(state)))
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)

@@ -116,7 +116,7 @@ def test_stepping_stops_at_both_ends_and_pauses() -> None:
     last = len(state.track.steps) - 1
     state = pressed(state, *["right"] * (last + 3))
     assert state.track.index(state.n) == last
-    assert state.note == "that was the last move"
+    assert state.note == "this is the last move"
 
 
 def test_cards_home_and_marks_are_gone_to_in_order() -> None:
@@ -276,7 +276,7 @@ def test_a_moment_is_typed() -> None:
     assert pressed(state, *"/1", "escape") == state
     assert pressed(state, "/", "backspace") == state
     assert pressed(state, "/", "enter") == state
-    assert len(pressed(state, "/", *"1" * 99).typed or "") < 20
+    assert len(pressed(state, "/", *"1" * 99).input or "") < 20
 
 
 def test_digits_are_tenths() -> None:
@@ -316,7 +316,7 @@ def test_comparing_shows_as_many_as_there_is_room_for_on_one_clock() -> None:
     assert list(pressed(state, "tab", "tab").shown(2)) == [2, 3]
     assert list(pressed(state, "shift+tab").shown(2)) == [3, 4]
     alone = player(races_by_hand.closed(races_by_hand.running(1, max_racers=1)).replay()).pressed("c")
-    assert (alone.comparing, alone.note) == (False, "nobody else raced")
+    assert (alone.comparing, alone.note) == (False, "there are no other racers")
 
 
 def test_all_racers_are_shown_at_the_same_time_of_the_race() -> None:
@@ -344,7 +344,7 @@ def test_a_damaged_log_is_refused() -> None:
 def test_a_race_that_was_never_dealt_has_nothing_to_look_at() -> None:
     log = races_by_hand.opened()
     log.say(Closed(secret=log.race.secret.hex()), 25 * 3_600_000)
-    with pytest.raises(LookupError, match="nobody was dealt to"):
+    with pytest.raises(LookupError, match="has no deal"):
         Recording.of(log.replay())
 
 

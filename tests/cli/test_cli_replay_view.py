@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.render.text_table import card_text
+from samedeal_cli.render.text_table import card_text, note_phrases
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
@@ -56,8 +56,8 @@ def test_every_table_is_shown_whole(slug: str, size: tuple[int, int]) -> None:
     for keys in ("0", "3", "8", "$"):
         state = player(slug, keys)
         text = "\n".join(draw_screen(state, *size).text())
-        for name, value in state.step.game.notes.items():
-            assert f"{name} {value}" in text, text
+        for phrase in note_phrases(state.step.game.notes, state.step.game.view()):
+            assert phrase in text, text
         for place in state.step.game.layout.split():
             assert place == "." or re.search(rf"\b{place}\b", text), place
 
@@ -100,7 +100,7 @@ def test_the_card_that_came_last_is_marked() -> None:
 def test_what_can_be_clicked_is_where_it_is_written() -> None:
     canvas = draw_screen(player("corners"), 80, 24)
     lines = canvas.text()
-    for name, word in (("key:space", "Space play"), ("key:q", "q leave"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
+    for name, word in (("key:space", "Space play"), ("key:q", "q quit"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
         spot = canvas.spots[name]
         assert word in lines[spot.row][spot.column : spot.column + spot.width]
     assert lines[canvas.spots["timeline"].row][1] == "├"

@@ -120,10 +120,10 @@ async def test_the_page_says_what_happens_at_each_stage(redis_url: str) -> None:
         ):
             with Server(redis_url, away_seconds="12") as server:
                 race = server.create("corners", seed="42", **options)
-                await seated(watched.overlay, server, race)
+                await seated(watched.page, server, race)
                 if options is RUNNING:
-                    await watched.overlay.wait_for_selector(".table .pile")
+                    await watched.page.wait_for_selector(".table .pile")
                 else:
-                    await watched.overlay.wait_for_selector("#ready")
+                    await watched.page.wait_for_selector("#ready")
                 await asyncio.to_thread(server.kill)
-                await watched.overlay.wait_for_selector(f"text={says}")
+                await watched.page.wait_for_selector(f"text={says}")

@@ -118,7 +118,7 @@ def _no_table(state: RaceState) -> str:
 def _draw_rule(state: RaceState, canvas: Canvas, row: int) -> None:
     """Draw the line below the table, with the game's notes."""
     canvas.line(row)
-    notes = note_phrases(state.board) if state.board else []
+    notes = note_phrases(state.board.notes, state.board.table) if state.board else []
     if state.shown_seat is not None and state.shown_seat != state.seat:
         owner = next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
         notes = [f"{owner}'s table", *notes]

@@ -1,4 +1,4 @@
-"""Casts: what a player shows as time goes on, as a terminal recording (asciicast v2)."""
+"""Replays as terminal recordings (asciicast v2)."""
 
 import json
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from samedeal_cli.state.replay_state import Player
 
 WIDTH, HEIGHT = 80, 24
 FRAME_MS: Final = 1_000
-"""How long nothing is drawn at most, so that the clock is seen to run."""
+"""The maximum time between two frames, so that the clock keeps running."""
 _BEGIN: Final = "\x1b[?25l\x1b[2J"
 _END: Final = f"\x1b[0m\x1b[{HEIGHT};{WIDTH}H\x1b[?25h"
 
 
 def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
-    """The lines of a cast from where a player is to the end, without line feeds: a header, then what happens.
+    """Yield the lines of a cast, without line feeds: a header, then the events from the player's position to the end.
 
-    The speed and the longest pause are the player's. It is the same to the byte whenever it is made.
+    The player sets the speed and the longest pause. The output is deterministic.
     """
     palette = palette or look("terminal").palette
-    player = replace(player, playing=True, keyed=False)
+    player = replace(player, playing=True, interactive=False)
     recording = player.recording
     yield _line(
         {
@@ -43,8 +43,8 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
         before, player = player, player.ticked(wait)
         at += wait
         shown, canvas = canvas, draw_screen(player, WIDTH, HEIGHT)
-        if told := _changes(canvas, shown, palette):
-            yield _event(at, "o", told)
+        if changed := _changes(canvas, shown, palette):
+            yield _event(at, "o", changed)
         for mark in player.track.marks:
             if before.n < mark.n <= player.n and mark.kind in ("home", "end"):
                 yield _event(at, "m", _label(player, mark))

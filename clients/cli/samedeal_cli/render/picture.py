@@ -1,4 +1,4 @@
-"""The poster: a race at one moment as one picture, standings and tables."""
+"""A picture of a race at one moment: standings and tables."""
 
 from dataclasses import replace
 from typing import Final
@@ -13,15 +13,15 @@ from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
 FANNED_HEIGHT: Final = 18
-"""How high a table is on which piles are fanned."""
+"""The height of a table with fanned piles."""
 MAX_TABLES: Final = 4
 BAR: Final = 12
 
 
 def poster(player: Player, tables: int = MAX_TABLES) -> Canvas:
-    """A race at the moment that a player is at: everybody's standing, and the tables of the best, two in a row.
+    """Draw the standings at the player's position and the tables of the best racers, two in a row.
 
-    With one table it is that of the racer who is looked at.
+    With `tables=1`, draw the table of the watched racer.
     """
     tracks = player.recording.tracks
     ranking = sorted(range(len(tracks)), key=lambda index: tracks[index].standing.place)
@@ -43,15 +43,15 @@ def poster(player: Player, tables: int = MAX_TABLES) -> Canvas:
 
 
 def poster_svg(player: Player, tables: int = MAX_TABLES) -> str:
-    """The poster as a picture."""
-    player = replace(player, keyed=False)
+    """Return the picture as SVG."""
+    player = replace(player, interactive=False)
     recording = player.recording
     title = f"{recording.game.title}, {recording.header.race}"
-    told = [
+    results = [
         f"{track.standing.place}. {called(player, track)}: {best(track, player.n)} home, {ending(track, player.n)}."
         for track in sorted(recording.tracks, key=lambda track: track.standing.place)
     ]
-    return canvas_svg(poster(player, tables), title, " ".join([f"The race at {clock(int(player.at))}.", *told]))
+    return canvas_svg(poster(player, tables), title, " ".join([f"The race at {clock(int(player.at))}.", *results]))
 
 
 def _head(player: Player, canvas: Canvas) -> None:

@@ -76,13 +76,13 @@ def note_line(board: Board) -> str:
     return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
 
 
-def note_phrases(board: Board) -> list[str]:
+def note_phrases(notes: Mapping[str, str], table: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the game's notes in words: ``Place the J♣``, ``face cards 1/12``, ``pass 1 of 3``."""
     phrases = []
-    for name, value in board.notes.items():
+    for name, value in notes.items():
         match name, value:
             case "phase", "place":
-                hand = board.table.get("hand")
+                hand = table.get("hand")
                 phrases.append(f"Place the {card_text(hand[-1])}" if hand else "Place the card")
             case "phase", "match":
                 phrases.append("Match cards")

@@ -1,6 +1,6 @@
-"""The theatre: shows a player on the whole terminal, hands it keys, clicks and the time, and has the replay verified.
+"""The replay player as a Textual app: draws the state, passes it keys, clicks and time, and verifies the replay.
 
-What is shown and what a key means is worked out elsewhere, in the player and its page; here is only what waits.
+The state and the drawing are elsewhere (``state/replay_state.py``, ``replay_view.py``); this module does the I/O.
 """
 
 import asyncio
@@ -22,28 +22,28 @@ FRAME_S: Final = 0.05
 
 
 class ReplayApp(App[None]):
-    """One replay, until its onlooker leaves."""
+    """Shows one replay until the user quits."""
 
     CSS = "Screen { background: ansi_default; }"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, player: Player, look: Look, verified: Callable[[], bool]) -> None:
-        """The player to begin with, what it looks like, and how to find out whether the replay holds."""
+    def __init__(self, player: Player, look: Look, verify: Callable[[], bool]) -> None:
+        """Start from `player`; `verify` tells whether the replay is valid, in a thread."""
         super().__init__(ansi_color=True)
         self.player = player
         self.interrupted = False
-        self._look, self._verified = look, verified
+        self._look, self._verify = look, verify
         self._widget = CanvasWidget()
         self._drawn_at = time.monotonic()
         self._checking: asyncio.Task[None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The one widget."""
+        """Yield the only widget."""
         yield self._widget
 
     def on_mount(self) -> None:
-        """Draw, let the time run, and verify the replay meanwhile."""
+        """Draw the first frame, start the clock and the verification."""
         self._widget.focus()
         self._show(self.player)
         self._drawn_at = time.monotonic()
@@ -51,11 +51,11 @@ class ReplayApp(App[None]):
         self._checking = asyncio.create_task(self._check())
 
     def on_resize(self, _event: Resize) -> None:
-        """Draw for the new size."""
+        """Redraw at the new size."""
         self._show(self.player)
 
     async def on_event(self, event: Any) -> None:
-        """Keys go to the player before anybody else takes them for something."""
+        """Handle keys before Textual does."""
         if isinstance(event, Key):
             event.stop()
             self._press(key_name(event))
@@ -63,7 +63,7 @@ class ReplayApp(App[None]):
         await super().on_event(event)
 
     def on_mouse_down(self, event: MouseDown) -> None:
-        """A click on a key is that key, on the timeline goes there, on a racer looks at that one."""
+        """Press a key, seek on the timeline, or watch a racer."""
         row, column = int(event.screen_y), int(event.screen_x)
         spots = self._widget.canvas.spots
         name = next((name for name, spot in spots.items() if spot.contains(row, column)), "")
@@ -77,11 +77,11 @@ class ReplayApp(App[None]):
             self._show(self.player.watching(int(what)))
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:
-        """The wheel goes from move to move."""
+        """Go to the next move."""
         self._press("right")
 
     def on_mouse_scroll_up(self, _event: MouseScrollUp) -> None:
-        """The wheel goes from move to move."""
+        """Go to the previous move."""
         self._press("left")
 
     def _press(self, key: str) -> None:
@@ -104,5 +104,5 @@ class ReplayApp(App[None]):
         self._widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
 
     async def _check(self) -> None:
-        verified = await asyncio.to_thread(self._verified)
+        verified = await asyncio.to_thread(self._verify)
         self._show(replace(self.player, verified=verified))
