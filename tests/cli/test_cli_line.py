@@ -24,7 +24,7 @@ from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.main import main
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import spoken
+from samedeal_cli.render.phrases import card_name
 from support.scripted_server import HEADER, RACE, Peer, server, view
 from support.servers import Server
 from support.terminals import at_a_terminal, until
@@ -221,7 +221,7 @@ async def test_what_may_be_typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert "no: 3 of diamonds does not follow ace of clubs: foundations go up in suit" in text
     assert any(line.endswith(": waste, on top") for line in lines)
     assert [line for line in lines if re.match(r"r\d: ", line)][-5:] == [
-        f"r{n}: {spoken(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
+        f"r{n}: {card_name(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
     ]
     assert lines.count("which piles? scan and how their places begin: f, r, stock, waste") == 2
     assert "10 is no card; one is written 6h, 10s or qd" in lines

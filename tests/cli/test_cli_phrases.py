@@ -6,7 +6,14 @@ from msgspec import structs
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Standing
-from samedeal_cli.render.phrases import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
+from samedeal_cli.render.phrases import (
+    card_name,
+    change_sentence,
+    clock,
+    pile_sentence,
+    standing_sentence,
+    with_unique_names,
+)
 
 
 def said(slug: str, move: str, steps: int = 0) -> str:
@@ -15,7 +22,7 @@ def said(slug: str, move: str, steps: int = 0) -> str:
 
 
 def test_cards_and_piles() -> None:
-    assert [spoken(card) for card in ("AS", "6H", "TD", "QC", "??")] == [
+    assert [card_name(card) for card in ("AS", "6H", "TD", "QC", "??")] == [
         "ace of spades",
         "6 of hearts",
         "10 of diamonds",
@@ -31,7 +38,7 @@ def test_a_move_is_told_by_what_came_to_lie_where() -> None:
     game = GAMES["corner-stones"].from_seed("42")
     move = game.moves()[0]
     card, target = game.table[move[:2]][-1], move[2:]
-    assert said("corner-stones", move) == f"{spoken(card)} to {target}"
+    assert said("corner-stones", move) == f"{card_name(card)} to {target}"
     assert said("corners", "draw").endswith(" to waste, stock 42")
     assert said("the-edge", "a1").endswith(" to hand, stock 50")
 
@@ -70,7 +77,7 @@ def test_standings_and_times() -> None:
     )
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
     others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
-    assert [racer.name for racer in told_apart([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
+    assert [racer.name for racer in with_unique_names([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
     assert clock(-5_040) == "-0:05.0"
     assert clock(0) == "0:00.0"
     assert clock(3_600_000) == "60:00.0"

@@ -20,7 +20,7 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
-from samedeal_cli.render.picture import poster, poster_svg
+from samedeal_cli.render.picture import draw_picture, picture_svg
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
@@ -81,7 +81,7 @@ def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
 def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
     state = player(slug)
     said = events(list(cast(state)))
-    last = draw_screen(replace(state, interactive=False).pressed("end"), WIDTH, HEIGHT)
+    last = draw_screen(replace(state, interactive=False).on_key("end"), WIDTH, HEIGHT)
     assert [line.rstrip() for line in shown(said).display] == last.text()
     assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
     assert "\x1b[?25l" in said[0][2]
@@ -99,7 +99,7 @@ def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
     for when, data in told[1:]:
         while round(at / 1000, 3) < when:
             wait = min(state.due or 0, FRAME_MS)
-            at, state = at + wait, state.ticked(wait)
+            at, state = at + wait, state.advance(wait)
         stream.feed(data)
         assert [line.rstrip() for line in screen.display] == draw_screen(state, WIDTH, HEIGHT).text()
 
@@ -175,18 +175,18 @@ def parsed(text: str) -> ET.Element:
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_a_picture_stands_alone_and_tells_the_standings(slug: str) -> None:
-    state = player(slug).pressed("end")
-    root = parsed(poster_svg(state))
+    state = player(slug).on_key("end")
+    root = parsed(picture_svg(state))
     told = root.findtext(f"{SVG}desc") or ""
     for track in state.recording.tracks:
         assert f"{track.standing.home}/{track.standing.goal} home, {track.standing.outcome}" in told
     assert (root.findtext(f"{SVG}title") or "").startswith(GAMES[slug].title)
-    assert poster_svg(state) == poster_svg(player(slug).pressed("end"))
+    assert picture_svg(state) == picture_svg(player(slug).on_key("end"))
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_a_picture_has_every_text_of_its_canvas_where_it_stands(slug: str) -> None:
-    canvas = poster(player(slug).pressed("end"))
+    canvas = draw_picture(player(slug).on_key("end"))
     root = parsed(canvas_svg(canvas, "t", "d"))
     found = [[" "] * canvas.width for _ in range(canvas.height)]
     for element in root.iter(f"{SVG}text"):
@@ -235,7 +235,7 @@ def test_a_card_with_a_border_has_a_ground_of_its_own() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_text_in_a_picture(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
-    parsed(poster_svg(player().pressed("end")))
+    parsed(picture_svg(player().on_key("end")))
     canvas = Canvas(60, 1)
     canvas.write(0, 0, name)
     parsed(canvas_svg(canvas, name, name))
@@ -268,8 +268,8 @@ def test_export_shows_the_moment_and_the_racer_that_are_named(file: Path) -> Non
     one = run("export", file, "--format", "svg", "--seat", 2, "--at", "m3").stdout
     assert "The race at 0:" in (parsed(one).findtext(f"{SVG}desc") or "")
     assert len(one) < len(whole)
-    state = Player.of(Recording.of(finished("corners"))).watching(2)
-    assert one == poster_svg(replace(state.stepped(3), verified=True), 1)
+    state = Player.of(Recording.of(finished("corners"))).watch_seat(2)
+    assert one == picture_svg(replace(state.step_by(3), verified=True), 1)
     late = run("export", file, "--format", "cast", "--at", "m30").stdout.splitlines()
     assert len(late) < len(run("export", file, "--format", "cast").stdout.splitlines())
 

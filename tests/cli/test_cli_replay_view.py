@@ -26,7 +26,7 @@ def player(slug: str, keys: str = "") -> Player:
     """A player of a race of two, after some keys of one character each; ``→`` is the key to the right."""
     state = Player.of(Recording.of(finished(slug, MOVES)))
     for key in keys:
-        state = state.pressed({" ": "space", "→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
+        state = state.on_key({" ": "space", "→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
     return state
 
 
@@ -40,7 +40,7 @@ def picture(slug: str) -> str:
         "60x20, the other racer before the first move, in ASCII": draw_screen(
             replace(player(slug, "⇥ "), plain=True), 60, 20
         ),
-        "120x30, two racers": draw_screen(middle.pressed("c"), 120, 30),
+        "120x30, two racers": draw_screen(middle.on_key("c"), 120, 30),
     }
     return "\n\n".join("\n".join([f"=== {title}", *canvas.text()]) for title, canvas in shown.items()) + "\n"
 
@@ -84,7 +84,7 @@ def test_a_small_page_is_one_line() -> None:
 def test_the_list_of_moves_keeps_the_last_one_in_sight() -> None:
     state = player("corners")
     for index in range(1, len(state.track.steps)):
-        state = state.pressed("right")
+        state = state.on_key("right")
         lines = [line for line in draw_screen(state, 80, 24).text() if f"▸{index:>4} {state.step.move}" in line]
         assert len(lines) == 1
 

@@ -10,8 +10,8 @@ from samedeal_cli.commands.games import print_item
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api, Dailies, Daily
-from samedeal_cli.render.phrases import clock, moment
-from samedeal_cli.render.transcript import in_ascii, named, printable
+from samedeal_cli.render.phrases import clock, utc_time
+from samedeal_cli.render.transcript import in_ascii, name_with_bot, printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {
@@ -67,14 +67,14 @@ def _facts(daily: Daily) -> Iterator[str]:
     yield f"{title} · {daily.date} · {STAGES.get(daily.stage, daily.stage)}"
     yield f"commitment  {daily.commitment}"
     if daily.secret is None:
-        yield f"sealed      until {moment(daily.reveals_at)}"
+        yield f"sealed      until {utc_time(daily.reveals_at)}"
         return
     yield f"secret      {daily.secret}"
     yield f"deal        {daily.deal or 'is being looked for: ask again in a moment'}"
 
 
 def _print_results(daily: Daily) -> None:
-    names = [named(result.name, result.bot) for result in daily.results]
+    names = [name_with_bot(result.name, result.bot) for result in daily.results]
     widest = max(map(len, names), default=0)
     for result, name in zip(daily.results, names, strict=True):
         facts = f"{result.outcome}, {result.home} of {result.goal} home", clock(result.ms), result.race or "unlisted"

@@ -29,7 +29,7 @@ from samedeal_cli.commands.serve import OPEN, PORT, Server, announced, check_ins
 from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Opened
-from samedeal_cli.render.phrases import clock, told_apart
+from samedeal_cli.render.phrases import clock, with_unique_names
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii, results
 from samedeal_cli.running import run
@@ -129,7 +129,9 @@ class BotRace:
     @property
     def bots(self) -> str:
         """The bots by name."""
-        return " and ".join(standing.name for standing in told_apart(self.standings) if standing.seat in self._own)
+        return " and ".join(
+            standing.name for standing in with_unique_names(self.standings) if standing.seat in self._own
+        )
 
     @property
     def _own(self) -> set[int | None]:
@@ -440,7 +442,7 @@ def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
     left = race.connections[0].left_ms
     line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
     full, empty = ("#", "-") if plain else ("█", "░")
-    for standing in told_apart(race.standings):
+    for standing in with_unique_names(race.standings):
         done = round(standing.progress * 10)
         part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
         if cells(line + part) > width:

@@ -30,7 +30,7 @@ from samedeal_cli.net.sanitise import print_file, safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
-from samedeal_cli.render.transcript import happening, in_ascii, printable, since_start
+from samedeal_cli.render.transcript import entry_text, in_ascii, printable, since_start
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.state.replay_state import Player
@@ -127,7 +127,7 @@ def _tell(settings: Settings, found: Replay, shown: int, speed: float | None, id
         if speed:
             time.sleep(min(max(0, entry.at - last) / 1000 / speed, idle_limit / 1000))
         last = entry.at
-        _print(settings, f"{since_start(races[-1], entry.at):>8}  {happening(before, after, entry)}")
+        _print(settings, f"{since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}")
         restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == shown
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)

@@ -19,20 +19,20 @@ from samedeal_cli.line.line_input import PROMPT, Editor, typed_lines
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import (
+    card_name,
     change_sentence,
     clock,
     deal_phrase,
-    moment,
     pile_sentence,
     seat_phrase,
-    spoken,
     standing_sentence,
-    told_apart,
+    utc_time,
+    with_unique_names,
 )
 from samedeal_cli.render.text_table import board_lines, card_text, standings_lines, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import program
-from samedeal_cli.state.race_news import happenings
+from samedeal_cli.state.race_news import race_news
 
 HELP: Final = {
     "undo": "take a move back",
@@ -173,7 +173,7 @@ class LineMode:
         else:
             self._say("you look on")
             if connection.view.stage in ("running", "over"):
-                self._known = {standing.seat: standing for standing in told_apart(connection.standings)}
+                self._known = {standing.seat: standing for standing in with_unique_names(connection.standings)}
             if connection.view.stage == "running":
                 self._show_standings()
         self._catch_up(late=True)
@@ -204,7 +204,7 @@ class LineMode:
             return
         sealed = self._connection.header.daily and not self._connection.view.deal
         if sealed:
-            revealed = moment(self._connection.header.reveals_at)
+            revealed = utc_time(self._connection.header.reveals_at)
             self._say(f"the race is over; the deal and the replay are sealed until {revealed}")
         else:
             # The code stands alone, as it is long: so it can be copied.
@@ -217,8 +217,8 @@ class LineMode:
 
     def _news_of_racers(self) -> None:
         known = self._known
-        self._known = {standing.seat: standing for standing in told_apart(self._connection.standings)}
-        for text in happenings(known, self._known, self._connection.seat):
+        self._known = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
+        for text in race_news(known, self._known, self._connection.seat):
             self._happened(text)
 
     async def _keep_time(self) -> None:
@@ -336,7 +336,7 @@ class LineMode:
     async def _be_ready(self) -> None:
         if not await self._try(self._connection.ready()):
             return
-        racers = told_apart(self._connection.standings)
+        racers = with_unique_names(self._connection.standings)
         others = [standing for standing in racers if standing.seat != self._connection.seat]
         waiting = [standing.name for standing in others if standing.outcome == "waiting"]
         if waiting:
@@ -385,8 +385,8 @@ class LineMode:
             if other == wanted
         ]
         if found:
-            return f"{spoken(wanted)}: {'; '.join(found)}"
-        return f"{spoken(wanted)}: nowhere to be seen"
+            return f"{card_name(wanted)}: {'; '.join(found)}"
+        return f"{card_name(wanted)}: nowhere to be seen"
 
     def _piles(self, begun: str) -> Iterator[str]:
         """The piles whose places begin so, from bottom to top."""
@@ -430,7 +430,7 @@ class LineMode:
 
     def _card(self, card: str) -> str:
         """A card as cards are called here."""
-        return card_text(card, ascii=self._ascii) if self._boards == "picture" else spoken(card)
+        return card_text(card, ascii=self._ascii) if self._boards == "picture" else card_name(card)
 
     @property
     def _board(self) -> Board | None:
@@ -478,7 +478,7 @@ class LineMode:
             lines = standings_lines(standings, seat=self._connection.seat, width=self._width, ascii=self._ascii)
             self._say(*lines)
         else:
-            self._say(*(standing_sentence(standing, len(standings)) for standing in told_apart(standings)))
+            self._say(*(standing_sentence(standing, len(standings)) for standing in with_unique_names(standings)))
 
     def _happened(self, text: str) -> None:
         self._last = text

@@ -7,7 +7,7 @@ from typing import Final
 
 from samedeal_cli.render.canvas import Canvas, Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.replay_view import best, called, draw_screen, ending
+from samedeal_cli.replay_app.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 
@@ -32,7 +32,7 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
             "width": WIDTH,
             "height": HEIGHT,
             "timestamp": recording.dealt_at // 1000,
-            "title": f"{recording.game.title} · {called(player, player.track)}",
+            "title": f"{recording.game.title} · {racer_name(player, player.track)}",
             "env": {"TERM": "xterm-256color"},
         }
     )
@@ -40,7 +40,7 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
     yield _event(at, "o", _BEGIN + "".join(_put(row, 0, spans, palette) for row, spans in enumerate(canvas.rows())))
     while (due := player.due) is not None:
         wait = min(due, FRAME_MS)
-        before, player = player, player.ticked(wait)
+        before, player = player, player.advance(wait)
         at += wait
         shown, canvas = canvas, draw_screen(player, WIDTH, HEIGHT)
         if changed := _changes(canvas, shown, palette):
@@ -61,7 +61,7 @@ def _put(row: int, column: int, spans: list[Span], palette: Palette) -> str:
 
 def _label(player: Player, mark: Mark) -> str:
     track = player.track
-    return ending(track, mark.n) if mark.kind == "end" else f"{best(track, mark.n)} home"
+    return outcome_text(track, mark.n) if mark.kind == "end" else f"{score_text(track, mark.n)} home"
 
 
 def _event(at: float, kind: str, data: str) -> str:

@@ -16,7 +16,7 @@ RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
 
 
-def spoken(card: str) -> str:
+def card_name(card: str) -> str:
     """Return the name of a card: ``6 of hearts``."""
     if card == BACK:
         return "a face-down card"
@@ -29,10 +29,10 @@ def pile_sentence(place: str, pile: Sequence[str]) -> str:
         return f"{place}: empty"
     if set(pile) == {BACK}:
         return f"{place}: {len(pile)} face down"
-    return f"{place}: {', '.join(map(spoken, pile))}"
+    return f"{place}: {', '.join(map(card_name, pile))}"
 
 
-def change_sentence(before: Board, after: Board, card: Callable[[str], str] = spoken) -> str:
+def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
     """Describe a move: where cards went, and how many face-down cards are left where they came from."""
     moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
     return ", ".join([*moved, *hidden]) or "nothing moved"
@@ -51,7 +51,7 @@ def standing_sentence(standing: Standing, racers: int) -> str:
     return ", ".join(parts)
 
 
-def told_apart(standings: Iterable[Standing]) -> tuple[Standing, ...]:
+def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
     """Return the standings with unique names: duplicates get the number of their seat."""
     standings = tuple(standings)
     marks = seat_marks({standing.seat: standing.name for standing in standings})
@@ -73,7 +73,7 @@ def clock(ms: int) -> str:
     return f"{'-' if ms < 0 else ''}{minutes}:{tenths // 10:02}.{tenths % 10}"
 
 
-def moment(ms: int) -> str:
+def utc_time(ms: int) -> str:
     """Return a date and time in UTC: ``2026-11-22 02:00 UTC``."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 

@@ -25,7 +25,7 @@ from samedeal.race.events import (
 from samedeal.race.race import RESTART, UNDO, Race, Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, seat_marks, told_apart
+from samedeal_cli.render.phrases import clock, seat_marks, with_unique_names
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
@@ -38,11 +38,11 @@ def lines(replay: Replay) -> Iterator[str]:
     races = list(replay.races())
     yield from heading(replay.header, races[-1].deal)
     for seat in races[-1].seats:
-        yield f"Seat {seat.number}     {named(seat.name, seat.bot)}{', who left' if seat.left else ''}"
+        yield f"Seat {seat.number}     {name_with_bot(seat.name, seat.bot)}{', left' if seat.left else ''}"
     yield ""
     yield "entry      time  what happened"
     for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
-        yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {happening(before, after, entry)}"
+        yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}"
     yield ""
     yield from results(replay.standings)
     yield ""
@@ -70,38 +70,38 @@ def results(standings: tuple[Standing, ...]) -> Iterator[str]:
     """Yield the standings, one line each."""
     if not standings:
         yield "There were no racers."
-    for standing in told_apart(standings):
+    for standing in with_unique_names(standings):
         outcome = _OUTCOMES.get(standing.outcome, standing.outcome)
         yield (
-            f"{standing.place:>2}. {named(standing.name, standing.bot)}: {outcome},"
+            f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {outcome},"
             f" {standing.home} of {standing.goal} home after {clock(standing.ms)}"
             + (f", {standing.attempts} attempts" if standing.attempts > 1 else "")
         )
 
 
-def happening(before: Race, after: Race, entry: Entry) -> str:
+def entry_text(before: Race, after: Race, entry: Entry) -> str:
     """Describe an entry of the log."""
     match entry.event:
         case Joined(seat=seat, name=name, bot=bot):
-            return f"{named(name, bot)} takes seat {seat}"
+            return f"{name_with_bot(name, bot)} takes seat {seat}"
         case Left(seat=seat):
-            return f"{called(before, seat)} leaves"
+            return f"{racer_name(before, seat)} leaves"
         case Readied(seat=seat):
-            return f"{called(before, seat)} is ready"
+            return f"{racer_name(before, seat)} is ready"
         case Unreadied(seat=seat):
-            return f"{called(before, seat)} is not ready"
+            return f"{racer_name(before, seat)} is not ready"
         case Counting():
             return f"the countdown begins: {clock(before.options.start_delay_ms)}"
         case Nonce(seat=seat):
-            return f"{called(before, seat)} reveals the nonce"
+            return f"{racer_name(before, seat)} reveals the nonce"
         case Dealt():
             return "the cards are dealt"
         case Moved(seat=seat, move=move):
-            return f"{called(before, seat)} {_move(before, after, seat, move)}"
+            return f"{racer_name(before, seat)} {_move(before, after, seat, move)}"
         case Taken(seat=seat):
-            return f"{called(before, seat)} reconnects"
+            return f"{racer_name(before, seat)} reconnects"
         case Resigned(seat=seat):
-            return f"{called(before, seat)} resigns"
+            return f"{racer_name(before, seat)} resigns"
         case Closed():
             return "the race is over" if after.stage == "over" else "the race is called off"
 
@@ -111,11 +111,11 @@ def since_start(race: Race, at: int) -> str:
     return clock(at - (race.header.opened_at if race.started_at is None else race.started_at))
 
 
-def named(name: str, bot: bool) -> str:
+def name_with_bot(name: str, bot: bool) -> str:
     return f"{printable(name)} (bot)" if bot else printable(name)
 
 
-def called(race: Race, number: int) -> str:
+def racer_name(race: Race, number: int) -> str:
     """Return the unique name of a racer."""
     marks = seat_marks({seat.number: seat.name for seat in race.seats})
     return f"{printable(race.seat(number).name)}{marks[number]}"
@@ -147,15 +147,15 @@ def _move(before: Race, after: Race, number: int, move: str) -> str:
     if move == RESTART:
         return f"restart  attempt {new.attempts}"
     ends = "" if new.game.outcome == "playing" else f"  {new.game.outcome}"
-    return f"{move}  {done(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
+    return f"{move}  {move_effect(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
 
 
-def done(old: Game, new: Game, move: str) -> str:
+def move_effect(old: Game, new: Game, move: str) -> str:
     """Describe a move other than a restart."""
-    return "undone" if move == UNDO else "; ".join(shifts(old, new))
+    return "undone" if move == UNDO else "; ".join(card_moves(old, new))
 
 
-def shifts(old: Game, new: Game) -> list[str]:
+def card_moves(old: Game, new: Game) -> list[str]:
     """Return which cards went where, including automatic moves."""
     lost: dict[str, Counter[str]] = {}
     gained: dict[str, Counter[str]] = {}

@@ -72,9 +72,9 @@ class ReplayApp(App[None]):
             self._press(what)
         elif kind == "timeline":
             spot = spots[name]
-            self._show(self.player.sought(self.player.recording.length * (column - spot.column) / (spot.width - 1)))
+            self._show(self.player.seek(self.player.recording.length * (column - spot.column) / (spot.width - 1)))
         elif kind == "racer":
-            self._show(self.player.watching(int(what)))
+            self._show(self.player.watch_seat(int(what)))
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:
         """Go to the next move."""
@@ -89,7 +89,7 @@ class ReplayApp(App[None]):
             self.interrupted = True
             self.exit()
             return
-        self._show(self.player.pressed(key))
+        self._show(self.player.on_key(key))
         if self.player.left:
             self.exit()
 
@@ -97,7 +97,7 @@ class ReplayApp(App[None]):
         now = time.monotonic()
         passed, self._drawn_at = now - self._drawn_at, now
         if self.player.playing:
-            self._show(self.player.ticked(passed * 1000))
+            self._show(self.player.advance(passed * 1000))
 
     def _show(self, player: Player) -> None:
         self.player = player

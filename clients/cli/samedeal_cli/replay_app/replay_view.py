@@ -10,7 +10,7 @@ from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.table_view import Marks, draw_table
 from samedeal_cli.render.text_table import card_text, note_phrases
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.render.transcript import in_ascii, named, printable, shifts
+from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import KEYS, SPEEDS, Player
 
@@ -78,7 +78,9 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
 
 def _one_line(player: Player, canvas: Canvas) -> None:
     track, made = player.track, player.track.index(player.n)
-    line = f"{called(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
+    line = (
+        f"{racer_name(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
+    )
     canvas.write(0, 0, f"{line}  needs {LEAST_WIDTH}x{LEAST_HEIGHT}, has {canvas.width}x{canvas.height}")
 
 
@@ -89,9 +91,9 @@ def _draw_heading(player: Player, canvas: Canvas) -> None:
         True: ("VERIFIED ✔", Style("good")),
         False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
     }[player.verified]
-    ends = f"{ending(track, player.n)}   "
+    ends = f"{outcome_text(track, player.n)}   "
     right = canvas.width - 1 - cells(ends + checked)
-    name, game = called(player, track), player.recording.game.title
+    name, game = racer_name(player, track), player.recording.game.title
     titles = (f"Replay · {game} · ", f"{game} · ", "")
     title = next((title for title in titles if cells(title + name) < right - 2), "")
     column = canvas.write(0, 1, title)
@@ -101,7 +103,7 @@ def _draw_heading(player: Player, canvas: Canvas) -> None:
     canvas.line(1)
 
 
-def ending(track: Track, n: int) -> str:
+def outcome_text(track: Track, n: int) -> str:
     """Return the outcome of a racer, and its time once it is final."""
     outcome = track.outcome(n)
     if n < track.ended.n:
@@ -141,7 +143,7 @@ def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
         track, column = player.recording.tracks[index], number * each
         watched = index == player.watched
         made = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
-        name = f"{'▸' if watched else ' '}{called(player, track)}"
+        name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
         end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(made))
         canvas.write(room.row, end, made, DIM)
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(room.row, column, each)
@@ -202,7 +204,7 @@ def _move_text(player: Player, track: Track, index: int) -> str:
         return "undone"
     if step.move == RESTART:
         return f"attempt {step.attempt}"
-    return _with_cards(player, "; ".join(shifts(before.game, step.game)))
+    return _with_cards(player, "; ".join(card_moves(before.game, step.game)))
 
 
 def _cards(player: Player, track: Track, index: int) -> str:
@@ -212,7 +214,7 @@ def _cards(player: Player, track: Track, index: int) -> str:
 
 def _moved(track: Track, index: int) -> list[str]:
     before, step = track.steps[index - 1], track.steps[index]
-    return [] if step.move in (UNDO, RESTART) else _CARD.findall("; ".join(shifts(before.game, step.game)))
+    return [] if step.move in (UNDO, RESTART) else _CARD.findall("; ".join(card_moves(before.game, step.game)))
 
 
 def _with_cards(player: Player, text: str) -> str:
@@ -302,23 +304,23 @@ def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
         _draw_racers_on_one_line(player, canvas, row)
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
-    longest = min(24, max(cells(called(player, track)) for track in tracks))
+    longest = min(24, max(cells(racer_name(player, track)) for track in tracks))
     bar = min(40, canvas.width - longest - 32)
     for line, index in enumerate(range(first, first + rows), start=row):
         track, watched = tracks[index], index == player.watched
         canvas.write(
-            line, 1, f"{'▸' if watched else ' '}{called(player, track)}", _racer_style(watched), most=longest + 1
+            line, 1, f"{'▸' if watched else ' '}{racer_name(player, track)}", _racer_style(watched), most=longest + 1
         )
         column = draw_bar(track, player.n, canvas, line, longest + 4, bar)
-        canvas.write(line, column, f" {best(track, player.n):>7}  {ending(track, player.n)}")
+        canvas.write(line, column, f" {score_text(track, player.n):>7}  {outcome_text(track, player.n)}")
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(line, 0, canvas.width)
 
 
 def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
     """Draw as many racers as fit on one line, always with the watched one; with bars if there is room."""
     tracks = player.recording.tracks
-    names = [cells(called(player, track)) for track in tracks]
-    counts = [cells(best(track, player.n)) for track in tracks]
+    names = [cells(racer_name(player, track)) for track in tracks]
+    counts = [cells(score_text(track, player.n)) for track in tracks]
     needed = sum(min(name, SHORT) + count + 4 for name, count in zip(names, counts, strict=True))
     bar = 6 if needed + 7 * len(tracks) <= canvas.width else 0
     most = SHORT if needed <= canvas.width else max(4, canvas.width // len(tracks) - max(counts) - 4)
@@ -330,9 +332,9 @@ def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
             break
         start = column
         column = canvas.write(row, column, "▸" if watched else " ", BOLD)
-        column = canvas.write(row, column, called(player, track), _racer_style(watched), most=most) + 1
+        column = canvas.write(row, column, racer_name(player, track), _racer_style(watched), most=most) + 1
         column = draw_bar(track, player.n, canvas, row, column, bar) + bool(bar)
-        column = canvas.write(row, column, best(track, player.n)) + 2
+        column = canvas.write(row, column, score_text(track, player.n)) + 2
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
 
 
@@ -347,8 +349,8 @@ def _racer_style(watched: bool) -> Style:
     return BOLD if watched else PLAIN
 
 
-def called(player: Player, track: Track) -> str:
-    name = named(track.standing.name, track.standing.bot)
+def racer_name(player: Player, track: Track) -> str:
+    name = name_with_bot(track.standing.name, track.standing.bot)
     return in_ascii(name) if player.plain else name
 
 
@@ -358,7 +360,7 @@ def _home(track: Track, n: int) -> str:
     return f"{game.home}/{game.goal}"
 
 
-def best(track: Track, n: int) -> str:
+def score_text(track: Track, n: int) -> str:
     """Return the most cards home in any attempt, which is the score."""
     step = track.step(n)
     return f"{step.best}/{step.game.goal}"

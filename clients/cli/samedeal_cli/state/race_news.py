@@ -13,7 +13,7 @@ QUARTERS: Final = {1: "a quarter", 2: "halfway", 3: "three quarters"}
 WAITING: Final = ("waiting", "ready")
 
 
-def happenings(before: StandingsBySeat, now: StandingsBySeat, own: int | None) -> Iterator[str]:
+def race_news(before: StandingsBySeat, now: StandingsBySeat, own: int | None) -> Iterator[str]:
     """Yield who joined, left, stopped, passed a quarter of the cards, or changed places with you."""
     for seat in before.keys() - now.keys():
         yield f"{before[seat].name} left"

@@ -7,10 +7,10 @@ from samedeal.race.events import Header
 from samedeal.race.race import UNDO, Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import change_sentence, clock, told_apart
+from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
-from samedeal_cli.state.race_news import happenings
+from samedeal_cli.state.race_news import race_news
 from samedeal_cli.state.race_state import QUESTIONS, Check, NewsItem, Notice, ParSummary, RaceState
 
 MAX_NEWS: Final = 200
@@ -133,12 +133,12 @@ def handle_queued_key(state: RaceState) -> Step:
 
 def _apply_snapshot(state: RaceState, snapshot: Snapshot) -> RaceState:
     view, before = snapshot.view, state.view
-    standings = told_apart(snapshot.standings)
+    standings = with_unique_names(snapshot.standings)
     after = replace(state, view=view, standings=standings, left_ms=snapshot.left_ms)
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
-        texts = [*happenings(old, new, view.seat)]
+        texts = [*race_news(old, new, view.seat)]
         if before.stage != view.stage and view.stage in STAGE_NEWS:
             texts.append(STAGE_NEWS[view.stage])
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))

@@ -12,7 +12,7 @@ from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
 from samedeal.race.race import RESTART, UNDO, Race, Run, Standing
 from samedeal.replays.replay import Replay
-from samedeal_cli.render.phrases import told_apart
+from samedeal_cli.render.phrases import with_unique_names
 
 MarkKind = Literal["home", "undo", "restart", "think", "end"]
 """A marked event of a racer: a card that went home, an undo, a restart, a long think, and the end."""
@@ -133,7 +133,7 @@ class Recording:
             raise LookupError("this race has no deal: there is nothing to watch")
         length = min(last.at, dealt.ends_at or last.at) - dealt.started_at
         close = Mark(last.n, length, "end")
-        standings = {standing.seat: standing for standing in told_apart(last.standings())}
+        standings = {standing.seat: standing for standing in with_unique_names(last.standings())}
         return cls(
             header=replay.header,
             game=dealt.game,

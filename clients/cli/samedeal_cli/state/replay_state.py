@@ -1,6 +1,6 @@
 """The state of the replay player: the position in a recording, and what time and keys change.
 
-It is immutable: `ticked` and `pressed` return the next state.
+It is immutable: `advance` and `on_key` return the next state.
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class Player:
 
     # Time.
 
-    def ticked(self, ms: float) -> Self:
+    def advance(self, ms: float) -> Self:
         """Return the player after some real time, in milliseconds."""
         if not self.playing:
             return self
@@ -119,20 +119,20 @@ class Player:
 
     # Seeking.
 
-    def sought(self, ms: float) -> Self:
+    def seek(self, ms: float) -> Self:
         """Go to a time since the deal (ms), limited to the race."""
         return self._to(min(max(0.0, ms), float(self.recording.length)))
 
-    def went(self, moment: Moment) -> Self:
+    def go_to(self, moment: Moment) -> Self:
         """Go to a moment. Raises ValueError if the racer made fewer moves."""
         if moment.move is None:
-            return self.sought(moment.ms or 0)
+            return self.seek(moment.ms or 0)
         made = len(self.track.steps) - 1
         if moment.move > made:
             raise ValueError(f"{self.track.standing.name} made {made} moves")
         return self._at(self.track.steps[moment.move].n)
 
-    def stepped(self, by: int) -> Self:
+    def step_by(self, by: int) -> Self:
         """Go some moves of the racer forward or back."""
         index = self.track.index(self.n) + by
         if index < 0 or index >= len(self.track.steps):
@@ -160,7 +160,7 @@ class Player:
 
     # Keys.
 
-    def pressed(self, key: str) -> Self:
+    def on_key(self, key: str) -> Self:
         """Handle a key: the character that it types, or a name such as ``left``, ``tab`` or ``escape``."""
         if self.input is not None:
             return self._edit_input(key)
@@ -170,11 +170,11 @@ class Player:
         paused = replace(quiet, playing=False)
         match key:
             case "space":
-                return quiet.sought(0)._play() if self.ended else replace(quiet, playing=not self.playing)
+                return quiet.seek(0)._play() if self.ended else replace(quiet, playing=not self.playing)
             case "left":
-                return paused.stepped(-1)
+                return paused.step_by(-1)
             case "right":
-                return paused.stepped(1)
+                return paused.step_by(1)
             case "up" | "down":
                 return quiet._go_to_mark(home=True, forward=key == "up")
             case "[" | "]":
@@ -186,7 +186,7 @@ class Player:
             case "home":
                 return quiet._at(self.recording.dealt_n)
             case "end":
-                return quiet.sought(self.recording.length)
+                return quiet.seek(self.recording.length)
             case "tab" | "shift+tab":
                 return replace(quiet, watched=self._next(1 if key == "tab" else -1))
             case "c":
@@ -203,11 +203,11 @@ class Player:
             case "q":
                 return replace(quiet, left=True)
             case _ if len(key) == 1 and key in "0123456789":
-                return quiet.sought(self.recording.length * int(key) / 10)
+                return quiet.seek(self.recording.length * int(key) / 10)
             case _:
                 return quiet
 
-    def watching(self, seat: int) -> Self:
+    def watch_seat(self, seat: int) -> Self:
         """Watch the racer of a seat. Raises ValueError if the seat has no table."""
         index = self.recording.racer(seat)
         if index is None:
@@ -233,7 +233,7 @@ class Player:
             if not text:
                 return closed
             try:
-                return replace(closed, playing=False).went(parse_moment(text))
+                return replace(closed, playing=False).go_to(parse_moment(text))
             except ValueError as error:
                 return replace(closed, note=str(error))
         if key == "escape" or (key == "backspace" and not text):
