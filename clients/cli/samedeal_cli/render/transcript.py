@@ -38,7 +38,7 @@ def lines(replay: Replay) -> Iterator[str]:
     races = list(replay.races())
     yield from heading(replay.header, races[-1].deal)
     for seat in races[-1].seats:
-        yield f"Seat {seat.number}     {name_with_bot(seat.name, seat.bot)}{', left' if seat.left else ''}"
+        yield f"Seat {seat.number}     {name_with_bot(seat.name, seat.bot)}{', who left' if seat.left else ''}"
     yield ""
     yield "entry      time  what happened"
     for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
