@@ -1,4 +1,4 @@
-"""Words: cards, piles, moves and standings as they are said."""
+"""Cards, piles, moves and standings in words."""
 
 import pytest
 from msgspec import structs
@@ -21,7 +21,7 @@ def said(slug: str, move: str, steps: int = 0) -> str:
     return change_sentence(shown(before), shown(before.after(move)))
 
 
-def test_cards_and_piles() -> None:
+def test_card_name_and_pile_sentence() -> None:
     assert [card_name(card) for card in ("AS", "6H", "TD", "QC", "??")] == [
         "ace of spades",
         "6 of hearts",
@@ -34,7 +34,7 @@ def test_cards_and_piles() -> None:
     assert pile_sentence("stock", ["??"] * 7) == "stock: 7 face down"
 
 
-def test_a_move_is_told_by_what_came_to_lie_where() -> None:
+def test_change_sentence_tells_where_cards_went() -> None:
     game = GAMES["corner-stones"].from_seed("42")
     move = game.moves()[0]
     card, target = game.table[move[:2]][-1], move[2:]
@@ -44,24 +44,24 @@ def test_a_move_is_told_by_what_came_to_lie_where() -> None:
 
 
 @pytest.mark.parametrize("slug", ["kings-in-the-corners", "the-edge"])
-def test_a_removal_is_told_by_what_is_on_the_discard(slug: str) -> None:
-    told = []
+def test_change_sentence_names_removed_cards(slug: str) -> None:
+    sentences = []
     for seed in range(20):
         for steps in range(1, 25):
             before = after(slug, steps, str(seed))
             if before.moves() and before.notes["phase"] == "match" and before.moves()[0] != "draw":
-                told.append(change_sentence(shown(before), shown(before.after(before.moves()[0]))))
-    assert told
-    assert all("to discard" in sentence for sentence in told)
+                sentences.append(change_sentence(shown(before), shown(before.after(before.moves()[0]))))
+    assert sentences
+    assert all("to discard" in sentence for sentence in sentences)
 
 
-def test_a_restart_and_an_undo_are_told_too() -> None:
+def test_change_sentence_describes_restart_and_undo() -> None:
     start, later = after("corners", 0), after("corners", 5)
     assert "stock 43 face down" in change_sentence(shown(later), shown(start))
     assert change_sentence(shown(start), shown(start)) == "nothing moved"
 
 
-def test_standings_and_times() -> None:
+def test_standing_sentence_unique_names_and_clock() -> None:
     standing = Standing(
         place=1,
         seat=4,

@@ -1,4 +1,4 @@
-"""The full screen: the application over a real server, and the program in a real terminal, played by keys alone."""
+"""The full screen: the app with a real server, and the program in a real terminal."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from support.servers import Racer, Server, racers
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
 WAIT_S = 60.0
-"""How long anything may take on a busy machine."""
+"""The timeout of every step, for slow machines."""
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +49,9 @@ def application(
     )
 
 
-async def until(true: Callable[[], object]) -> None:
+async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(WAIT_S):
-        while not true():  # noqa: ASYNC110
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -64,7 +64,7 @@ def shown(app: FullScreen) -> str:
     return "\n".join(app._widget.canvas.text())
 
 
-async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server) -> None:
+async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=200, limit_ms=120_000)
     app = application(live, race)
     async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
@@ -98,7 +98,7 @@ async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server)
     assert app.failure is None
 
 
-async def test_the_mouse_plays_too_and_the_footer_can_be_clicked(live: Server) -> None:
+async def test_the_mouse_plays_moves_and_presses_footer_keys(live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(100, 32)) as pilot:
@@ -117,7 +117,7 @@ async def test_the_mouse_plays_too_and_the_footer_can_be_clicked(live: Server) -
         await pilot.press("q")
 
 
-async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -130,7 +130,7 @@ async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeyp
             return paint(y)
 
         monkeypatch.setattr(app._widget, "render_line", watched)
-        await another_second(app)  # in which all is drawn that still had to be
+        await another_second(app)  # draws everything that is still pending
         drawn.clear()
         await another_second(app)
         await until(lambda: drawn)
@@ -139,7 +139,7 @@ async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeyp
         await pilot.press("q")
 
 
-async def test_another_race_is_opened_and_joined_with_one_key(live: Server) -> None:
+async def test_one_key_creates_and_joins_a_rematch(live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0, undo=False)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -155,7 +155,7 @@ async def test_another_race_is_opened_and_joined_with_one_key(live: Server) -> N
         await pilot.press("q")
 
 
-async def test_an_onlooker_sees_the_tables_of_an_open_race(live: Server) -> None:
+async def test_a_spectator_sees_the_tables_of_an_open_race(live: Server) -> None:
     race = live.create("corners", seed="42", spectators="open", max_racers=1, start_delay_ms=0)
     app = application(live, race, "zed", watching=True)
     racer = await Racer("bo").connect(live)
@@ -170,14 +170,14 @@ async def test_an_onlooker_sees_the_tables_of_an_open_race(live: Server) -> None
     await racer.close()
 
 
-async def test_a_race_that_is_not_there_ends_it_with_the_reason(live: Server) -> None:
+async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> None:
     app = application(live, "no-such-race-1")
     async with app.run_test(size=(80, 24)):
         await until(lambda: app.failure)
     assert "not-found" in str(app.failure)
 
 
-def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
+def test_the_first_frame_needs_no_slow_imports() -> None:
     script = (
         "import sys, samedeal_cli.main, samedeal_cli.commands.play\n"
         "import samedeal_cli.race_app.splash, samedeal_cli.race_app.race_view\n"
@@ -191,7 +191,7 @@ def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
 
 
 class Terminal:
-    """A terminal of its own, by tmux."""
+    """A terminal in tmux."""
 
     def __init__(self, environment: dict[str, str], width: int = 80, height: int = 24) -> None:
         self._tmux = ["tmux", "-L", f"samedeal-test-{uuid4()}", "-f", "/dev/null"]
@@ -232,7 +232,7 @@ class Terminal:
 
 @pytest.fixture
 def environment(live: Server, tmp_path: Path) -> dict[str, str]:
-    """What the program runs in: a home of its own, and the server."""
+    """The environment of the program: its own home, and the server."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
     home = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
@@ -241,18 +241,16 @@ def environment(live: Server, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
-    made = Terminal(environment)
-    yield made
-    made.close()
+    terminal = Terminal(environment)
+    yield terminal
+    terminal.close()
 
 
 SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
 
 
 @tmux_only
-async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_size(
-    terminal: Terminal, live: Server
-) -> None:
+async def test_a_race_is_played_by_keys_in_a_terminal_that_is_resized(terminal: Terminal, live: Server) -> None:
     race = live.create("kings-in-the-corners", seed="7", start_delay_ms=200, limit_ms=240_000)
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("Press r when you are ready")
@@ -286,9 +284,7 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
 
 
 @tmux_only
-def test_who_is_killed_comes_back_to_the_same_table(
-    terminal: Terminal, live: Server, environment: dict[str, str]
-) -> None:
+def test_a_killed_client_rejoins_the_same_table(terminal: Terminal, live: Server, environment: dict[str, str]) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"{SAMEDEAL} join {race} --as ada --ready")
     terminal.until("stock 43")
@@ -297,7 +293,7 @@ def test_who_is_killed_comes_back_to_the_same_table(
     for process in _programs(race):
         os.kill(process, signal.SIGKILL)
     terminal.until("Killed")
-    terminal.keys("C-j", *"reset", "C-j")  # what was killed could not put the terminal right
+    terminal.keys("C-j", *"reset", "C-j")  # the killed program did not restore the terminal
     terminal.until(r"^\$ *\n\s*$")
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("stock 41")
@@ -308,7 +304,7 @@ def test_who_is_killed_comes_back_to_the_same_table(
 
 
 @tmux_only
-def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
+def test_a_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"{SAMEDEAL} join {race} --as ada --line")
     terminal.until(r"ready\? \(y\)")
@@ -335,7 +331,7 @@ def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, l
         ("{} | cat", "Corners, race"),
     ],
 )
-def test_where_there_can_be_no_full_screen_it_is_lines(terminal: Terminal, live: Server, how: str, wanted: str) -> None:
+def test_line_mode_replaces_an_impossible_full_screen(terminal: Terminal, live: Server, how: str, wanted: str) -> None:
     race = live.create("corners", seed="42")
     terminal.type(how.format(f"{SAMEDEAL} join {race}"))
     screen = terminal.until(wanted)
@@ -343,18 +339,18 @@ def test_where_there_can_be_no_full_screen_it_is_lines(terminal: Terminal, live:
 
 
 @tmux_only
-def test_a_terminal_that_is_too_small_is_told_so_before(live: Server, environment: dict[str, str]) -> None:
+def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server, environment: dict[str, str]) -> None:
     race = live.create("corners", seed="42")
     small = Terminal(environment, 59, 19)
     try:
         small.type(f"{SAMEDEAL} join {race}")
-        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # where it breaks depends on the prompt
+        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # the prompt decides where the line wraps
     finally:
         small.close()
 
 
 @tmux_only
-def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
+def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"NO_COLOR=1 {SAMEDEAL} join {race} --as ada --ready --ascii")
     screen = terminal.until("stock 43")
@@ -369,7 +365,7 @@ def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> 
 
 
 def _programs(race: str) -> list[int]:
-    """The processes of ours that play in this race."""
+    """Return the processes of the program in this race."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

@@ -1,4 +1,4 @@
-"""The state: what each key, click and piece of news makes of a race, for every game."""
+"""The race state: keys, clicks and messages, for every game."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 
 
 def keys(state: RaceState, *names: str) -> tuple[RaceState, list[Command]]:
-    """The state after some keys, and what they asked for."""
+    """Return the state after some keys, and their commands."""
     commands = []
     for name in names:
         state, command = on_key(state, name)
@@ -56,15 +56,15 @@ def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
         for move in state.selection.moves:
             assert keys(state, "/", *move, "enter")[1] == [PlayMove(move)]
             spelt = replace(state, auto_drop=False)
-            asked: list[Command] = []
+            commands: list[Command] = []
             for place in spelt.selection.parse(move).places or ("",):
                 letter = spelt.selection.letters.get(place, "space" if not place else "")
                 if not letter:
-                    break  # more piles than letters: the cursor or the move line is for these
+                    break  # more piles than letters: use the cursor or the move line
                 spelt, found = keys(spelt, letter)
-                asked += found
+                commands += found
             else:
-                assert (asked or keys(spelt, "enter")[1]) == [PlayMove(move)]
+                assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
 
 
 @every_game
@@ -81,7 +81,7 @@ def test_every_place_can_be_reached_by_the_arrows(slug: str) -> None:
 
 
 @every_game
-def test_no_key_does_harm_at_any_stage(slug: str) -> None:
+def test_no_key_raises_at_any_stage(slug: str) -> None:
     names = [*map(chr, range(33, 127)), "space", "enter", "escape", "tab", "shift+tab", "up", "left", "f1", "ctrl+a"]
     states = [entered(slug), lobby(slug), racing(slug), finished(slug), lobby(slug, watching=True)]
     for state in (*states, replace(racing(slug), overlay="help"), replace(racing(slug), input="a")):
@@ -92,30 +92,30 @@ def test_no_key_does_harm_at_any_stage(slug: str) -> None:
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-def test_no_letter_that_jumps_is_a_command(letter: str) -> None:
+def test_selection_letters_are_not_commands(letter: str) -> None:
     state = replace(racing("the-edge"), view=racing("the-edge", steps=0).view)
     assert letter in state.selection.letters.values()
     later, command = on_key(state, letter)
     assert isinstance(command, PlayMove) or later.picks
 
 
-def test_a_letter_picks_up_and_a_letter_puts_down() -> None:
+def test_letters_pick_up_and_drop() -> None:
     state = replace(racing("corner-stones"), auto_drop=False)
-    held, asked = keys(state, "a")
-    assert asked == []
-    (target, letter), *_ = held.selection.letters.items()
-    down, asked = keys(held, letter)
-    assert asked == [PlayMove(held.picks[0] + target)]
-    assert (down.pending, down.picks) == (held.picks[0] + target, ())
-    assert keys(held, "escape")[0].picks == ()
-    assert keys(held, "enter")[1] == [
-        PlayMove(next(move for move in state.selection.moves if move.startswith(held.picks[0])))
+    selected, commands = keys(state, "a")
+    assert commands == []
+    (target, letter), *_ = selected.selection.letters.items()
+    down, commands = keys(selected, letter)
+    assert commands == [PlayMove(selected.picks[0] + target)]
+    assert (down.pending, down.picks) == (selected.picks[0] + target, ())
+    assert keys(selected, "escape")[0].picks == ()
+    assert keys(selected, "enter")[1] == [
+        PlayMove(next(move for move in state.selection.moves if move.startswith(selected.picks[0])))
     ]
 
 
-def test_while_a_move_is_pending_only_the_stock_is_heard_and_waits_its_turn() -> None:
-    state, asked = keys(racing("corners"), "space", "a", "space", "u")
-    assert asked == [PlayMove("draw")]
+def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
+    state, commands = keys(racing("corners"), "space", "a", "space", "u")
+    assert commands == [PlayMove("draw")]
     assert state.queued_keys == ("space", "u")
     game = after("corners", 30).after("draw")
     answered = update(state, now("corners", "running", "playing", game, 99))
@@ -126,7 +126,7 @@ def test_while_a_move_is_pending_only_the_stock_is_heard_and_waits_its_turn() ->
     assert update(state, MoveRefused("No.")).queued_keys == ()
 
 
-def test_a_refusal_is_shown_with_its_cards_and_nothing_is_held_any_more() -> None:
+def test_a_refusal_is_shown_and_clears_the_selection() -> None:
     state, _ = keys(racing("corners"), "space")
     refused = update(state, MoveRefused("6H does not follow 4H."))
     assert refused.notice == Notice("6♥ does not follow 4♥.", "bad")
@@ -134,18 +134,16 @@ def test_a_refusal_is_shown_with_its_cards_and_nothing_is_held_any_more() -> Non
     assert refused.selection.letters
 
 
-@pytest.mark.parametrize(
-    ("key", "command"), [("!", Resign()), ("b", PlayMove("restart"))], ids=["resign", "begin again"]
-)
-def test_what_is_for_good_takes_a_y_and_no_enter(key: str, command: Command) -> None:
+@pytest.mark.parametrize(("key", "command"), [("!", Resign()), ("b", PlayMove("restart"))], ids=["resign", "restart"])
+def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
     state = racing("corners")
     assert keys(state, key, "y")[1] == [command]
     for other in ("enter", "Y", "space", "n", "escape", key):
-        later, asked = keys(state, key, other)
-        assert (later.overlay, asked) == ("", [])
+        later, commands = keys(state, key, other)
+        assert (later.overlay, commands) == ("", [])
 
 
-def test_in_the_lobby_one_is_ready_or_not_and_may_give_the_seat_up() -> None:
+def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
     assert keys(lobby("corners"), "r")[1] == [SetReady(True)]
     ready = update(lobby("corners"), now("corners", "open", "ready"))
     assert keys(ready, "r")[1] == [SetReady(False)]
@@ -153,7 +151,7 @@ def test_in_the_lobby_one_is_ready_or_not_and_may_give_the_seat_up() -> None:
     assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == [CopyLink()]
 
 
-def test_quitting_copying_and_what_follows_the_race() -> None:
+def test_quit_copy_and_result_keys_return_commands() -> None:
     assert keys(racing("corners"), "q")[1] == [Quit()]
     assert keys(racing("corners"), "ctrl+c")[1] == [Quit(interrupted=True)]
     assert keys(racing("corners"), "y")[1] == [CopyLink()]
@@ -163,14 +161,14 @@ def test_quitting_copying_and_what_follows_the_race() -> None:
     assert keys(finished("corners"), "f")[0].overlay == ""
 
 
-def test_what_is_read_scrolls_and_closes_and_q_in_it_does_not_quit() -> None:
+def test_overlays_scroll_and_close_and_q_does_not_quit() -> None:
     for key in ("?", "i", "Q"):
         state, _ = keys(racing("corners", 60, 20), key)
         down, _ = keys(state, *["down"] * 500)
         assert down.scroll <= len(overlay_lines(down, 60))
         assert keys(down, "up")[0].scroll == max(0, down.scroll - 1)
-        closed, asked = keys(state, "q")
-        assert (closed.overlay, asked) == ("", [])
+        closed, commands = keys(state, "q")
+        assert (closed.overlay, commands) == ("", [])
 
 
 def test_the_move_line_completes_recalls_and_closes() -> None:
@@ -181,37 +179,37 @@ def test_the_move_line_completes_recalls_and_closes() -> None:
     assert once.input == moves[0]
     assert keys(once, "tab")[0].input == moves[1]
     assert keys(once, "shift+tab")[0].input == moves[-1]
-    _, asked = keys(once, "enter")
-    assert asked == [PlayMove(moves[0])]
+    _, commands = keys(once, "enter")
+    assert commands == [PlayMove(moves[0])]
     used = update(keys(state, "9", "enter")[0], MoveRefused("'l9' is no move."))
     assert keys(used, "/", "up")[0].input == "l9"
     assert keys(used, "/", "up", "down")[0].input == ""
     assert keys(used, "/", "x", "escape")[0].input is None
     assert keys(used, "/", "backspace")[0].input is None
     assert keys(state, *"xyz")[0].input == "lxyz"
-    resigning, asked = keys(racing("corners"), "/", *"resign", "enter")
-    assert (resigning.overlay, asked) == ("resign", [])
+    resigning, commands = keys(racing("corners"), "/", *"resign", "enter")
+    assert (resigning.overlay, commands) == ("resign", [])
 
 
-def test_shift_and_a_letter_sends_home_or_says_that_it_cannot() -> None:
+def test_shift_and_a_letter_sends_home_or_explains_why_not() -> None:
     state = racing("corner-stones")
     homes = {letter: state.selection.home_move(place) for place, letter in state.selection.letters.items()}
     assert None in homes.values()
     for letter, move in homes.items():
-        later, asked = keys(state, letter.upper())
-        assert asked == ([PlayMove(move)] if move else [])
+        later, commands = keys(state, letter.upper())
+        assert commands == ([PlayMove(move)] if move else [])
         assert move or (later.notice and later.notice.text.endswith("cannot go home now."))
 
 
 def test_clicks_pick_drop_and_send_home() -> None:
     state = replace(racing("corner-stones"), auto_drop=False)
     source, target = state.selection.parse(state.selection.moves[0]).places
-    held, command = on_click(state, source)
-    assert (held.picks, command) == ((source,), None)
-    assert on_click(held, target)[1] == PlayMove(source + target)
+    selected, command = on_click(state, source)
+    assert (selected.picks, command) == ((source,), None)
+    assert on_click(selected, target)[1] == PlayMove(source + target)
     assert on_click(state, source, "right")[1] == PlayMove(state.selection.moves[0])
     home = state.selection.home_move(source)
-    assert on_click(held, source, "double")[1] == (PlayMove(home) if home else None)
+    assert on_click(selected, source, "double")[1] == (PlayMove(home) if home else None)
     assert on_click(state, source, "double") == (state, None)
     assert on_drag(state, source, target)[1] == PlayMove(source + target)
     assert on_click(state, "key:q") == (state, Quit())
@@ -220,7 +218,7 @@ def test_clicks_pick_drop_and_send_home() -> None:
     assert on_click(state, "nowhere") == (state, None)
 
 
-def test_a_drag_says_a_move_that_names_only_one_end() -> None:
+def test_a_drag_plays_a_move_that_names_one_place() -> None:
     edge = racing("the-edge", steps=0)
     assert on_drag(edge, "hand", "b2")[1] == PlayMove("b2")
     corners = racing("corners", steps=0)
@@ -230,7 +228,7 @@ def test_a_drag_says_a_move_that_names_only_one_end() -> None:
     assert on_click(corners, "stock", "double")[1] == PlayMove("draw")
 
 
-def test_what_cannot_be_played_is_asked_of_the_server_or_said_here() -> None:
+def test_an_unplayable_card_sends_a_move_or_shows_a_notice() -> None:
     corners = racing("corners", steps=0)
     idle = next(place for place in ("r1", "r2", "r3", "r4", "r5") if place not in corners.selection.choices)
     assert on_click(corners, idle)[1] == PlayMove(idle)
@@ -240,7 +238,7 @@ def test_what_cannot_be_played_is_asked_of_the_server_or_said_here() -> None:
     assert later.notice == Notice("Nothing on u1 can be played now.", "")
 
 
-def test_nobody_plays_who_looks_on_has_stopped_or_looks_at_a_rival() -> None:
+def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
     moves = racing("corners").selection.moves
     assert moves
     watching = update(lobby("corners", watching=True), now("corners", "running", "playing", watching=True))
@@ -255,7 +253,7 @@ def test_nobody_plays_who_looks_on_has_stopped_or_looks_at_a_rival() -> None:
     assert keys(looking, "escape")[0].board != other
 
 
-def test_an_onlooker_goes_from_table_to_table() -> None:
+def test_tab_moves_a_spectator_from_table_to_table() -> None:
     one, two = board(after("corners", 3)), board(after("corners", 7))
     state = update(
         lobby("corners", watching=True), now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
@@ -269,7 +267,7 @@ def test_an_onlooker_goes_from_table_to_table() -> None:
     assert keys(state, "tab", "tab")[0].board == two
 
 
-def test_the_keys_of_the_screen_change_how_it_looks() -> None:
+def test_display_keys_change_suits_theme_cards_and_rivals() -> None:
     state = racing("corners")
     assert keys(state, "4")[0].suits == "two"
     assert keys(state, "4", "4")[0].suits == "four"
@@ -280,12 +278,12 @@ def test_the_keys_of_the_screen_change_how_it_looks() -> None:
         "contrast",
         "terminal",
     ]
-    assert keys(state, "x")[0].cards == "compact"
+    assert [keys(state, *"x" * times)[0].cards for times in range(4)] == ["auto", "compact", "boxed", "auto"]
     assert "┌" not in "".join(draw_screen(keys(state, "x")[0], 100, 32).text()[3:20])
     assert keys(state, "z")[0].rivals_hidden
 
 
-def test_news_says_who_came_and_what_became_of_the_race() -> None:
+def test_news_lists_racers_and_stages() -> None:
     counting = update(lobby("corners"), now("corners", "countdown", "ready"))
     assert "everyone is ready" in [event.text for event in counting.news]
     assert [event.text for event in lobby("corners").news] == ["cy (bot) is ready"]
@@ -293,34 +291,34 @@ def test_news_says_who_came_and_what_became_of_the_race() -> None:
     assert racing("corners").news[-1].ms == 0
 
 
-def test_time_size_and_loss_are_told() -> None:
+def test_messages_update_clock_size_and_connection() -> None:
     state = update(update(update(racing("corners"), Tick(12_000)), Resized(100, 40)), ConnectionLost("gone"))
     assert (state.left_ms, state.width, state.height, state.connection_error) == (12_000, 100, 40, "gone")
     assert update(state, ConnectionRestored()).connection_error == ""
     assert state.elapsed_ms == 288_000
 
 
-def test_a_screen_that_is_too_small_knows_only_how_to_quit() -> None:
+def test_a_small_screen_accepts_only_quit() -> None:
     state = update(racing("corners"), Resized(59, 19))
     assert keys(state, "space", "a", "!", "y", "?", "q")[1] == [Quit()]
     assert update(state, Resized(60, 20)).selection.letters
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost", "stuck", "over", "resigned"])
-def test_the_end_of_ones_own_game_is_said_with_what_can_be_done(outcome: str) -> None:
+def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     state = racing("corners")
     assert state.view
     assert state.view.board
     ended = structs.replace(state.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
-    told_so = update(state, replace(news, view=structs.replace(news.view, board=ended)))
-    assert told_so.notice
+    updated = update(state, replace(news, view=structs.replace(news.view, board=ended)))
+    assert updated.notice
     wanted = {"won": "You won in", "resigned": "You resigned"}.get(outcome, f"Your game is {outcome}")
-    assert told_so.notice.text.startswith(wanted)
-    assert ("u undo" in told_so.notice.text) == (outcome == "stuck")
+    assert updated.notice.text.startswith(wanted)
+    assert ("u undo" in updated.notice.text) == (outcome == "stuck")
 
 
-def test_another_race_begins_anew_but_looks_the_same() -> None:
+def test_a_rematch_keeps_the_display_settings() -> None:
     state = replace(keys(finished("corners"), "4", "z")[0], history=("draw",))
     other = state_of_rematch(state, "blue-fox-1", "http://there/r/blue-fox-1")
     assert (other.race_id, other.view, other.news) == ("blue-fox-1", None, ())

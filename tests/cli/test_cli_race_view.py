@@ -1,6 +1,6 @@
-"""The pages: every screen of every game as it is drawn, in pictures kept beside this file.
+"""The race view: every screen of every game, compared with the pictures in tests/screens.
 
-After a wanted change ``python tests/cli/test_cli_race_view.py`` draws them anew; the difference is then seen in review.
+After an intended change, run ``python tests/cli/test_cli_race_view.py`` to update the pictures, and review the diff.
 """
 
 import sys
@@ -30,7 +30,7 @@ every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 
 
 def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
-    """Each screen of a game by its name."""
+    """Yield the screens of a game with their names."""
     yield "lobby", lobby(slug, width, height)
     yield "countdown", update(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
@@ -47,8 +47,8 @@ def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState
     yield "results", update(update(finished(slug, width, height), Verified(FINDINGS)), PAR)
 
 
-def others(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
-    """What is to be read."""
+def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
+    """Yield the overlays with their names."""
     race = racing(slug, width, height)
     yield "help", on_key(race, "?")[0]
     yield "rules", on_key(race, "i")[0]
@@ -61,7 +61,7 @@ def text(state: RaceState) -> str:
 
 
 def picture(slug: str, width: int, height: int) -> str:
-    found = [*screens(slug, width, height), *(others(slug, width, height) if slug == "corners" else ())]
+    found = [*screens(slug, width, height), *(overlays(slug, width, height) if slug == "corners" else ())]
     return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in found) + "\n"
 
 
@@ -71,14 +71,14 @@ def file(slug: str, width: int, height: int) -> Path:
 
 @every_game
 @every_size
-def test_every_screen_is_drawn_as_it_was(slug: str, width: int, height: int) -> None:
+def test_every_screen_matches_its_picture(slug: str, width: int, height: int) -> None:
     assert picture(slug, width, height) == file(slug, width, height).read_text()
 
 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [*SIZES, (71, 21), (72, 24), (120, 50), (200, 60)])
-def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: int) -> None:
-    for _, state in (*screens(slug, width, height), *others(slug, width, height)):
+def test_every_screen_fills_exactly_its_size(slug: str, width: int, height: int) -> None:
+    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
         canvas = draw_screen(state, width, height)
         rows = ["".join(span.text for span in row) for row in canvas.rows()]
         assert len(rows) == height
@@ -88,15 +88,15 @@ def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: 
 
 @every_game
 @every_size
-def test_in_ascii_every_screen_is(slug: str, width: int, height: int) -> None:
-    for _, state in (*screens(slug, width, height), *others(slug, width, height)):
+def test_every_screen_can_be_ascii(slug: str, width: int, height: int) -> None:
+    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
         drawn = text(replace(state, ascii=True))
         assert drawn.isascii(), sorted({letter for letter in drawn if not letter.isascii()})
 
 
 @every_game
 @every_size
-def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: int, height: int) -> None:
+def test_the_clock_the_standings_and_quit_are_always_visible(slug: str, width: int, height: int) -> None:
     for name, state in screens(slug, width, height):
         drawn = text(state)
         if name.startswith("race") and name not in ("race, typing", "race, rivals hidden"):
@@ -107,7 +107,7 @@ def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: 
 
 
 @every_game
-def test_rivals_that_are_hidden_are_nowhere(slug: str) -> None:
+def test_hidden_rivals_are_not_on_the_screen(slug: str) -> None:
     for width, height in SIZES:
         state = on_key(racing(slug, width, height), "z")[0]
         assert "ada" not in text(state)
@@ -116,7 +116,7 @@ def test_rivals_that_are_hidden_are_nowhere(slug: str) -> None:
 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [(59, 20), (60, 19), (52, 18), (20, 5), (6, 1), (1, 1)])
-def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: int) -> None:
+def test_a_small_screen_shows_the_required_size(slug: str, width: int, height: int) -> None:
     canvas = draw_screen(racing(slug, width, height), width, height)
     if width > 30 and height > 1:
         assert [line.strip() for line in canvas.text() if line] == [f"needs 60×20, has {width}×{height}", "q quit"]
@@ -125,7 +125,7 @@ def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: in
 
 @every_game
 @every_size
-def test_all_letters_stand_on_the_screen_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
+def test_all_letters_are_shown_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
     state = racing(slug, width, height)
     canvas = draw_screen(state, width, height)
     assert set(state.selection.places) <= set(canvas.spots)
@@ -144,7 +144,7 @@ def test_every_key_that_is_shown_can_be_clicked(width: int, height: int) -> None
         assert canvas.text()[spot.row][spot.column :].lower().startswith(key)
 
 
-def test_selection_is_seen_without_colours() -> None:
+def test_the_selection_is_visible_without_colours() -> None:
     for width, height in SIZES:
         race = replace(racing("corner-stones", width, height), auto_drop=False)
         held, _ = on_key(race, "a")
@@ -153,7 +153,7 @@ def test_selection_is_seen_without_colours() -> None:
         assert not _reversed(draw_screen(race, width, height), held.picks[0])
 
 
-def test_a_move_shows_at_once_and_dimmed_until_it_is_confirmed() -> None:
+def test_a_pending_move_is_predicted_and_dimmed() -> None:
     race = racing("corner-stones", 100, 32)
     source, target = next(
         choice.places for choice in map(race.selection.parse, race.selection.moves) if choice.is_transfer
@@ -170,26 +170,35 @@ def test_a_move_shows_at_once_and_dimmed_until_it_is_confirmed() -> None:
     assert refused.predicted == (race.board.table, frozenset())
 
 
-def test_the_last_minute_is_seen_to_run_out() -> None:
+def test_the_clock_is_red_in_the_last_minute() -> None:
     calm = draw_screen(racing("corners"), 80, 24)
     late = draw_screen(racing("corners", left_ms=9_000), 80, 24)
     assert any(span.style.ink == "bad" for span in next(late.rows()))
     assert not any(span.style.ink == "bad" for span in next(calm.rows()))
 
 
-def test_nothing_wanders_while_a_move_is_typed() -> None:
+def test_the_table_does_not_move_while_a_move_is_typed() -> None:
     race = racing("the-edge")
     typing, _ = on_key(race, "/")
     assert draw_screen(race, 80, 24).spots["a1"] == draw_screen(typing, 80, 24).spots["a1"]
 
 
-def test_more_racers_than_there_is_room_for_are_counted_and_oneself_is_among_those_shown() -> None:
+def test_standings_that_do_not_fit_are_counted_and_include_your_own() -> None:
     state = racing("corners")
     crowd = tuple(standing(seat, f"r{seat}", "playing", 30 - seat) for seat in range(1, 31))
     assert state.view
     drawn = text(replace(state, standings=crowd, view=structs.replace(state.view, seat=25)))
     assert "of 30 racers" in drawn
     assert "25 you" in drawn
+
+
+def test_boxed_cards_take_the_width_of_the_standings_column() -> None:
+    race = racing("the-edge", 72, 24)
+    assert "┌" not in text(race)[100:]
+    boxed = replace(race, cards="boxed")
+    assert text(boxed).count("┌") >= len(race.selection.places) - 2
+    assert "▸2 you" in text(boxed)
+    assert "┌" not in text(replace(race, cards="compact"))
 
 
 def _reversed(canvas: Canvas, place: str) -> bool:

@@ -1,4 +1,4 @@
-"""The theatre: keys, clicks, the wheel and the time reach the player, and the replay is verified meanwhile."""
+"""The replay app: keys, clicks, time and verification."""
 
 import os
 import pty
@@ -60,14 +60,14 @@ async def test_keys_reach_the_player() -> None:
     assert (app.player.left, app.interrupted) == (True, False)
 
 
-async def test_ctrl_c_interrupts_also_while_something_is_typed() -> None:
+async def test_ctrl_c_interrupts_while_typing() -> None:
     app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", "ctrl+c")
     assert app.interrupted
 
 
-async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None:
+async def test_time_advances_only_while_playing() -> None:
     app = replay_app(playing=True)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.at > 1_000)
@@ -77,7 +77,7 @@ async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None
         assert app.player.at == at
 
 
-async def test_clicks_go_where_they_point() -> None:
+async def test_clicks_seek_watch_and_press_keys() -> None:
     app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -98,14 +98,14 @@ async def test_clicks_go_where_they_point() -> None:
 
 
 @pytest.mark.parametrize(("holds", "says"), [(True, " VERIFIED ✔"), (False, "NOT VERIFIED ✘")])
-async def test_what_the_verification_found_is_shown_when_it_is_known(holds: bool, says: str) -> None:
+async def test_the_verification_result_is_shown(holds: bool, says: str) -> None:
     app = replay_app(holds=holds)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.verified is not None)
         assert says in lines(app)[0]
 
 
-async def test_another_size_is_another_page() -> None:
+async def test_resizing_redraws_the_screen() -> None:
     app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.resize_terminal(60, 20)
@@ -117,7 +117,7 @@ async def test_another_size_is_another_page() -> None:
 
 
 class Terminal:
-    """A process on a terminal of its own, and what that shows."""
+    """A process on a new terminal, and its screen."""
 
     def __init__(self, *words: str, width: int = 80, height: int = 24) -> None:
         self.screen = pyte.Screen(width, height)
@@ -132,7 +132,7 @@ class Terminal:
         os.write(self._fd, keys.encode())
 
     def until(self, text: str) -> str:
-        """Waits until a text is shown; answers with all that is."""
+        """Wait until a text is shown, and return the screen."""
         end = time.monotonic() + PATIENCE_S
         while text not in (shown := "\n".join(self.screen.display)):
             assert time.monotonic() < end, shown
@@ -140,7 +140,7 @@ class Terminal:
         return shown
 
     def ended(self) -> int:
-        """Waits for the end; answers with the exit code."""
+        """Wait for the end, and return the exit code."""
         while self._read():
             pass
         os.close(self._fd)
@@ -155,7 +155,7 @@ class Terminal:
         return True
 
 
-def test_the_command_opens_the_player_on_a_terminal_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "race.json"
     file.write_bytes(codec.encode(finished("corners"), "json"))
     terminal = Terminal("replay", str(file), "--at", "m2")
@@ -169,7 +169,7 @@ def test_the_command_opens_the_player_on_a_terminal_and_leaves_it_as_it_was(tmp_
     assert not terminal.screen.cursor.hidden
 
 
-def test_with_line_the_race_is_told_on_a_terminal_too(tmp_path: Path) -> None:
+def test_line_mode_prints_the_race_on_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "race.json"
     file.write_bytes(codec.encode(finished("corners"), "json"))
     terminal = Terminal("replay", str(file), "--line", "--at", "2", height=40)
