@@ -136,8 +136,6 @@ class _Drawing:
             used = max(used, (SIDE_WIDTH - 3) * len(self._named))
         self._area = self._area._replace(column=self._area.column + max(0, self._area.width - used) // 2)
 
-    # Plans.
-
     def _plans(self) -> Iterator[_Plan]:
         rows = len(self._grid)
         if not self._compact:
@@ -198,8 +196,6 @@ class _Drawing:
         if self._area.width < NARROW:
             return 0
         return 5 if self._area.width >= ROOMY and not plan.boxed else 3
-
-    # Drawing.
 
     def _draw_grid(self, plan: _Plan) -> int:
         """Draw the grid and return the line after it."""
