@@ -17,7 +17,7 @@ from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import spoken
+from samedeal_cli.render.phrases import card_name
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 CORNERS = GAMES["corners"]
@@ -137,14 +137,14 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(
     )
     events = [line for line in lines if line.startswith(": ")]
     assert events == [
-        ": bo is here, waiting",
+        ": bo joined",
         ": bo is ready",
         ": you are 2 of 2: bo passed you",
         ": bo is past a quarter, 13 of 48 home",
         ": you are 1 of 2: you passed bo",
-        ": bo is past half way, 25 of 48 home",
+        ": bo is past halfway, 25 of 48 home",
         ": you are 2 of 2: bo passed you",
-        ": bo has won in 0:48.0",
+        ": bo won in 0:48.0",
     ]
     assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
@@ -214,7 +214,7 @@ async def test_commands_print_their_results(
     assert "no: 3 of diamonds does not follow ace of clubs: foundations go up in suit" in text
     assert any(line.endswith(": waste, on top") for line in lines)
     assert [line for line in lines if re.match(r"r\d: ", line)][-5:] == [
-        f"r{n}: {spoken(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
+        f"r{n}: {card_name(dealt().table[f'r{n}'][0])}" for n in range(1, 6)
     ]
     assert lines.count("which piles? Type scan and one of: f, r, stock, waste") == 2
     assert "'10' is not a valid card (try 6h, 10s or qd)" in lines

@@ -205,7 +205,7 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         until(ours, "stan")
         bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
         bo.communicate(timeout=30)
-        assert until(ours, ": bo is here, waiting\r\n> stan").endswith("\r\x1b[K: bo is here, waiting\r\n> stan")
+        assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "0/48  waiting")
         os.write(ours, b"\x1b[A\n")  # repeat the previous line

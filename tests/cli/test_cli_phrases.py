@@ -1,4 +1,4 @@
-"""Words: cards, piles, moves and standings as they are said."""
+"""Cards, piles, moves and standings in words."""
 
 import pytest
 from msgspec import structs
@@ -6,7 +6,14 @@ from msgspec import structs
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
-from samedeal_cli.render.phrases import change_sentence, clock, pile_sentence, spoken, standing_sentence, told_apart
+from samedeal_cli.render.phrases import (
+    card_name,
+    change_sentence,
+    clock,
+    pile_sentence,
+    standing_sentence,
+    with_unique_names,
+)
 
 
 def said(slug: str, move: str, steps: int = 0) -> str:
@@ -14,8 +21,8 @@ def said(slug: str, move: str, steps: int = 0) -> str:
     return change_sentence(shown(before), shown(before.after(move)))
 
 
-def test_cards_and_piles() -> None:
-    assert [spoken(card) for card in ("AS", "6H", "TD", "QC", "??")] == [
+def test_card_name_and_pile_sentence() -> None:
+    assert [card_name(card) for card in ("AS", "6H", "TD", "QC", "??")] == [
         "ace of spades",
         "6 of hearts",
         "10 of diamonds",
@@ -27,34 +34,34 @@ def test_cards_and_piles() -> None:
     assert pile_sentence("stock", ["??"] * 7) == "stock: 7 face down"
 
 
-def test_a_move_is_told_by_what_came_to_lie_where() -> None:
+def test_change_sentence_tells_where_cards_went() -> None:
     game = GAMES["corner-stones"].from_seed("42")
     move = game.moves()[0]
     card, target = game.table[move[:2]][-1], move[2:]
-    assert said("corner-stones", move) == f"{spoken(card)} to {target}"
+    assert said("corner-stones", move) == f"{card_name(card)} to {target}"
     assert said("corners", "draw").endswith(" to waste, stock 42")
     assert said("the-edge", "a1").endswith(" to hand, stock 50")
 
 
 @pytest.mark.parametrize("slug", ["kings-in-the-corners", "the-edge"])
-def test_a_removal_is_told_by_what_is_on_the_discard(slug: str) -> None:
-    told = []
+def test_change_sentence_names_removed_cards(slug: str) -> None:
+    sentences = []
     for seed in range(20):
         for steps in range(1, 25):
             before = after(slug, steps, str(seed))
             if before.moves() and before.notes["phase"] == "match" and before.moves()[0] != "draw":
-                told.append(change_sentence(shown(before), shown(before.after(before.moves()[0]))))
-    assert told
-    assert all("to discard" in sentence for sentence in told)
+                sentences.append(change_sentence(shown(before), shown(before.after(before.moves()[0]))))
+    assert sentences
+    assert all("to discard" in sentence for sentence in sentences)
 
 
-def test_a_restart_and_an_undo_are_told_too() -> None:
+def test_change_sentence_describes_restart_and_undo() -> None:
     start, later = after("corners", 0), after("corners", 5)
     assert "stock 43 face down" in change_sentence(shown(later), shown(start))
     assert change_sentence(shown(start), shown(start)) == "nothing moved"
 
 
-def test_standings_and_times() -> None:
+def test_standing_sentence_unique_names_and_clock() -> None:
     standing = Standing(
         place=1,
         seat=4,
@@ -70,7 +77,7 @@ def test_standings_and_times() -> None:
     )
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
     others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
-    assert [racer.name for racer in told_apart([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
+    assert [racer.name for racer in with_unique_names([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
     assert clock(-5_040) == "-0:05.0"
     assert clock(0) == "0:00.0"
     assert clock(3_600_000) == "60:00.0"

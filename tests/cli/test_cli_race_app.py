@@ -1,4 +1,4 @@
-"""The full screen: the application over a real server, and the program in a real terminal, played by keys alone."""
+"""The full screen: the app with a real server, and the program in a real terminal."""
 
 import asyncio
 import os
@@ -19,12 +19,12 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.app import FullScreen
-from samedeal_cli.state.race_state import Scene
+from samedeal_cli.state.race_state import RaceState
 from support.servers import Racer, Server, racers
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
 WAIT_S = 60.0
-"""How long anything may take on a busy machine."""
+"""The timeout of every step, for slow machines."""
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def live(store_url: str) -> Iterator[Server]:
 def application(
     live: Server, race: str, name: str = "ada", *, watching: bool = False, ready: bool = False
 ) -> FullScreen:
-    scene = Scene(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
+    state = RaceState(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
     return FullScreen(
-        scene,
+        state,
         lambda race: Connection(live.url, race, name=name, watch=watching),
         Api(live.url),
         colored=True,
@@ -49,36 +49,36 @@ def application(
     )
 
 
-async def until(true: Callable[[], object]) -> None:
+async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(WAIT_S):
-        while not true():  # noqa: ASYNC110
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
 async def another_second(app: FullScreen) -> None:
-    before = app.scene.left_ms
-    await until(lambda: app.scene.left_ms != before)
+    before = app.state.left_ms
+    await until(lambda: app.state.left_ms != before)
 
 
 def shown(app: FullScreen) -> str:
-    return "\n".join(app._sheet.canvas.text())
+    return "\n".join(app._widget.canvas.text())
 
 
-async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server) -> None:
+async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=200, limit_ms=120_000)
     app = application(live, race)
     async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.stage == "open")
+        await until(lambda: app.state.stage == "open")
         assert "Press r when you are ready." in shown(app)
         await bo.join(race)
         await bo.ask(m.Ready)
         await until(lambda: "✓ bo" in shown(app))
         await pilot.press("r")
         dealt = asyncio.create_task(bo.dealt())
-        await until(lambda: app.scene.stage == "running" and app.scene.board)
+        await until(lambda: app.state.stage == "running" and app.state.board)
         await dealt
         await pilot.press("space")
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        await until(lambda: app.state.board and app.state.board.ply == 1)
         assert "draw: " in shown(app)
         await bo.move("draw")
         await pilot.press("u")
@@ -86,51 +86,51 @@ async def test_a_race_for_two_from_the_lobby_to_the_checked_result(live: Server)
         await pilot.press("slash", "r", "9", "enter")
         await until(lambda: "'r9' is not a move in Corners" in shown(app))
         await pilot.press("exclamation_mark", "enter")
-        assert app.scene.me
-        assert app.scene.me.outcome == "playing"
+        assert app.state.me
+        assert app.state.me.outcome == "playing"
         await pilot.press("exclamation_mark", "y")
-        await until(lambda: app.scene.done)
+        await until(lambda: app.state.finished)
         await bo.ask(m.Resign)
-        await until(lambda: app.scene.facts)
-        assert all(fact.holds for fact in app.scene.facts)
-        assert "facts hold" in shown(app)
+        await until(lambda: app.state.checks)
+        assert all(fact.holds for fact in app.state.checks)
+        assert "checks passed" in shown(app)
         await pilot.press("q")
     assert app.failure is None
 
 
-async def test_the_mouse_plays_too_and_the_footer_can_be_clicked(live: Server) -> None:
+async def test_the_mouse_plays_moves_and_presses_footer_keys(live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(100, 32)) as pilot:
-        await until(lambda: app.scene.board)
-        stock = app._sheet.canvas.spots["stock"]
+        await until(lambda: app.state.board)
+        stock = app._widget.canvas.spots["stock"]
         await pilot.click(offset=(stock.column + 3, stock.row + 1))
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
-        key = app._sheet.canvas.spots["key:?"]
+        await until(lambda: app.state.board and app.state.board.ply == 1)
+        key = app._widget.canvas.spots["key:?"]
         await pilot.click(offset=(key.column, key.row))
-        assert app.scene.page == "help"
+        assert app.state.overlay == "help"
         await pilot.press("escape")
-        source, target = (app._sheet.canvas.spots[place] for place in ("stock", "waste"))
+        source, target = (app._widget.canvas.spots[place] for place in ("stock", "waste"))
         await pilot.mouse_down(offset=(source.column + 3, source.row + 1))
         await pilot.mouse_up(offset=(target.column + 3, target.row + 1))
-        await until(lambda: app.scene.board and app.scene.board.ply == 2)
+        await until(lambda: app.state.board and app.state.board.ply == 2)
         await pilot.press("q")
 
 
-async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.board)
+        await until(lambda: app.state.board)
         drawn: list[int] = []
-        paint = app._sheet.render_line
+        paint = app._widget.render_line
 
         def watched(y: int) -> Strip:
             drawn.append(y)
             return paint(y)
 
-        monkeypatch.setattr(app._sheet, "render_line", watched)
-        await another_second(app)  # in which all is drawn that still had to be
+        monkeypatch.setattr(app._widget, "render_line", watched)
+        await another_second(app)  # draws everything that is still pending
         drawn.clear()
         await another_second(app)
         await until(lambda: drawn)
@@ -139,45 +139,45 @@ async def test_only_the_lines_that_changed_are_drawn_again(live: Server, monkeyp
         await pilot.press("q")
 
 
-async def test_another_race_is_opened_and_joined_with_one_key(live: Server) -> None:
+async def test_one_key_creates_and_joins_a_rematch(live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0, undo=False)
     app = application(live, race, ready=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.board)
+        await until(lambda: app.state.board)
         await pilot.press("exclamation_mark", "y")
-        await until(lambda: app.scene.stage == "over")
+        await until(lambda: app.state.stage == "over")
         await pilot.press("n")
-        await until(lambda: app.scene.race != race and app.scene.stage == "open")
-        assert app.scene.header
-        assert app.scene.header.seed is None
-        assert not app.scene.header.options.undo
-        assert app.scene.race in shown(app)
+        await until(lambda: app.state.race_id != race and app.state.stage == "open")
+        assert app.state.header
+        assert app.state.header.seed is None
+        assert not app.state.header.options.undo
+        assert app.state.race_id in shown(app)
         await pilot.press("q")
 
 
-async def test_an_onlooker_sees_the_tables_of_an_open_race(live: Server) -> None:
+async def test_a_spectator_sees_the_tables_of_an_open_race(live: Server) -> None:
     race = live.create("corners", seed="42", spectators="open", max_racers=1, start_delay_ms=0)
     app = application(live, race, "zed", watching=True)
     racer = await Racer("bo").connect(live)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.scene.stage == "open")
+        await until(lambda: app.state.stage == "open")
         await racer.begin(race)
-        await until(lambda: "the table of bo" in shown(app))
+        await until(lambda: "bo's table" in shown(app))
         await racer.move("draw")
-        await until(lambda: app.scene.board and app.scene.board.ply == 1)
+        await until(lambda: app.state.board and app.state.board.ply == 1)
         await pilot.press("space", "q")
     assert racer.board.ply == 1
     await racer.close()
 
 
-async def test_a_race_that_is_not_there_ends_it_with_the_reason(live: Server) -> None:
+async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> None:
     app = application(live, "no-such-race-1")
     async with app.run_test(size=(80, 24)):
         await until(lambda: app.failure)
     assert "not-found" in str(app.failure)
 
 
-def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
+def test_the_first_frame_needs_no_slow_imports() -> None:
     script = (
         "import sys, samedeal_cli.main, samedeal_cli.commands.play\n"
         "import samedeal_cli.race_app.splash, samedeal_cli.race_app.race_view\n"
@@ -191,7 +191,7 @@ def test_the_first_frame_waits_for_nothing_that_takes_long_to_load() -> None:
 
 
 class Terminal:
-    """A terminal of its own, by tmux."""
+    """A terminal in tmux."""
 
     def __init__(self, environment: dict[str, str], width: int = 80, height: int = 24) -> None:
         self._tmux = ["tmux", "-L", f"samedeal-test-{uuid4()}", "-f", "/dev/null"]
@@ -232,7 +232,7 @@ class Terminal:
 
 @pytest.fixture
 def environment(live: Server, tmp_path: Path) -> dict[str, str]:
-    """What the program runs in: a home of its own, and the server."""
+    """The environment of the program: its own home, and the server."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
     home = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
@@ -241,18 +241,16 @@ def environment(live: Server, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
-    made = Terminal(environment)
-    yield made
-    made.close()
+    terminal = Terminal(environment)
+    yield terminal
+    terminal.close()
 
 
 SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
 
 
 @tmux_only
-async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_size(
-    terminal: Terminal, live: Server
-) -> None:
+async def test_a_race_is_played_by_keys_in_a_terminal_that_is_resized(terminal: Terminal, live: Server) -> None:
     race = live.create("kings-in-the-corners", seed="7", start_delay_ms=200, limit_ms=240_000)
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("Press r when you are ready")
@@ -261,7 +259,7 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
         await bo.ask(m.Ready)
         terminal.keys("r")
         await bo.dealt()
-        terminal.until("phase place")
+        terminal.until("Place the ")
         await bo.ask(m.Resign)
         terminal.keys("a", "s")
         terminal.until("[1-9] moves?")
@@ -273,22 +271,20 @@ async def test_a_whole_race_is_played_by_keys_in_a_terminal_that_changes_its_siz
         terminal.until("STAND|│  1")
         for _ in range(60):
             screen = terminal.screen()
-            if "the race is over" in screen or "Your game is" in screen or "You have won" in screen:
+            if "the race is over" in screen or "Your game is" in screen or "You won" in screen:
                 break
             terminal.keys("a")
             time.sleep(0.15)
         if "the race is over" not in terminal.screen():
             terminal.keys("!", "y")
-        terminal.until("facts hold")
+        terminal.until("checks passed")
         terminal.keys("q")
     screen = terminal.until("To watch the replay: ")
     assert "ada" in screen
 
 
 @tmux_only
-def test_who_is_killed_comes_back_to_the_same_table(
-    terminal: Terminal, live: Server, environment: dict[str, str]
-) -> None:
+def test_a_killed_client_rejoins_the_same_table(terminal: Terminal, live: Server, environment: dict[str, str]) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"{SAMEDEAL} join {race} --as ada --ready")
     terminal.until("stock 43")
@@ -297,7 +293,7 @@ def test_who_is_killed_comes_back_to_the_same_table(
     for process in _programs(race):
         os.kill(process, signal.SIGKILL)
     terminal.until("Killed")
-    terminal.keys("C-j", *"reset", "C-j")  # what was killed could not put the terminal right
+    terminal.keys("C-j", *"reset", "C-j")  # the killed program did not restore the terminal
     terminal.until(r"^\$ *\n\s*$")
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("stock 41")
@@ -308,7 +304,7 @@ def test_who_is_killed_comes_back_to_the_same_table(
 
 
 @tmux_only
-def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
+def test_a_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"{SAMEDEAL} join {race} --as ada --line")
     terminal.until(r"ready\? \(y\)")
@@ -335,7 +331,7 @@ def test_a_whole_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, l
         ("{} | cat", "Corners, race"),
     ],
 )
-def test_where_there_can_be_no_full_screen_it_is_lines(terminal: Terminal, live: Server, how: str, wanted: str) -> None:
+def test_line_mode_replaces_an_impossible_full_screen(terminal: Terminal, live: Server, how: str, wanted: str) -> None:
     race = live.create("corners", seed="42")
     terminal.type(how.format(f"{SAMEDEAL} join {race}"))
     screen = terminal.until(wanted)
@@ -343,18 +339,18 @@ def test_where_there_can_be_no_full_screen_it_is_lines(terminal: Terminal, live:
 
 
 @tmux_only
-def test_a_terminal_that_is_too_small_is_told_so_before(live: Server, environment: dict[str, str]) -> None:
+def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server, environment: dict[str, str]) -> None:
     race = live.create("corners", seed="42")
     small = Terminal(environment, 59, 19)
     try:
         small.type(f"{SAMEDEAL} join {race}")
-        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # where it breaks depends on the prompt
+        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # the prompt decides where the line wraps
     finally:
         small.close()
 
 
 @tmux_only
-def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
+def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"NO_COLOR=1 {SAMEDEAL} join {race} --as ada --ready --ascii")
     screen = terminal.until("stock 43")
@@ -369,7 +365,7 @@ def test_no_colour_and_ascii_are_respected(terminal: Terminal, live: Server) -> 
 
 
 def _programs(race: str) -> list[int]:
-    """The processes of ours that play in this race."""
+    """Return the processes of the program in this race."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():

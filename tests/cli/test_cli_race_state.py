@@ -1,4 +1,4 @@
-"""The scene: what each key, click and piece of news makes of a race, for every game."""
+"""The race state: keys, clicks and messages, for every game."""
 
 from dataclasses import replace
 
@@ -7,31 +7,32 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.race_app.overlays import Finding
-from samedeal_cli.race_app.race_view import page
-from samedeal_cli.state.race_state import (
-    Checked,
+from samedeal_cli.race_app.overlays import overlay_lines
+from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.state.race_keys import (
     Command,
     CopyLink,
-    Cut,
     Leave,
     OpenReplay,
-    Play,
+    PlayMove,
     Quit,
-    Ready,
     Rematch,
     Resign,
+    SetReady,
+    on_click,
+    on_drag,
+    on_key,
+)
+from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_rematch
+from samedeal_cli.state.race_update import (
+    ConnectionLost,
+    ConnectionRestored,
+    MoveRefused,
     Resized,
-    Said,
-    Scene,
-    Ticked,
-    Turned,
-    caught_up,
-    clicked,
-    dragged,
-    of_another,
-    pressed,
-    told,
+    Tick,
+    Verified,
+    handle_queued_key,
+    update,
 )
 from samedeal_cli.state.selection import LETTERS
 from support.example_states import board, entered, finished, lobby, now, racing
@@ -39,284 +40,286 @@ from support.example_states import board, entered, finished, lobby, now, racing
 every_game = pytest.mark.parametrize("slug", GAMES)
 
 
-def keys(scene: Scene, *names: str) -> tuple[Scene, list[Command]]:
-    """The scene after some keys, and what they asked for."""
+def keys(state: RaceState, *names: str) -> tuple[RaceState, list[Command]]:
+    """Return the state after some keys, and their commands."""
     commands = []
     for name in names:
-        scene, command = pressed(scene, name)
+        state, command = on_key(state, name)
         commands += [command] if command else []
-    return scene, commands
+    return state, commands
 
 
 @every_game
 def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
     for steps in (0, 5, 19, 40, 70):
-        scene = racing(slug, steps=steps)
-        for move in scene.hand.moves:
-            assert keys(scene, "/", *move, "enter")[1] == [Play(move)]
-            spelt = replace(scene, auto_drop=False)
-            asked: list[Command] = []
-            for place in spelt.hand.placed(move).places or ("",):
-                letter = spelt.hand.letters.get(place, "space" if not place else "")
+        state = racing(slug, steps=steps)
+        for move in state.selection.moves:
+            assert keys(state, "/", *move, "enter")[1] == [PlayMove(move)]
+            spelt = replace(state, auto_drop=False)
+            commands: list[Command] = []
+            for place in spelt.selection.parse(move).places or ("",):
+                letter = spelt.selection.letters.get(place, "space" if not place else "")
                 if not letter:
-                    break  # more piles than letters: the cursor or the move line is for these
+                    break  # more piles than letters: use the cursor or the move line
                 spelt, found = keys(spelt, letter)
-                asked += found
+                commands += found
             else:
-                assert (asked or keys(spelt, "enter")[1]) == [Play(move)]
+                assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
 
 
 @every_game
 def test_every_place_can_be_reached_by_the_arrows(slug: str) -> None:
-    scene = racing(slug)
+    state = racing(slug)
     seen: set[str | None] = set()
-    frontier = [pressed(scene, "right")[0]]
+    frontier = [on_key(state, "right")[0]]
     while frontier:
         here = frontier.pop()
         if here.cursor not in seen:
             seen.add(here.cursor)
-            frontier += [pressed(here, key)[0] for key in ("left", "right", "up", "down")]
-    assert seen == set(scene.hand.places)
+            frontier += [on_key(here, key)[0] for key in ("left", "right", "up", "down")]
+    assert seen == set(state.selection.places)
 
 
 @every_game
-def test_no_key_does_harm_at_any_stage(slug: str) -> None:
+def test_no_key_raises_at_any_stage(slug: str) -> None:
     names = [*map(chr, range(33, 127)), "space", "enter", "escape", "tab", "shift+tab", "up", "left", "f1", "ctrl+a"]
-    scenes = [entered(slug), lobby(slug), racing(slug), finished(slug), lobby(slug, watching=True)]
-    for scene in (*scenes, replace(racing(slug), page="help"), replace(racing(slug), typing="a")):
+    states = [entered(slug), lobby(slug), racing(slug), finished(slug), lobby(slug, watching=True)]
+    for state in (*states, replace(racing(slug), overlay="help"), replace(racing(slug), input="a")):
         for name in names:
-            later, _ = pressed(scene, name)
-            page(later, 80, 24)
-            page(pressed(later, "down")[0], 60, 20)
+            later, _ = on_key(state, name)
+            draw_screen(later, 80, 24)
+            draw_screen(on_key(later, "down")[0], 60, 20)
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-def test_no_letter_that_jumps_is_a_command(letter: str) -> None:
-    scene = replace(racing("the-edge"), view=racing("the-edge", steps=0).view)
-    assert letter in scene.hand.letters.values()
-    later, command = pressed(scene, letter)
-    assert isinstance(command, Play) or later.picks
+def test_selection_letters_are_not_commands(letter: str) -> None:
+    state = replace(racing("the-edge"), view=racing("the-edge", steps=0).view)
+    assert letter in state.selection.letters.values()
+    later, command = on_key(state, letter)
+    assert isinstance(command, PlayMove) or later.picks
 
 
-def test_a_letter_picks_up_and_a_letter_puts_down() -> None:
-    scene = replace(racing("corner-stones"), auto_drop=False)
-    held, asked = keys(scene, "a")
-    assert asked == []
-    (target, letter), *_ = held.hand.letters.items()
-    down, asked = keys(held, letter)
-    assert asked == [Play(held.picks[0] + target)]
-    assert (down.pending, down.picks) == (held.picks[0] + target, ())
-    assert keys(held, "escape")[0].picks == ()
-    assert keys(held, "enter")[1] == [Play(next(move for move in scene.hand.moves if move.startswith(held.picks[0])))]
+def test_letters_pick_up_and_drop() -> None:
+    state = replace(racing("corner-stones"), auto_drop=False)
+    selected, commands = keys(state, "a")
+    assert commands == []
+    (target, letter), *_ = selected.selection.letters.items()
+    down, commands = keys(selected, letter)
+    assert commands == [PlayMove(selected.picks[0] + target)]
+    assert (down.pending, down.picks) == (selected.picks[0] + target, ())
+    assert keys(selected, "escape")[0].picks == ()
+    assert keys(selected, "enter")[1] == [
+        PlayMove(next(move for move in state.selection.moves if move.startswith(selected.picks[0])))
+    ]
 
 
-def test_while_a_move_is_pending_only_the_stock_is_heard_and_waits_its_turn() -> None:
-    scene, asked = keys(racing("corners"), "space", "a", "space", "u")
-    assert asked == [Play("draw")]
-    assert scene.ahead == ("space", "u")
+def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
+    state, commands = keys(racing("corners"), "space", "a", "space", "u")
+    assert commands == [PlayMove("draw")]
+    assert state.queued_keys == ("space", "u")
     game = after("corners", 30).after("draw")
-    answered = told(scene, now("corners", "running", "playing", game, 99))
+    answered = update(state, now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
-    again, command = caught_up(answered)
-    assert command == Play(game.moves()[-1])
-    assert again.ahead == ("u",)
-    assert told(scene, Turned("No.")).ahead == ()
+    again, command = handle_queued_key(answered)
+    assert command == PlayMove(game.moves()[-1])
+    assert again.queued_keys == ("u",)
+    assert update(state, MoveRefused("No.")).queued_keys == ()
 
 
-def test_a_refusal_is_shown_with_its_cards_and_nothing_is_held_any_more() -> None:
-    scene, _ = keys(racing("corners"), "space")
-    refused = told(scene, Turned("6H does not follow 4H."))
-    assert refused.said == Said("6♥ does not follow 4♥.", "bad")
+def test_a_refusal_is_shown_and_clears_the_selection() -> None:
+    state, _ = keys(racing("corners"), "space")
+    refused = update(state, MoveRefused("6H does not follow 4H."))
+    assert refused.notice == Notice("6♥ does not follow 4♥.", "bad")
     assert refused.pending is None
-    assert refused.hand.letters
+    assert refused.selection.letters
 
 
-@pytest.mark.parametrize(("key", "command"), [("!", Resign()), ("b", Play("restart"))], ids=["resign", "begin again"])
-def test_what_is_for_good_takes_a_y_and_no_enter(key: str, command: Command) -> None:
-    scene = racing("corners")
-    assert keys(scene, key, "y")[1] == [command]
+@pytest.mark.parametrize(("key", "command"), [("!", Resign()), ("b", PlayMove("restart"))], ids=["resign", "restart"])
+def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
+    state = racing("corners")
+    assert keys(state, key, "y")[1] == [command]
     for other in ("enter", "Y", "space", "n", "escape", key):
-        later, asked = keys(scene, key, other)
-        assert (later.page, asked) == ("", [])
+        later, commands = keys(state, key, other)
+        assert (later.overlay, commands) == ("", [])
 
 
-def test_in_the_lobby_one_is_ready_or_not_and_may_give_the_seat_up() -> None:
-    assert keys(lobby("corners"), "r")[1] == [Ready(True)]
-    ready = told(lobby("corners"), now("corners", "open", "ready"))
-    assert keys(ready, "r")[1] == [Ready(False)]
+def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
+    assert keys(lobby("corners"), "r")[1] == [SetReady(True)]
+    ready = update(lobby("corners"), now("corners", "open", "ready"))
+    assert keys(ready, "r")[1] == [SetReady(False)]
     assert keys(ready, "!", "y")[1] == [Leave()]
     assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == [CopyLink()]
 
 
-def test_quitting_copying_and_what_follows_the_race() -> None:
+def test_quit_copy_and_result_keys_return_commands() -> None:
     assert keys(racing("corners"), "q")[1] == [Quit()]
     assert keys(racing("corners"), "ctrl+c")[1] == [Quit(interrupted=True)]
     assert keys(racing("corners"), "y")[1] == [CopyLink()]
     assert keys(finished("corners"), "n", "v")[1] == [Rematch(), OpenReplay()]
-    checked = told(finished("corners"), Checked((Finding("moves", True, "all legal"),)))
-    assert keys(checked, "f")[0].page == "facts"
-    assert keys(finished("corners"), "f")[0].page == ""
+    checked = update(finished("corners"), Verified((Check("moves", True, "all legal"),)))
+    assert keys(checked, "f")[0].overlay == "checks"
+    assert keys(finished("corners"), "f")[0].overlay == ""
 
 
-def test_what_is_read_scrolls_and_closes_and_q_in_it_does_not_quit() -> None:
+def test_overlays_scroll_and_close_and_q_does_not_quit() -> None:
     for key in ("?", "i", "Q"):
-        scene, _ = keys(racing("corners", 60, 20), key)
-        down, _ = keys(scene, *["down"] * 500)
-        assert down.scroll <= len(down.reading(60))
+        state, _ = keys(racing("corners", 60, 20), key)
+        down, _ = keys(state, *["down"] * 500)
+        assert down.scroll <= len(overlay_lines(down, 60))
         assert keys(down, "up")[0].scroll == max(0, down.scroll - 1)
-        closed, asked = keys(scene, "q")
-        assert (closed.page, asked) == ("", [])
+        closed, commands = keys(state, "q")
+        assert (closed.overlay, commands) == ("", [])
 
 
 def test_the_move_line_completes_recalls_and_closes() -> None:
-    scene, _ = keys(racing("corner-stones"), "/", "l")
-    moves = [move for move in scene.board.moves or () if move.startswith("l")] if scene.board else []
-    assert list(scene.completions) == moves
-    once, _ = keys(scene, "tab")
-    assert once.typing == moves[0]
-    assert keys(once, "tab")[0].typing == moves[1]
-    assert keys(once, "shift+tab")[0].typing == moves[-1]
-    _, asked = keys(once, "enter")
-    assert asked == [Play(moves[0])]
-    used = told(keys(scene, "9", "enter")[0], Turned("'l9' is no move."))
-    assert keys(used, "/", "up")[0].typing == "l9"
-    assert keys(used, "/", "up", "down")[0].typing == ""
-    assert keys(used, "/", "x", "escape")[0].typing is None
-    assert keys(used, "/", "backspace")[0].typing is None
-    assert keys(scene, *"xyz")[0].typing == "lxyz"
-    resigning, asked = keys(racing("corners"), "/", *"resign", "enter")
-    assert (resigning.page, asked) == ("resign", [])
+    state, _ = keys(racing("corner-stones"), "/", "l")
+    moves = [move for move in state.board.moves or () if move.startswith("l")] if state.board else []
+    assert list(state.completions) == moves
+    once, _ = keys(state, "tab")
+    assert once.input == moves[0]
+    assert keys(once, "tab")[0].input == moves[1]
+    assert keys(once, "shift+tab")[0].input == moves[-1]
+    _, commands = keys(once, "enter")
+    assert commands == [PlayMove(moves[0])]
+    used = update(keys(state, "9", "enter")[0], MoveRefused("'l9' is no move."))
+    assert keys(used, "/", "up")[0].input == "l9"
+    assert keys(used, "/", "up", "down")[0].input == ""
+    assert keys(used, "/", "x", "escape")[0].input is None
+    assert keys(used, "/", "backspace")[0].input is None
+    assert keys(state, *"xyz")[0].input == "lxyz"
+    resigning, commands = keys(racing("corners"), "/", *"resign", "enter")
+    assert (resigning.overlay, commands) == ("resign", [])
 
 
-def test_shift_and_a_letter_sends_home_or_says_that_it_cannot() -> None:
-    scene = racing("corner-stones")
-    homes = {letter: scene.hand.home(place) for place, letter in scene.hand.letters.items()}
+def test_shift_and_a_letter_sends_home_or_explains_why_not() -> None:
+    state = racing("corner-stones")
+    homes = {letter: state.selection.home_move(place) for place, letter in state.selection.letters.items()}
     assert None in homes.values()
     for letter, move in homes.items():
-        later, asked = keys(scene, letter.upper())
-        assert asked == ([Play(move)] if move else [])
-        assert move or (later.said and later.said.text.endswith("cannot go home now."))
+        later, commands = keys(state, letter.upper())
+        assert commands == ([PlayMove(move)] if move else [])
+        assert move or (later.notice and later.notice.text.endswith("cannot go home now."))
 
 
 def test_clicks_pick_drop_and_send_home() -> None:
-    scene = replace(racing("corner-stones"), auto_drop=False)
-    source, target = scene.hand.placed(scene.hand.moves[0]).places
-    held, command = clicked(scene, source)
-    assert (held.picks, command) == ((source,), None)
-    assert clicked(held, target)[1] == Play(source + target)
-    assert clicked(scene, source, "right")[1] == Play(scene.hand.moves[0])
-    home = scene.hand.home(source)
-    assert clicked(held, source, "twice")[1] == (Play(home) if home else None)
-    assert clicked(scene, source, "twice") == (scene, None)
-    assert dragged(scene, source, target)[1] == Play(source + target)
-    assert clicked(scene, "key:q") == (scene, Quit())
-    assert clicked(scene, "seat:1")[0].look == 1
-    assert clicked(clicked(scene, "seat:1")[0], "seat:1")[0].look is None
-    assert clicked(scene, "nowhere") == (scene, None)
+    state = replace(racing("corner-stones"), auto_drop=False)
+    source, target = state.selection.parse(state.selection.moves[0]).places
+    selected, command = on_click(state, source)
+    assert (selected.picks, command) == ((source,), None)
+    assert on_click(selected, target)[1] == PlayMove(source + target)
+    assert on_click(state, source, "right")[1] == PlayMove(state.selection.moves[0])
+    home = state.selection.home_move(source)
+    assert on_click(selected, source, "double")[1] == (PlayMove(home) if home else None)
+    assert on_click(state, source, "double") == (state, None)
+    assert on_drag(state, source, target)[1] == PlayMove(source + target)
+    assert on_click(state, "key:q") == (state, Quit())
+    assert on_click(state, "seat:1")[0].watched_seat == 1
+    assert on_click(on_click(state, "seat:1")[0], "seat:1")[0].watched_seat is None
+    assert on_click(state, "nowhere") == (state, None)
 
 
-def test_a_drag_says_a_move_that_names_only_one_end() -> None:
+def test_a_drag_plays_a_move_that_names_one_place() -> None:
     edge = racing("the-edge", steps=0)
-    assert dragged(edge, "hand", "b2")[1] == Play("b2")
+    assert on_drag(edge, "hand", "b2")[1] == PlayMove("b2")
     corners = racing("corners", steps=0)
-    source = corners.hand.choices[0]
-    assert dragged(corners, source, "f1")[1] == Play(source)
-    assert dragged(corners, "stock", "waste")[1] == Play("draw")
-    assert clicked(corners, "stock", "twice")[1] == Play("draw")
+    source = corners.selection.choices[0]
+    assert on_drag(corners, source, "f1")[1] == PlayMove(source)
+    assert on_drag(corners, "stock", "waste")[1] == PlayMove("draw")
+    assert on_click(corners, "stock", "double")[1] == PlayMove("draw")
 
 
-def test_what_cannot_be_played_is_asked_of_the_server_or_said_here() -> None:
+def test_an_unplayable_card_sends_a_move_or_shows_a_notice() -> None:
     corners = racing("corners", steps=0)
-    idle = next(place for place in ("r1", "r2", "r3", "r4", "r5") if place not in corners.hand.choices)
-    assert clicked(corners, idle)[1] == Play(idle)
+    idle = next(place for place in ("r1", "r2", "r3", "r4", "r5") if place not in corners.selection.choices)
+    assert on_click(corners, idle)[1] == PlayMove(idle)
     stones = racing("corner-stones")
-    later, command = clicked(stones, "u1")
+    later, command = on_click(stones, "u1")
     assert command is None
-    assert later.said == Said("Nothing on u1 can be played now.", "")
+    assert later.notice == Notice("Nothing on u1 can be played now.", "")
 
 
-def test_nobody_plays_who_looks_on_has_stopped_or_looks_at_a_rival() -> None:
-    moves = racing("corners").hand.moves
+def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
+    moves = racing("corners").selection.moves
     assert moves
-    watching = told(lobby("corners", watching=True), now("corners", "running", "playing", watching=True))
-    done = told(racing("corners"), now("corners", "running", "resigned", after("corners", 30), 99))
+    watching = update(lobby("corners", watching=True), now("corners", "running", "playing", watching=True))
+    done = update(racing("corners"), now("corners", "running", "resigned", after("corners", 30), 99))
     other = board(after("corners", 3))
     open_race = now("corners", "running", "playing", after("corners", 30), 60, boards={1: other})
-    looking = keys(told(racing("corners"), open_race), "tab")[0]
+    looking = keys(update(racing("corners"), open_race), "tab")[0]
     assert looking.board == other
-    for scene in (watching, done, looking):
-        assert keys(scene, "space", "a", "enter", "u", "/", "!")[1] == []
-        assert not scene.hand.letters
+    for state in (watching, done, looking):
+        assert keys(state, "space", "a", "enter", "u", "/", "!")[1] == []
+        assert not state.selection.letters
     assert keys(looking, "escape")[0].board != other
 
 
-def test_an_onlooker_goes_from_table_to_table() -> None:
+def test_tab_moves_a_spectator_from_table_to_table() -> None:
     one, two = board(after("corners", 3)), board(after("corners", 7))
-    scene = told(
+    state = update(
         lobby("corners", watching=True), now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
     )
-    assert scene.board == one
+    assert state.board == one
     seen = []
     for _ in range(3):
-        scene, _ = keys(scene, "tab")
-        seen.append(scene.look)
+        state, _ = keys(state, "tab")
+        seen.append(state.watched_seat)
     assert seen == [1, 2, 3]
-    assert keys(scene, "tab", "tab")[0].board == two
+    assert keys(state, "tab", "tab")[0].board == two
 
 
-def test_the_keys_of_the_screen_change_how_it_looks() -> None:
-    scene = racing("corners")
-    assert keys(scene, "4")[0].suits == "two"
-    assert keys(scene, "4", "4")[0].suits == "four"
-    assert [keys(scene, *"c" * times)[0].theme for times in range(5)] == [
+def test_display_keys_change_suits_theme_cards_and_rivals() -> None:
+    state = racing("corners")
+    assert keys(state, "4")[0].suits == "two"
+    assert keys(state, "4", "4")[0].suits == "four"
+    assert [keys(state, *"c" * times)[0].theme for times in range(5)] == [
         "terminal",
         "dark",
         "light",
         "contrast",
         "terminal",
     ]
-    assert keys(scene, "x")[0].cards == "compact"
-    assert "┌" not in "".join(page(keys(scene, "x")[0], 100, 32).text()[3:20])
-    assert keys(scene, "z")[0].hiding
+    assert [keys(state, *"x" * times)[0].cards for times in range(4)] == ["auto", "compact", "boxed", "auto"]
+    assert "┌" not in "".join(draw_screen(keys(state, "x")[0], 100, 32).text()[3:20])
+    assert keys(state, "z")[0].rivals_hidden
 
 
-def test_news_says_who_came_and_what_became_of_the_race() -> None:
-    counting = told(lobby("corners"), now("corners", "countdown", "ready"))
-    assert "all are ready" in [event.text for event in counting.events]
-    assert [event.text for event in lobby("corners").events] == ["cy (bot) is ready"]
-    assert "the race is over" in [event.text for event in finished("corners").events]
-    assert racing("corners").events[-1].ms == 0
+def test_news_lists_racers_and_stages() -> None:
+    counting = update(lobby("corners"), now("corners", "countdown", "ready"))
+    assert "everyone is ready" in [event.text for event in counting.news]
+    assert [event.text for event in lobby("corners").news] == ["cy (bot) is ready"]
+    assert "the race is over" in [event.text for event in finished("corners").news]
+    assert racing("corners").news[-1].ms == 0
 
 
-def test_time_size_and_loss_are_told() -> None:
-    scene = told(told(told(racing("corners"), Ticked(12_000)), Resized(100, 40)), Cut("gone"))
-    assert (scene.left_ms, scene.width, scene.height, scene.lost) == (12_000, 100, 40, "gone")
-    assert told(scene, Cut("")).lost == ""
-    assert scene.elapsed_ms == 288_000
+def test_messages_update_clock_size_and_connection() -> None:
+    state = update(update(update(racing("corners"), Tick(12_000)), Resized(100, 40)), ConnectionLost("gone"))
+    assert (state.left_ms, state.width, state.height, state.connection_error) == (12_000, 100, 40, "gone")
+    assert update(state, ConnectionRestored()).connection_error == ""
+    assert state.elapsed_ms == 288_000
 
 
-def test_a_screen_that_is_too_small_knows_only_how_to_quit() -> None:
-    scene = told(racing("corners"), Resized(59, 19))
-    assert keys(scene, "space", "a", "!", "y", "?", "q")[1] == [Quit()]
-    assert told(scene, Resized(60, 20)).hand.letters
+def test_a_small_screen_accepts_only_quit() -> None:
+    state = update(racing("corners"), Resized(59, 19))
+    assert keys(state, "space", "a", "!", "y", "?", "q")[1] == [Quit()]
+    assert update(state, Resized(60, 20)).selection.letters
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost", "stuck", "over", "resigned"])
-def test_the_end_of_ones_own_game_is_said_with_what_can_be_done(outcome: str) -> None:
-    scene = racing("corners")
-    assert scene.view
-    assert scene.view.board
-    ended = structs.replace(scene.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
+def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
+    state = racing("corners")
+    assert state.view
+    assert state.view.board
+    ended = structs.replace(state.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
-    told_so = told(scene, replace(news, view=structs.replace(news.view, board=ended)))
-    assert told_so.said
-    wanted = {"won": "You have won in", "resigned": "You have resigned"}.get(outcome, f"Your game is {outcome}")
-    assert told_so.said.text.startswith(wanted)
-    assert ("u undo" in told_so.said.text) == (outcome == "stuck")
+    updated = update(state, replace(news, view=structs.replace(news.view, board=ended)))
+    assert updated.notice
+    wanted = {"won": "You won in", "resigned": "You resigned"}.get(outcome, f"Your game is {outcome}")
+    assert updated.notice.text.startswith(wanted)
+    assert ("u undo" in updated.notice.text) == (outcome == "stuck")
 
 
-def test_another_race_begins_anew_but_looks_the_same() -> None:
-    scene = replace(keys(finished("corners"), "4", "z")[0], typed=("draw",))
-    other = of_another(scene, "blue-fox-1", "http://there/r/blue-fox-1")
-    assert (other.race, other.view, other.events) == ("blue-fox-1", None, ())
-    assert (other.suits, other.hiding, other.typed, other.width) == ("two", True, ("draw",), 80)
+def test_a_rematch_keeps_the_display_settings() -> None:
+    state = replace(keys(finished("corners"), "4", "z")[0], history=("draw",))
+    other = state_of_rematch(state, "blue-fox-1", "http://there/r/blue-fox-1")
+    assert (other.race_id, other.view, other.news) == ("blue-fox-1", None, ())
+    assert (other.suits, other.rivals_hidden, other.history, other.width) == ("two", True, ("draw",), 80)

@@ -1,6 +1,6 @@
-"""The pages: every screen of every game as it is drawn, in pictures kept beside this file.
+"""The race view: every screen of every game, compared with the pictures in tests/screens.
 
-After a wanted change ``python tests/cli/test_cli_race_view.py`` draws them anew; the difference is then seen in review.
+After an intended change, run ``python tests/cli/test_cli_race_view.py`` to update the pictures, and review the diff.
 """
 
 import sys
@@ -12,53 +12,57 @@ import pytest
 from msgspec import structs
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.race_app.overlays import Finding
-from samedeal_cli.race_app.race_view import page
+from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
-from samedeal_cli.render.text_table import cells
-from samedeal_cli.state.race_state import Checked, Cut, ParTold, Scene, Turned, pressed, told
+from samedeal_cli.render.text_width import cells
+from samedeal_cli.state.race_keys import on_key
+from samedeal_cli.state.race_state import Check, ParSummary, RaceState
+from samedeal_cli.state.race_update import ConnectionLost, MoveRefused, Verified, update
 from support.example_states import finished, lobby, now, racing, standing
 
 SCREENS = Path(__file__).parents[1] / "screens"
 SIZES = [(80, 24), (60, 20), (100, 32)]
-PAR = ParTold(("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20, "better than 60 % of its plays")
-FINDINGS = (Finding("rules", True, "the rules are known here"), Finding("moves", True, "every move was legal"))
+PAR = ParSummary(("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20, "better than 60 % of its plays")
+FINDINGS = (Check("rules", True, "the rules are known here"), Check("moves", True, "every move was legal"))
 
 every_game = pytest.mark.parametrize("slug", GAMES)
 every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 
 
-def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, Scene]]:
-    """Each screen of a game by its name."""
+def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
+    """Yield the screens of a game with their names."""
     yield "lobby", lobby(slug, width, height)
-    yield "countdown", told(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
+    yield "countdown", update(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
-    yield "race, picked up", pressed(replace(race, auto_drop=False), next(iter(race.hand.letters.values())))[0]
-    yield "race, a refusal", told(race, Turned("6H is next on u2, but l4 stands in another row: only a corner helps."))
-    yield "race, typing", pressed(pressed(race, "/")[0], race.hand.moves[0][0])[0]
-    yield "race, asked", pressed(race, "!")[0]
-    yield "race, rivals hidden", pressed(race, "z")[0]
-    yield "race, connection lost", told(race, Cut("the connection broke"))
-    yield "results", told(told(finished(slug, width, height), Checked(FINDINGS)), PAR)
+    yield "race, picked up", on_key(replace(race, auto_drop=False), next(iter(race.selection.letters.values())))[0]
+    yield (
+        "race, a refusal",
+        update(race, MoveRefused("6H is next on u2, but l4 stands in another row: only a corner helps.")),
+    )
+    yield "race, typing", on_key(on_key(race, "/")[0], race.selection.moves[0][0])[0]
+    yield "race, asked", on_key(race, "!")[0]
+    yield "race, rivals hidden", on_key(race, "z")[0]
+    yield "race, connection lost", update(race, ConnectionLost("the connection broke"))
+    yield "results", update(update(finished(slug, width, height), Verified(FINDINGS)), PAR)
 
 
-def others(slug: str, width: int, height: int) -> Iterator[tuple[str, Scene]]:
-    """What is to be read."""
+def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
+    """Yield the overlays with their names."""
     race = racing(slug, width, height)
-    yield "help", pressed(race, "?")[0]
-    yield "rules", pressed(race, "i")[0]
-    yield "link", pressed(race, "Q")[0]
-    yield "facts", pressed(told(finished(slug, width, height), Checked(FINDINGS)), "f")[0]
+    yield "help", on_key(race, "?")[0]
+    yield "rules", on_key(race, "i")[0]
+    yield "link", on_key(race, "Q")[0]
+    yield "checks", on_key(update(finished(slug, width, height), Verified(FINDINGS)), "f")[0]
 
 
-def text(scene: Scene) -> str:
-    return "\n".join(page(scene, scene.width, scene.height).text())
+def text(state: RaceState) -> str:
+    return "\n".join(draw_screen(state, state.width, state.height).text())
 
 
 def picture(slug: str, width: int, height: int) -> str:
-    found = [*screens(slug, width, height), *(others(slug, width, height) if slug == "corners" else ())]
-    return "\n\n".join(f"=== {name}\n{text(scene)}" for name, scene in found) + "\n"
+    found = [*screens(slug, width, height), *(overlays(slug, width, height) if slug == "corners" else ())]
+    return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in found) + "\n"
 
 
 def file(slug: str, width: int, height: int) -> Path:
@@ -67,15 +71,15 @@ def file(slug: str, width: int, height: int) -> Path:
 
 @every_game
 @every_size
-def test_every_screen_is_drawn_as_it_was(slug: str, width: int, height: int) -> None:
+def test_every_screen_matches_its_picture(slug: str, width: int, height: int) -> None:
     assert picture(slug, width, height) == file(slug, width, height).read_text()
 
 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [*SIZES, (71, 21), (72, 24), (120, 50), (200, 60)])
-def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: int) -> None:
-    for _, scene in (*screens(slug, width, height), *others(slug, width, height)):
-        canvas = page(scene, width, height)
+def test_every_screen_fills_exactly_its_size(slug: str, width: int, height: int) -> None:
+    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
+        canvas = draw_screen(state, width, height)
         rows = ["".join(span.text for span in row) for row in canvas.rows()]
         assert len(rows) == height
         assert {cells(row) for row in rows} == {width}
@@ -84,17 +88,17 @@ def test_every_screen_fills_its_size_and_no_more(slug: str, width: int, height: 
 
 @every_game
 @every_size
-def test_in_ascii_every_screen_is(slug: str, width: int, height: int) -> None:
-    for _, scene in (*screens(slug, width, height), *others(slug, width, height)):
-        drawn = text(replace(scene, ascii=True))
+def test_every_screen_can_be_ascii(slug: str, width: int, height: int) -> None:
+    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
+        drawn = text(replace(state, ascii=True))
         assert drawn.isascii(), sorted({letter for letter in drawn if not letter.isascii()})
 
 
 @every_game
 @every_size
-def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: int, height: int) -> None:
-    for name, scene in screens(slug, width, height):
-        drawn = text(scene)
+def test_the_clock_the_standings_and_quit_are_always_visible(slug: str, width: int, height: int) -> None:
+    for name, state in screens(slug, width, height):
+        drawn = text(state)
         if name.startswith("race") and name not in ("race, typing", "race, rivals hidden"):
             assert "2:50" in drawn
             assert "ada" in drawn
@@ -103,17 +107,17 @@ def test_the_clock_the_place_and_a_way_out_are_always_in_view(slug: str, width: 
 
 
 @every_game
-def test_rivals_that_are_hidden_are_nowhere(slug: str) -> None:
+def test_hidden_rivals_are_not_on_the_screen(slug: str) -> None:
     for width, height in SIZES:
-        scene = pressed(racing(slug, width, height), "z")[0]
-        assert "ada" not in text(scene)
-        assert "cy" not in text(scene)
+        state = on_key(racing(slug, width, height), "z")[0]
+        assert "ada" not in text(state)
+        assert "cy" not in text(state)
 
 
 @every_game
 @pytest.mark.parametrize(("width", "height"), [(59, 20), (60, 19), (52, 18), (20, 5), (6, 1), (1, 1)])
-def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: int) -> None:
-    canvas = page(racing(slug, width, height), width, height)
+def test_a_small_screen_shows_the_required_size(slug: str, width: int, height: int) -> None:
+    canvas = draw_screen(racing(slug, width, height), width, height)
     if width > 30 and height > 1:
         assert [line.strip() for line in canvas.text() if line] == [f"needs 60×20, has {width}×{height}", "q quit"]
     assert list(canvas.spots) == ["key:q"]
@@ -121,11 +125,11 @@ def test_what_is_too_small_says_so_in_one_line(slug: str, width: int, height: in
 
 @every_game
 @every_size
-def test_all_letters_stand_on_the_screen_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
-    scene = racing(slug, width, height)
-    canvas = page(scene, width, height)
-    assert set(scene.hand.places) <= set(canvas.spots)
-    for place, letter in scene.hand.letters.items():
+def test_all_letters_are_shown_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
+    state = racing(slug, width, height)
+    canvas = draw_screen(state, width, height)
+    assert set(state.selection.places) <= set(canvas.spots)
+    for place, letter in state.selection.letters.items():
         spot = canvas.spots[place]
         rows = canvas.text()[spot.row : spot.row + spot.height]
         assert any(letter in row[spot.column : spot.column + spot.width] for row in rows)
@@ -133,57 +137,68 @@ def test_all_letters_stand_on_the_screen_and_all_places_can_be_clicked(slug: str
 
 @every_size
 def test_every_key_that_is_shown_can_be_clicked(width: int, height: int) -> None:
-    canvas = page(racing("corners", width, height), width, height)
+    canvas = draw_screen(racing("corners", width, height), width, height)
     for key in ("u", "/", "b", "!", "?", "q", "space", "enter"):
         assert f"key:{key}" in canvas.spots
         spot = canvas.spots[f"key:{key}"]
         assert canvas.text()[spot.row][spot.column :].lower().startswith(key)
 
 
-def test_selection_is_seen_without_colours() -> None:
+def test_the_selection_is_visible_without_colours() -> None:
     for width, height in SIZES:
         race = replace(racing("corner-stones", width, height), auto_drop=False)
-        held, _ = pressed(race, "a")
+        held, _ = on_key(race, "a")
         assert held.picks
-        assert _reversed(page(held, width, height), held.picks[0])
-        assert not _reversed(page(race, width, height), held.picks[0])
+        assert _reversed(draw_screen(held, width, height), held.picks[0])
+        assert not _reversed(draw_screen(race, width, height), held.picks[0])
 
 
-def test_a_move_shows_at_once_and_dimmed_until_it_is_confirmed() -> None:
+def test_a_pending_move_is_predicted_and_dimmed() -> None:
     race = racing("corner-stones", 100, 32)
-    source, target = next(choice.places for choice in map(race.hand.placed, race.hand.moves) if choice.carries)
+    source, target = next(
+        choice.places for choice in map(race.selection.parse, race.selection.moves) if choice.is_transfer
+    )
     assert race.board
     card = race.board.table[source][-1]
-    typed = replace(race, typing=source + target)
-    pending, _ = pressed(typed, "enter")
-    table, faint = pending.foreseen
+    typed = replace(race, input=source + target)
+    pending, _ = on_key(typed, "enter")
+    table, faint = pending.predicted
     assert table[target][-1] == card
     assert len(table[source]) == len(race.board.table[source]) - 1
     assert faint == {source, target}
-    refused = told(pending, Turned("No."))
-    assert refused.foreseen == (race.board.table, frozenset())
+    refused = update(pending, MoveRefused("No."))
+    assert refused.predicted == (race.board.table, frozenset())
 
 
-def test_the_last_minute_is_seen_to_run_out() -> None:
-    calm = page(racing("corners"), 80, 24)
-    late = page(racing("corners", left_ms=9_000), 80, 24)
+def test_the_clock_is_red_in_the_last_minute() -> None:
+    calm = draw_screen(racing("corners"), 80, 24)
+    late = draw_screen(racing("corners", left_ms=9_000), 80, 24)
     assert any(span.style.ink == "bad" for span in next(late.rows()))
     assert not any(span.style.ink == "bad" for span in next(calm.rows()))
 
 
-def test_nothing_wanders_while_a_move_is_typed() -> None:
+def test_the_table_does_not_move_while_a_move_is_typed() -> None:
     race = racing("the-edge")
-    typing, _ = pressed(race, "/")
-    assert page(race, 80, 24).spots["a1"] == page(typing, 80, 24).spots["a1"]
+    typing, _ = on_key(race, "/")
+    assert draw_screen(race, 80, 24).spots["a1"] == draw_screen(typing, 80, 24).spots["a1"]
 
 
-def test_more_racers_than_there_is_room_for_are_counted_and_oneself_is_among_those_shown() -> None:
-    scene = racing("corners")
+def test_standings_that_do_not_fit_are_counted_and_include_your_own() -> None:
+    state = racing("corners")
     crowd = tuple(standing(seat, f"r{seat}", "playing", 30 - seat) for seat in range(1, 31))
-    assert scene.view
-    drawn = text(replace(scene, standings=crowd, view=structs.replace(scene.view, seat=25)))
+    assert state.view
+    drawn = text(replace(state, standings=crowd, view=structs.replace(state.view, seat=25)))
     assert "of 30 racers" in drawn
     assert "25 you" in drawn
+
+
+def test_boxed_cards_take_the_width_of_the_standings_column() -> None:
+    race = racing("the-edge", 72, 24)
+    assert "┌" not in text(race)[100:]
+    boxed = replace(race, cards="boxed")
+    assert text(boxed).count("┌") >= len(race.selection.places) - 2
+    assert "▸2 you" in text(boxed)
+    assert "┌" not in text(replace(race, cards="compact"))
 
 
 def _reversed(canvas: Canvas, place: str) -> bool:
@@ -191,7 +206,7 @@ def _reversed(canvas: Canvas, place: str) -> bool:
     for at, row in enumerate(canvas.rows()):
         column = 0
         for span in row:
-            if span.style.reverse and spot.holds(at, column):
+            if span.style.reverse and spot.contains(at, column):
                 return True
             column += cells(span.text)
     return False

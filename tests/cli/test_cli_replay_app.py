@@ -1,4 +1,4 @@
-"""The theatre: keys, clicks, the wheel and the time reach the player, and the replay is verified meanwhile."""
+"""The replay app: keys, clicks, time and verification."""
 
 import os
 import pty
@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 
 from samedeal.wire import codec
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.app import Theatre
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.app import ReplayApp
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
@@ -27,13 +27,13 @@ from support.finished_races import finished
 PATIENCE_S = 60
 
 
-def theatre(*, holds: bool = True, playing: bool = False) -> Theatre:
+def replay_app(*, holds: bool = True, playing: bool = False) -> ReplayApp:
     player = Player.of(Recording.of(finished("corners", 60)))
-    return Theatre(replace(player, playing=playing), look("terminal"), lambda: holds)
+    return ReplayApp(replace(player, playing=playing), look("terminal"), lambda: holds)
 
 
-def lines(app: Theatre) -> list[str]:
-    return page(app.player, app.size.width, app.size.height).text()
+def lines(app: ReplayApp) -> list[str]:
+    return draw_screen(app.player, app.size.width, app.size.height).text()
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
@@ -44,7 +44,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 async def test_keys_reach_the_player() -> None:
-    app = theatre()
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("right", "right")
         assert app.player.track.index(app.player.n) == 2
@@ -53,22 +53,22 @@ async def test_keys_reach_the_player() -> None:
         await pilot.press("slash", "m", "3", "enter")
         assert app.player.track.index(app.player.n) == 3
         await pilot.press("question_mark")
-        assert "any key goes back" in lines(app)[-1]
+        assert "press any key to return" in lines(app)[-1]
         await pilot.press("q")
         assert "Space play" in lines(app)[-1]
         await pilot.press("q")
     assert (app.player.left, app.interrupted) == (True, False)
 
 
-async def test_ctrl_c_interrupts_also_while_something_is_typed() -> None:
-    app = theatre()
+async def test_ctrl_c_interrupts_while_typing() -> None:
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("slash", "ctrl+c")
     assert app.interrupted
 
 
-async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None:
-    app = theatre(playing=True)
+async def test_time_advances_only_while_playing() -> None:
+    app = replay_app(playing=True)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.at > 1_000)
         await pilot.press("space")
@@ -77,18 +77,18 @@ async def test_the_time_runs_while_it_plays_and_stands_still_otherwise() -> None
         assert app.player.at == at
 
 
-async def test_clicks_go_where_they_point() -> None:
-    app = theatre()
+async def test_clicks_seek_watch_and_press_keys() -> None:
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        spots = page(app.player, 80, 24).spots
+        spots = draw_screen(app.player, 80, 24).spots
         line = spots["timeline"]
         await pilot.mouse_down(offset=(line.column + line.width - 1, line.row))
         assert app.player.at == app.player.recording.length
         await pilot.mouse_down(offset=(line.column, line.row))
         assert app.player.at == 0
         for track in app.player.recording.tracks:
-            spot = page(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
+            spot = draw_screen(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
             await pilot.mouse_down(offset=(spot.column + 1, spot.row))
             assert app.player.track is track
         await pilot.mouse_down(offset=(spots["key:right"].column, spots["key:right"].row))
@@ -98,15 +98,15 @@ async def test_clicks_go_where_they_point() -> None:
 
 
 @pytest.mark.parametrize(("holds", "says"), [(True, " VERIFIED ✔"), (False, "NOT VERIFIED ✘")])
-async def test_what_the_verification_found_is_shown_when_it_is_known(holds: bool, says: str) -> None:
-    app = theatre(holds=holds)
+async def test_the_verification_result_is_shown(holds: bool, says: str) -> None:
+    app = replay_app(holds=holds)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.player.verified is not None)
         assert says in lines(app)[0]
 
 
-async def test_another_size_is_another_page() -> None:
-    app = theatre()
+async def test_resizing_redraws_the_screen() -> None:
+    app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.resize_terminal(60, 20)
         await pilot.pause()
@@ -117,7 +117,7 @@ async def test_another_size_is_another_page() -> None:
 
 
 class Terminal:
-    """A process on a terminal of its own, and what that shows."""
+    """A process on a new terminal, and its screen."""
 
     def __init__(self, *words: str, width: int = 80, height: int = 24) -> None:
         self.screen = pyte.Screen(width, height)
@@ -132,7 +132,7 @@ class Terminal:
         os.write(self._fd, keys.encode())
 
     def until(self, text: str) -> str:
-        """Waits until a text is shown; answers with all that is."""
+        """Wait until a text is shown, and return the screen."""
         end = time.monotonic() + PATIENCE_S
         while text not in (shown := "\n".join(self.screen.display)):
             assert time.monotonic() < end, shown
@@ -140,7 +140,7 @@ class Terminal:
         return shown
 
     def ended(self) -> int:
-        """Waits for the end; answers with the exit code."""
+        """Wait for the end, and return the exit code."""
         while self._read():
             pass
         os.close(self._fd)
@@ -155,7 +155,7 @@ class Terminal:
         return True
 
 
-def test_the_command_opens_the_player_on_a_terminal_and_leaves_it_as_it_was(tmp_path: Path) -> None:
+def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "race.json"
     file.write_bytes(codec.encode(finished("corners"), "json"))
     terminal = Terminal("replay", str(file), "--at", "m2")
@@ -169,7 +169,7 @@ def test_the_command_opens_the_player_on_a_terminal_and_leaves_it_as_it_was(tmp_
     assert not terminal.screen.cursor.hidden
 
 
-def test_with_line_the_race_is_told_on_a_terminal_too(tmp_path: Path) -> None:
+def test_line_mode_prints_the_race_on_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "race.json"
     file.write_bytes(codec.encode(finished("corners"), "json"))
     terminal = Terminal("replay", str(file), "--line", "--at", "2", height=40)

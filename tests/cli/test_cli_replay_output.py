@@ -1,4 +1,4 @@
-"""Pictures and casts of a replay: valid, self-contained, the same each time, and what the player shows."""
+"""Pictures and casts of a replay: valid, self-contained, deterministic, and equal to what the player shows."""
 
 import json
 import re
@@ -20,9 +20,9 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
-from samedeal_cli.render.picture import poster, poster_svg
+from samedeal_cli.render.picture import draw_picture, picture_svg
 from samedeal_cli.render.svg import canvas_svg
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support import races_by_hand
@@ -46,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def events(lines: list[str]) -> list[tuple[float, str, str]]:
-    """What a cast holds, read as strictly as its form is described."""
+    """Parse a cast strictly."""
     header = json.loads(lines[0])
     assert header["version"] == 2
     assert (header["width"], header["height"]) == (WIDTH, HEIGHT)
@@ -69,7 +69,7 @@ def events(lines: list[str]) -> list[tuple[float, str, str]]:
 
 
 def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
-    """What a terminal shows that was told all this."""
+    """Return what a terminal shows after these events."""
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)
     for _, kind, data in said:
@@ -79,18 +79,18 @@ def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_a_terminal_that_plays_a_cast_shows_the_last_page(slug: str) -> None:
+def test_a_played_cast_ends_with_the_last_screen(slug: str) -> None:
     state = player(slug)
     said = events(list(cast(state)))
-    last = page(replace(state, keyed=False).pressed("end"), WIDTH, HEIGHT)
+    last = draw_screen(replace(state, interactive=False).on_key("end"), WIDTH, HEIGHT)
     assert [line.rstrip() for line in shown(said).display] == last.text()
     assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
     assert "\x1b[?25l" in said[0][2]
     assert said[-1][2].endswith("\x1b[?25h")
 
 
-def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
-    state = replace(player("the-edge", 60), playing=True, keyed=False)
+def test_every_frame_of_a_cast_matches_the_player() -> None:
+    state = replace(player("the-edge", 60), playing=True, interactive=False)
     said = events(list(cast(state)))
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)
@@ -100,16 +100,16 @@ def test_at_every_moment_a_cast_shows_what_the_player_shows() -> None:
     for when, data in told[1:]:
         while round(at / 1000, 3) < when:
             wait = min(state.due or 0, FRAME_MS)
-            at, state = at + wait, state.ticked(wait)
+            at, state = at + wait, state.advance(wait)
         stream.feed(data)
-        assert [line.rstrip() for line in screen.display] == page(state, WIDTH, HEIGHT).text()
+        assert [line.rstrip() for line in screen.display] == draw_screen(state, WIDTH, HEIGHT).text()
 
 
-def test_a_cast_is_the_same_to_the_byte_each_time() -> None:
+def test_a_cast_is_deterministic() -> None:
     assert list(cast(player("gallery"))) == list(cast(player("gallery")))
 
 
-def test_a_cast_marks_cards_that_came_home_and_the_end() -> None:
+def test_a_cast_marks_cards_home_and_the_end() -> None:
     state = player("the-edge", 60)
     marks = [data for _, kind, data in events(list(cast(state))) if kind == "m"]
     home = [mark for mark in state.track.marks if mark.kind == "home"]
@@ -118,7 +118,7 @@ def test_a_cast_marks_cards_that_came_home_and_the_end() -> None:
     assert marks[-1].startswith("resigned ")
 
 
-def test_a_cast_lasts_as_long_as_speed_and_longest_pause_say() -> None:
+def test_speed_and_idle_limit_set_the_length_of_a_cast() -> None:
     log = races_by_hand.running(1, max_racers=1, seed="42")
     for wait in (1_000, 60_000, 1_000):
         log.say(Moved(seat=1, move="draw"), wait)
@@ -135,7 +135,7 @@ def test_a_cast_writes_only_what_changes() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_moves_no_cursor_in_a_cast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_name_cannot_move_the_cursor_in_a_cast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
     lines = list(cast(player("corners")))
     for _, _, data in events(lines):
@@ -144,7 +144,7 @@ def test_a_hostile_name_moves_no_cursor_in_a_cast(name: str, monkeypatch: pytest
     assert json.loads(lines[0])["title"].isprintable()
 
 
-def test_asciinema_plays_it(file: Path, tmp_path: Path) -> None:
+def test_asciinema_plays_a_cast(file: Path, tmp_path: Path) -> None:
     path = tmp_path / "race.cast"
     assert run("export", file, "-o", path).exit_code == 0
     played = subprocess.run([Path(sys.executable).with_name("asciinema"), "cat", path], capture_output=True, check=True)
@@ -156,7 +156,7 @@ def test_asciinema_plays_it(file: Path, tmp_path: Path) -> None:
 
 
 def parsed(text: str) -> ET.Element:
-    """A picture as XML, after a look at whether it needs anything but itself."""
+    """Parse a picture, and check that it is self-contained."""
     root = ET.fromstring(text)
     assert root.tag == f"{SVG}svg"
     assert root.get("role") == "img"
@@ -175,19 +175,19 @@ def parsed(text: str) -> ET.Element:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_a_picture_stands_alone_and_tells_the_standings(slug: str) -> None:
-    state = player(slug).pressed("end")
-    root = parsed(poster_svg(state))
+def test_a_picture_is_self_contained_and_describes_the_standings(slug: str) -> None:
+    state = player(slug).on_key("end")
+    root = parsed(picture_svg(state))
     told = root.findtext(f"{SVG}desc") or ""
     for track in state.recording.tracks:
         assert f"{track.standing.home}/{track.standing.goal} home, {track.standing.outcome}" in told
     assert (root.findtext(f"{SVG}title") or "").startswith(GAMES[slug].title)
-    assert poster_svg(state) == poster_svg(player(slug).pressed("end"))
+    assert picture_svg(state) == picture_svg(player(slug).on_key("end"))
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_a_picture_has_every_text_of_its_canvas_where_it_stands(slug: str) -> None:
-    canvas = poster(player(slug).pressed("end"))
+def test_a_picture_has_every_text_at_its_position(slug: str) -> None:
+    canvas = draw_picture(player(slug).on_key("end"))
     root = parsed(canvas_svg(canvas, "t", "d"))
     found = [[" "] * canvas.width for _ in range(canvas.height)]
     for element in root.iter(f"{SVG}text"):
@@ -215,7 +215,7 @@ def test_a_picture_of_a_canvas_shows_styles_as_classes() -> None:
     assert [bar.get("fill-opacity") for bar in bars] == [None, "0.2"]
 
 
-def test_wide_letters_keep_their_room_in_a_picture() -> None:
+def test_wide_characters_keep_their_width_in_a_picture() -> None:
     canvas = Canvas(20, 1)
     canvas.write(0, canvas.write(0, 0, "名前"), "x")
     texts = {element.text: element for element in parsed(canvas_svg(canvas, "t", "d")).iter(f"{SVG}text")}
@@ -223,7 +223,7 @@ def test_wide_letters_keep_their_room_in_a_picture() -> None:
     assert texts["x"].get("x") == "36"
 
 
-def test_a_card_with_a_border_has_a_ground_of_its_own() -> None:
+def test_a_card_with_a_border_has_a_background() -> None:
     canvas = Canvas(20, 4)
     for row, line in enumerate(("┌a1─┐", "│ 9♥│", "└───┘")):
         canvas.write(row, 2, line)
@@ -236,7 +236,7 @@ def test_a_card_with_a_border_has_a_ground_of_its_own() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_is_text_in_a_picture(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
-    parsed(poster_svg(player().pressed("end")))
+    parsed(picture_svg(player().on_key("end")))
     canvas = Canvas(60, 1)
     canvas.write(0, 0, name)
     parsed(canvas_svg(canvas, name, name))
@@ -256,7 +256,7 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
     events((tmp_path / "race.cast").read_text().splitlines())
 
 
-def test_the_picture_in_the_readme_is_made_as_the_documents_say() -> None:
+def test_the_documented_command_makes_the_picture_of_the_readme() -> None:
     docs = Path(__file__).parents[2] / "docs"
     assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "play" / "cli.md").read_text()
     made = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
@@ -264,18 +264,18 @@ def test_the_picture_in_the_readme_is_made_as_the_documents_say() -> None:
     assert run("verify", docs / "race.json").exit_code == 0
 
 
-def test_export_shows_the_moment_and_the_racer_that_are_named(file: Path) -> None:
+def test_export_shows_the_given_moment_and_racer(file: Path) -> None:
     whole = run("export", file, "--format", "svg").stdout
     one = run("export", file, "--format", "svg", "--seat", 2, "--at", "m3").stdout
     assert "The race at 0:" in (parsed(one).findtext(f"{SVG}desc") or "")
     assert len(one) < len(whole)
-    state = Player.of(Recording.of(finished("corners"))).watching(2)
-    assert one == poster_svg(replace(state.stepped(3), verified=True), 1)
+    state = Player.of(Recording.of(finished("corners"))).watch_seat(2)
+    assert one == picture_svg(replace(state.step_by(3), verified=True), 1)
     late = run("export", file, "--format", "cast", "--at", "m30").stdout.splitlines()
     assert len(late) < len(run("export", file, "--format", "cast").stdout.splitlines())
 
 
-def test_a_replay_that_does_not_verify_says_so_in_its_picture(tmp_path: Path) -> None:
+def test_a_picture_of_an_invalid_replay_says_not_verified(tmp_path: Path) -> None:
     replay = finished("corners")
     standings = tuple(structs.replace(standing, home=40) for standing in replay.standings)
     file = written(tmp_path / "race.json", structs.replace(replay, standings=standings))
@@ -283,7 +283,7 @@ def test_a_replay_that_does_not_verify_says_so_in_its_picture(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("form", ["svg", "cast"])
-def test_a_damaged_replay_has_no_picture(form: str, tmp_path: Path) -> None:
+def test_a_damaged_replay_cannot_be_drawn(form: str, tmp_path: Path) -> None:
     replay = finished("corners")
     damaged = structs.replace(replay, entries=replay.entries[:-1])
     result = run("export", written(tmp_path / "race.json", damaged), "--format", form)
@@ -306,13 +306,13 @@ def test_a_damaged_replay_has_no_picture(form: str, tmp_path: Path) -> None:
         (["--format", "cast", "--at", "soon"], "'soon' is not a valid moment"),
     ],
 )
-def test_export_refuses_what_says_nothing_about_the_form(words: list[Any], why: str, file: Path) -> None:
+def test_export_refuses_options_of_other_formats(words: list[Any], why: str, file: Path) -> None:
     result = run("export", file, *words)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert why in result.stderr
 
 
-def test_what_differs_between_two_canvases_makes_one_of_the_other() -> None:
+def test_changes_turn_one_canvas_into_another() -> None:
     before, after = Canvas(30, 3), Canvas(30, 3)
     before.write(0, 0, "the same")
     after.write(0, 0, "the same")
@@ -332,7 +332,7 @@ def test_what_differs_between_two_canvases_makes_one_of_the_other() -> None:
     assert not list(after.changes(before))
 
 
-def test_a_long_race_is_shown_in_any_form(tmp_path: Path) -> None:
+def test_a_long_race_can_be_exported(tmp_path: Path) -> None:
     log = races_by_hand.running(1, max_racers=1, slug="kings-in-the-corners", seed="42")
     for _ in range(120):
         moves = races_by_hand.run_of(log.race).game.moves()

@@ -1,4 +1,4 @@
-"""The player: whichever way a moment is reached, it shows the table that the fold has there."""
+"""The replay state: every position shows the tables of the fold."""
 
 from bisect import bisect_right
 from dataclasses import replace
@@ -21,17 +21,17 @@ from support.finished_races import finished, nonce
 
 
 def player(replay: Replay, seat: int = 1) -> Player:
-    return Player.of(Recording.of(replay)).watching(seat)
+    return Player.of(Recording.of(replay)).watch_seat(seat)
 
 
 def pressed(state: Player, *keys: str) -> Player:
     for key in keys:
-        state = state.pressed(key)
+        state = state.on_key(key)
     return state
 
 
 def at_the_fold(state: Player, replay: Replay) -> bool:
-    """Whether every racer's table is the one that the log leads to up to the entry that the player is at."""
+    """Return whether every table is that of the log at the player's entry."""
     race = list(replay.races())[state.n]
     for track in state.recording.tracks:
         run = race.seat(track.standing.seat).run
@@ -47,7 +47,7 @@ def at_the_fold(state: Player, replay: Replay) -> bool:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_every_step_shows_the_table_of_the_fold(slug: str) -> None:
+def test_every_step_matches_the_fold(slug: str) -> None:
     replay = finished(slug, 60)
     races = list(replay.races())
     recording = Recording.of(replay)
@@ -64,62 +64,62 @@ def test_every_step_shows_the_table_of_the_fold(slug: str) -> None:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_whatever_keys_are_pressed_the_table_is_that_of_the_fold(slug: str) -> None:
+def test_random_keys_always_show_the_table_of_the_fold(slug: str) -> None:
     replay, random = finished(slug, 60), Random(slug)
     races = list(replay.races())
     state = player(replay)
     keys = ["space", "left", "right", "up", "down", "[", "]", "<", ">", "t", "home", "end", "tab", "c", *"0123456789"]
     for _ in range(400):
-        state = state.pressed(random.choice(keys)).ticked(random.choice((0, 40, 500)))
+        state = state.on_key(random.choice(keys)).advance(random.choice((0, 40, 500)))
         for track in state.recording.tracks:
             assert track.step(state.n).game == races_by_hand.run_of(races[state.n], track.standing.seat).game
         assert 0 <= state.at <= state.recording.length
-        # The time and the entry belong together: nothing that has come is missing, nothing that is to come is there.
+        # The position includes exactly the entries up to its time.
         assert state.recording.time(state.n) <= state.at
         assert state.n == len(replay.entries) or state.recording.time(state.n + 1) >= state.at
     assert at_the_fold(state, replay)
 
 
-def test_a_time_shows_what_had_happened_by_then() -> None:
+def test_seek_shows_the_entries_up_to_a_time() -> None:
     replay = finished("corners", 60)
     state = player(replay)
     times = [entry.at - state.recording.dealt_at for entry in replay.entries]
     for ms in range(0, state.recording.length, 777):
-        sought = state.sought(ms)
+        sought = state.seek(ms)
         assert sought.n == bisect_right(times, ms)
         assert at_the_fold(sought, replay)
-    assert state.sought(-5).at == 0
-    assert state.sought(1e12).at == state.recording.length
-    assert state.sought(1e12).n == len(replay.entries)
+    assert state.seek(-5).at == 0
+    assert state.seek(1e12).at == state.recording.length
+    assert state.seek(1e12).n == len(replay.entries)
 
 
-def test_moves_of_the_same_millisecond_are_stepped_one_by_one() -> None:
+def test_moves_of_the_same_millisecond_are_separate_steps() -> None:
     log = races_by_hand.running(1, max_racers=1)
     for _ in range(5):
         log.say(Moved(seat=1, move="draw"), 0)
     replay = races_by_hand.closed(log).replay()
     state = player(replay)
     for index in range(1, 6):
-        state = state.pressed("right")
+        state = state.on_key("right")
         assert (state.track.index(state.n), state.at) == (index, 0)
         assert at_the_fold(state, replay)
     for index in range(4, -1, -1):
-        state = state.pressed("left")
+        state = state.on_key("left")
         assert state.track.index(state.n) == index
 
 
 def test_stepping_stops_at_both_ends_and_pauses() -> None:
-    state = player(finished("corners", 20)).pressed("space")
+    state = player(finished("corners", 20)).on_key("space")
     assert state.playing
-    assert not state.pressed("right").playing
-    assert state.pressed("left").track.index(state.n) == 0
+    assert not state.on_key("right").playing
+    assert state.on_key("left").track.index(state.n) == 0
     last = len(state.track.steps) - 1
     state = pressed(state, *["right"] * (last + 3))
     assert state.track.index(state.n) == last
-    assert state.note == "that was the last move"
+    assert state.note == "this is the last move"
 
 
-def test_cards_home_and_marks_are_gone_to_in_order() -> None:
+def test_mark_keys_visit_all_marks_in_order() -> None:
     replay = finished("the-edge", 120)
     state = player(replay)
     for keys, kinds in (("up", {"home"}), ("]", {"undo", "restart", "think", "end"})):
@@ -127,19 +127,19 @@ def test_cards_home_and_marks_are_gone_to_in_order() -> None:
         assert wanted
         back = {"up": "down", "]": "["}[keys]
         seen, there = [], state
-        while not (there := there.pressed(keys)).note:
+        while not (there := there.on_key(keys)).note:
             seen.append(there.n)
             assert there.at == there.recording.time(there.n)
         assert seen == list(dict.fromkeys(wanted))
         seen = []
-        there = state.pressed("end")
-        while not (there := there.pressed(back)).note:
+        there = state.on_key("end")
+        while not (there := there.on_key(back)).note:
             seen.append(there.n)
         assert seen[-1] == wanted[0]
         assert seen == sorted(seen, reverse=True)
 
 
-def test_marks_are_what_happened() -> None:
+def test_marks_match_the_log() -> None:
     log = races_by_hand.running(2, seed="42")
     for wait in (300, 400, 300, 9_000, 300):
         log.say(Moved(seat=1, move="draw"), wait)
@@ -152,7 +152,7 @@ def test_marks_are_what_happened() -> None:
     assert track.outcome(track.ended.n) == "resigned"
 
 
-def test_undo_is_marked_and_home_where_a_card_came_home() -> None:
+def test_undo_restart_and_home_are_marked() -> None:
     track = player(finished("gallery", 120)).track
     for kind, move in (("undo", UNDO), ("restart", RESTART)):
         marked = {mark.n for mark in track.marks if mark.kind == kind}
@@ -170,33 +170,33 @@ def test_undo_is_marked_and_home_where_a_card_came_home() -> None:
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_playing_keeps_the_clock_of_the_race_at_every_speed(speed: float) -> None:
+def test_playback_follows_the_clock_at_every_speed(speed: float) -> None:
     state = replace(player(finished("corners", 60)), speed=speed, playing=True, skipping=False)
     whole = state.recording.length / speed
-    assert state.ticked(whole / 2).at == pytest.approx(state.recording.length / 2)
-    assert state.ticked(whole * 0.999).playing
-    assert not state.ticked(whole * 1.001).playing
+    assert state.advance(whole / 2).at == pytest.approx(state.recording.length / 2)
+    assert state.advance(whole * 0.999).playing
+    assert not state.advance(whole * 1.001).playing
     bit = state
     for _ in range(10):
-        bit = bit.ticked(whole / 20)
+        bit = bit.advance(whole / 20)
     assert bit.at == pytest.approx(state.recording.length / 2)
 
 
-def test_nothing_moves_while_it_is_paused() -> None:
-    state = player(finished("corners", 20)).pressed("3")
-    assert state.ticked(10_000) == state
+def test_a_paused_player_does_not_advance() -> None:
+    state = player(finished("corners", 20)).on_key("3")
+    assert state.advance(10_000) == state
     assert state.due is None
 
 
-def test_speeds_end_at_half_and_at_32() -> None:
+def test_speed_is_limited_to_half_and_32() -> None:
     state = player(finished("corners", 20))
     assert pressed(state, *[">"] * 9).speed == 32
     assert pressed(state, *["<"] * 9).speed == 0.5
-    assert replace(state, speed=3).pressed(">").speed == 4
-    assert replace(state, speed=3).pressed("<").speed == 2
+    assert replace(state, speed=3).on_key(">").speed == 4
+    assert replace(state, speed=3).on_key("<").speed == 2
 
 
-def test_long_pauses_are_shortened_unless_they_are_wanted() -> None:
+def test_long_pauses_are_shortened_by_default() -> None:
     log = races_by_hand.running(1, max_racers=1, seed="42")
     for wait in (1_000, 60_000, 1_000):
         log.say(Moved(seat=1, move="draw"), wait)
@@ -204,37 +204,36 @@ def test_long_pauses_are_shortened_unless_they_are_wanted() -> None:
     waits = []
     while (due := state.due) is not None:
         waits.append(due)
-        state = state.ticked(due)
+        state = state.advance(due)
     assert waits == pytest.approx([1_000, 2_000, 1_000, 1])
-    long = replace(state.pressed("t").pressed("home"), playing=True)
-    assert long.ticked(1_000).due == pytest.approx(60_000)
+    long = replace(state.on_key("t").on_key("home"), playing=True)
+    assert long.advance(1_000).due == pytest.approx(60_000)
 
 
-def test_whose_pauses_are_shortened_depends_on_who_is_looked_at() -> None:
+def test_the_watched_racers_pauses_are_shortened() -> None:
     log = races_by_hand.running(2, seed="42")
     log.say(Moved(seat=1, move="draw"), 1_000)
     log.say(Moved(seat=2, move="draw"), 10_000)
     log.say(Moved(seat=1, move="draw"), 10_000)
-    state = replace(player(races_by_hand.closed(log).replay()), playing=True, speed=1.0).ticked(1_000)
+    state = replace(player(races_by_hand.closed(log).replay()), playing=True, speed=1.0).advance(1_000)
     assert state.due == pytest.approx(2_000)
-    assert state.ticked(1_000).at == pytest.approx(11_000)
-    assert state.pressed("c").ticked(1_000).at == pytest.approx(6_000)
+    assert state.advance(1_000).at == pytest.approx(11_000)
+    assert state.on_key("c").advance(1_000).at == pytest.approx(6_000)
 
 
-def test_space_at_the_end_begins_again() -> None:
-    state = player(finished("corners", 20)).pressed("end")
+def test_space_at_the_end_restarts_playback() -> None:
+    state = player(finished("corners", 20)).on_key("end")
     assert state.ended
     assert not state.playing
-    again = state.pressed("space")
+    again = state.on_key("space")
     assert (again.at, again.playing) == (0, True)
 
 
-def test_what_is_due_is_reached_to_the_entry() -> None:
-    """Going from one to the next that is due, no table of the racer is missed."""
+def test_advancing_by_due_misses_no_step() -> None:
     state = replace(player(finished("gallery", 80)), playing=True)
     seen = [state.track.index(state.n)]
     while (due := state.due) is not None:
-        state = state.ticked(due)
+        state = state.advance(due)
         seen.append(state.track.index(state.n))
     assert sorted(set(seen)) == list(range(len(state.track.steps)))
 
@@ -260,12 +259,12 @@ def test_a_moment_is_a_time_or_a_move(text: str, moment: Moment) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "1:60", "1:2", "-1", "m", "1:48:", "999:00:00", "1.5", "m1:48", "\x1b[2J"])
-def test_what_is_no_moment_is_refused_in_words(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not a valid moment \(try a time such as 1:48"):
+def test_an_invalid_moment_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no moment: write a time such as 1:48"):
         parse_moment(text)
 
 
-def test_a_moment_is_typed() -> None:
+def test_slash_goes_to_a_typed_moment() -> None:
     state = player(finished("corners", 60))
     assert pressed(state, *"/m7", "enter").track.index(pressed(state, *"/m7", "enter").n) == 7
     assert pressed(state, *"/7", "enter").n == state.track.steps[7].n
@@ -276,20 +275,20 @@ def test_a_moment_is_typed() -> None:
     assert pressed(state, *"/1", "escape") == state
     assert pressed(state, "/", "backspace") == state
     assert pressed(state, "/", "enter") == state
-    assert len(pressed(state, "/", *"1" * 99).typed or "") < 20
+    assert len(pressed(state, "/", *"1" * 99).input or "") < 20
 
 
-def test_digits_are_tenths() -> None:
+def test_digits_seek_to_tenths() -> None:
     state = player(finished("corners", 20))
     for digit in range(10):
-        assert state.pressed(str(digit)).at == pytest.approx(state.recording.length * digit / 10)
+        assert state.on_key(str(digit)).at == pytest.approx(state.recording.length * digit / 10)
 
 
-def test_keys_that_mean_nothing_change_nothing() -> None:
+def test_unknown_keys_change_nothing() -> None:
     state = player(finished("corners", 20))
     for key in ("x", "f1", "ctrl+x", "é", "²", "", "escape"):
-        assert state.pressed(key) == state
-    assert state.pressed("q").left
+        assert state.on_key(key) == state
+    assert state.on_key("q").left
     assert not pressed(state, "/", "q").left
     assert pressed(state, "?", "q") == state
 
@@ -297,34 +296,34 @@ def test_keys_that_mean_nothing_change_nothing() -> None:
 # Racers.
 
 
-def test_tab_looks_at_each_racer_in_turn() -> None:
+def test_tab_watches_each_racer_in_turn() -> None:
     state = Player.of(Recording.of(finished("corners")))
     assert state.track.standing.place == 1
-    assert {state.watched, state.pressed("tab").watched} == {0, 1}
+    assert {state.watched, state.on_key("tab").watched} == {0, 1}
     assert pressed(state, "tab", "tab") == state
     assert pressed(state, "tab", "shift+tab") == state
     with pytest.raises(ValueError, match="nobody played from seat 3"):
-        state.watching(3)
+        state.watch_seat(3)
 
 
-def test_comparing_shows_as_many_as_there_is_room_for_on_one_clock() -> None:
+def test_comparing_shows_as_many_racers_as_fit() -> None:
     replay = races_by_hand.closed(races_by_hand.running(5)).replay()
     state = player(replay)
     assert list(state.shown(4)) == [0]
-    state = state.pressed("c")
+    state = state.on_key("c")
     assert [list(state.shown(most)) for most in (0, 1, 2, 4, 9)] == [[0], [0], [0, 1], [0, 1, 2, 3], [0, 1, 2, 3, 4]]
     assert list(pressed(state, "tab", "tab").shown(2)) == [2, 3]
     assert list(pressed(state, "shift+tab").shown(2)) == [3, 4]
-    alone = player(races_by_hand.closed(races_by_hand.running(1, max_racers=1)).replay()).pressed("c")
-    assert (alone.comparing, alone.note) == (False, "nobody else raced")
+    alone = player(races_by_hand.closed(races_by_hand.running(1, max_racers=1)).replay()).on_key("c")
+    assert (alone.comparing, alone.note) == (False, "there are no other racers")
 
 
-def test_all_racers_are_shown_at_the_same_time_of_the_race() -> None:
+def test_compared_racers_share_one_clock() -> None:
     replay = finished("corners", 60)
-    state = player(replay).pressed("c")
+    state = player(replay).on_key("c")
     races = list(replay.races())
     for tenth in "0123456789":
-        at = state.pressed(tenth)
+        at = state.on_key(tenth)
         for track in at.recording.tracks:
             assert track.step(at.n).game == races_by_hand.run_of(races[at.n], track.standing.seat).game
 
@@ -341,21 +340,21 @@ def test_a_damaged_log_is_refused() -> None:
             Recording.of(structs.replace(replay, entries=damaged))
 
 
-def test_a_race_that_was_never_dealt_has_nothing_to_look_at() -> None:
+def test_a_race_without_a_deal_is_refused() -> None:
     log = races_by_hand.opened()
     log.say(Closed(secret=log.race.secret.hex()), 25 * 3_600_000)
-    with pytest.raises(LookupError, match="nobody was dealt to"):
+    with pytest.raises(LookupError, match="has no deal"):
         Recording.of(log.replay())
 
 
-def test_a_race_ends_when_its_time_was_up_however_late_it_was_closed() -> None:
+def test_a_race_closed_late_ends_at_its_time_limit() -> None:
     log = races_by_hand.running(2, limit_ms=60_000)
     log.say(Moved(seat=1, move="draw"), 1_000)
     log.say(Closed(secret=log.race.secret.hex()), 86_400_000)
     state = player(log.replay())
     assert state.recording.length == 60_000
     assert state.track.ended.at == 60_000
-    assert state.pressed("end").track.outcome(state.pressed("end").n) == "timeout"
+    assert state.on_key("end").track.outcome(state.on_key("end").n) == "timeout"
 
 
 def test_a_scratched_racer_is_not_shown() -> None:
@@ -367,8 +366,8 @@ def test_a_scratched_racer_is_not_shown() -> None:
     assert [track.standing.seat for track in recording.tracks] == [1, 3]
 
 
-def test_a_long_race_keeps_no_more_than_its_tables() -> None:
-    """However long a race is, what is kept of each move is of one size: no list of all moves before it."""
+def test_a_long_race_keeps_only_its_tables() -> None:
+    """The memory for a move does not depend on the number of moves before it."""
     log, random = races_by_hand.running(2, slug="corners", seed="42", limit_ms=7_200_000), Random(1)
     for _ in range(2_500):
         for seat in (1, 2):
@@ -381,6 +380,6 @@ def test_a_long_race_keeps_no_more_than_its_tables() -> None:
         assert isinstance(track, Track)
         assert not any(hasattr(step, "past") or hasattr(step, "moves") for step in track.steps)
     last = list(replay.races())[-1]
-    end = state.pressed("end")
+    end = state.on_key("end")
     assert end.step.game == races_by_hand.run_of(last, 1).game
     assert pressed(state, *"/m1250", "enter").track.index(pressed(state, *"/m1250", "enter").n) == 1_250

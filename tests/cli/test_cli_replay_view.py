@@ -1,4 +1,4 @@
-"""The player's page: every game at some moments, in pictures kept beside this file, and what no replay may do to it.
+"""The replay view: every game at some positions, compared with the pictures in tests/screens.
 
 After a wanted change ``python tests/cli/test_cli_replay_view.py`` draws them anew, for review.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.render.text_table import card_text
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.render.text_table import card_text, note_phrases
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
@@ -23,111 +23,115 @@ SIZES = ((80, 24), (60, 20))
 
 
 def player(slug: str, keys: str = "") -> Player:
-    """A player of a race of two, after some keys of one character each; ``→`` is the key to the right."""
+    """Return a player of a race of two after some keys; ``→`` is the right arrow."""
     state = Player.of(Recording.of(finished(slug, MOVES)))
     for key in keys:
-        state = state.pressed({" ": "space", "→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
+        state = state.on_key({" ": "space", "→": "right", "⇥": "tab", "$": "end", "↵": "enter"}.get(key, key))
     return state
 
 
 def picture(slug: str) -> str:
-    """A game at some moments and in some sizes, and once in ASCII."""
+    """Draw a game at some positions and sizes, and once in ASCII."""
     middle = replace(player(slug, "6→"), verified=True)
     shown = {
-        "80x24, in the middle": page(middle, 80, 24),
-        "60x20, in the middle": page(middle, 60, 20),
-        "80x24, two racers at the end": page(replace(player(slug, "c$"), verified=False), 80, 24),
-        "60x20, the other racer before the first move, in ASCII": page(replace(player(slug, "⇥ "), plain=True), 60, 20),
-        "120x30, two racers": page(middle.pressed("c"), 120, 30),
+        "80x24, in the middle": draw_screen(middle, 80, 24),
+        "60x20, in the middle": draw_screen(middle, 60, 20),
+        "80x24, two racers at the end": draw_screen(replace(player(slug, "c$"), verified=False), 80, 24),
+        "60x20, the other racer before the first move, in ASCII": draw_screen(
+            replace(player(slug, "⇥ "), plain=True), 60, 20
+        ),
+        "120x30, two racers": draw_screen(middle.on_key("c"), 120, 30),
     }
     return "\n\n".join("\n".join([f"=== {title}", *canvas.text()]) for title, canvas in shown.items()) + "\n"
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_every_game_is_shown_as_it_was(slug: str) -> None:
+def test_every_game_matches_its_picture(slug: str) -> None:
     assert picture(slug) == (SCREENS / f"player-{slug}.txt").read_text()
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 @pytest.mark.parametrize("size", [*SIZES, (100, 32), (200, 60)])
-def test_every_table_is_shown_whole(slug: str, size: tuple[int, int]) -> None:
+def test_every_table_shows_all_places_and_notes(slug: str, size: tuple[int, int]) -> None:
     for keys in ("0", "3", "8", "$"):
         state = player(slug, keys)
-        text = "\n".join(page(state, *size).text())
-        for name, value in state.step.game.notes.items():
-            assert f"{name} {value}" in text, text
+        text = "\n".join(draw_screen(state, *size).text())
+        for phrase in note_phrases(state.step.game.notes, state.step.game.view()):
+            assert phrase in text, text
         for place in state.step.game.layout.split():
             assert place == "." or re.search(rf"\b{place}\b", text), place
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 @pytest.mark.parametrize("size", [(80, 24), (80, 40), (120, 40), (160, 50)])
-def test_no_table_runs_into_the_one_beside_it(slug: str, size: tuple[int, int]) -> None:
+def test_tables_side_by_side_do_not_overlap(slug: str, size: tuple[int, int]) -> None:
     for keys in ("c0", "c4", "c9"):
-        lines = page(player(slug, keys), *size).text()
+        lines = draw_screen(player(slug, keys), *size).text()
         floor = next(row for row, line in enumerate(lines[2:], start=2) if line.startswith("──"))
         middle = size[0] // 2 - 1
         assert {line[middle] for line in lines[2:floor]} == {"│"}
 
 
-def test_a_small_page_is_one_line() -> None:
-    lines = page(player("corners", "5"), 59, 19).text()
+def test_a_small_screen_has_one_line() -> None:
+    lines = draw_screen(player("corners", "5"), 59, 19).text()
     assert lines[0].startswith("ada  ")
     assert "needs 60x20, has 59x19" in lines[0]
-    assert "needs 60x20, has 90x19" in page(player("corners", "5"), 90, 19).text()[0]
+    assert "needs 60x20, has 90x19" in draw_screen(player("corners", "5"), 90, 19).text()[0]
     assert not any(lines[1:])
-    assert page(player("corners"), 0, 0).text() == ["a"]
+    assert draw_screen(player("corners"), 0, 0).text() == ["a"]
 
 
-def test_the_list_of_moves_keeps_the_last_one_in_sight() -> None:
+def test_the_list_of_moves_shows_the_current_move() -> None:
     state = player("corners")
     for index in range(1, len(state.track.steps)):
-        state = state.pressed("right")
-        lines = [line for line in page(state, 80, 24).text() if f"▸{index:>4} {state.step.move}" in line]
+        state = state.on_key("right")
+        lines = [line for line in draw_screen(state, 80, 24).text() if f"▸{index:>4} {state.step.move}" in line]
         assert len(lines) == 1
 
 
-def test_the_card_that_came_last_is_marked() -> None:
+def test_the_last_moved_card_is_marked() -> None:
     state = player("corners", "6→")
-    marked = "".join(span.text for row in list(page(state, 80, 24).rows())[2:17] for span in row if span.style.reverse)
+    marked = "".join(
+        span.text for row in list(draw_screen(state, 80, 24).rows())[2:17] for span in row if span.style.reverse
+    )
     assert marked.split() == [card_text(state.step.game.view()["waste"][-1])]
 
 
-def test_what_can_be_clicked_is_where_it_is_written() -> None:
-    canvas = page(player("corners"), 80, 24)
+def test_spots_match_their_texts() -> None:
+    canvas = draw_screen(player("corners"), 80, 24)
     lines = canvas.text()
-    for name, word in (("key:space", "Space play"), ("key:q", "q leave"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
+    for name, word in (("key:space", "Space play"), ("key:q", "q quit"), ("racer:1", "ada"), ("racer:2", "bo (bot)")):
         spot = canvas.spots[name]
         assert word in lines[spot.row][spot.column : spot.column + spot.width]
     assert lines[canvas.spots["timeline"].row][1] == "├"
 
 
-def test_every_key_is_told() -> None:
-    text = "\n".join(page(player("corners", "?"), 60, 20).text())
+def test_the_help_lists_every_key() -> None:
+    text = "\n".join(draw_screen(player("corners", "?"), 60, 20).text())
     for key in ("Space", "← →", "↑ ↓", "[ ]", "< >", "0-9", "Home End", "Tab"):
         assert key in text
 
 
-def test_what_is_typed_and_what_is_wrong_with_it_can_be_read() -> None:
-    assert page(player("corners", "/1:0"), 80, 24).text()[-1].startswith(" /1:0")
-    assert "'x' is not a valid moment" in page(player("corners", "/x↵"), 80, 24).text()[-1]
+def test_typed_input_and_its_error_are_shown() -> None:
+    assert draw_screen(player("corners", "/1:0"), 80, 24).text()[-1].startswith(" /1:0")
+    assert "'x' is no moment" in draw_screen(player("corners", "/x↵"), 80, 24).text()[-1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J\u202eeve", "[bold red]x[/]", "名前" * 20, "a\nb", "<b>&amp;", "\u0301x"])
-def test_a_hostile_name_is_text_and_nothing_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_name_is_plain_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", (name, "bo", "cy"))
     for keys in ("5", "5c", "$"):
         for size in (*SIZES, (120, 40), (30, 5)):
-            canvas = page(player("corners", keys), *size)
+            canvas = draw_screen(player("corners", keys), *size)
             for line in canvas.text():
                 assert line.isprintable()
             assert len(canvas.text()) == size[1]
 
 
-def test_plain_pages_are_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_screens_are_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", ("ådå", "名前", "cy"))
     for keys in ("5", "5c", "?", "/1", "$"):
-        for line in page(replace(player("gallery", keys), plain=True), 80, 24).text():
+        for line in draw_screen(replace(player("gallery", keys), plain=True), 80, 24).text():
             assert line.isascii(), line
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.race_app.race_view import page
+from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.phrases import seat_phrase
-from samedeal_cli.state.race_state import Cut, Entered, Scene, told
+from samedeal_cli.state.race_state import RaceState
+from samedeal_cli.state.race_update import Connected, ConnectionLost, update
 from support.browser import BROWSER, browser, opened, seated
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
@@ -89,20 +90,20 @@ def test_hold_time_is_shown_only_if_known() -> None:
     assert seat_phrase("countdown", 12.0) == seat_phrase("running", None) == "your seat is reserved"
 
 
-def drawn(scene: Scene) -> str:
-    return "\n".join(page(scene, scene.width, scene.height).text())
+def drawn(state: RaceState) -> str:
+    return "\n".join(draw_screen(state, state.width, state.height).text())
 
 
 def test_full_screen_explains_the_seat_at_each_stage() -> None:
     waiting = lobby("corners")
-    assert "q quit, the seat is held for 30 s" in drawn(waiting)
-    assert "Your seat is held for 30 s." in drawn(told(waiting, Cut("the connection broke")))
-    unknown = told(entered("corners"), Entered("bo", header("corners"), info("corners")))
-    assert "q quit, the seat is held briefly" in drawn(told(unknown, now("corners", "open", "waiting")))
-    counting = told(waiting, now("corners", "countdown", "ready", left_ms=2400))
-    for scene in (counting, racing("corners")):
-        assert "q quit, the seat is reserved" in drawn(scene)
-        lost = drawn(told(scene, Cut("the connection broke")))
+    assert "q quit, your seat is held for 30 s" in drawn(waiting)
+    assert "Your seat is held for 30 s." in drawn(update(waiting, ConnectionLost("the connection broke")))
+    unknown = update(entered("corners"), Connected(header("corners"), info("corners")))
+    assert "q quit, your seat is held briefly" in drawn(update(unknown, now("corners", "open", "waiting")))
+    counting = update(waiting, now("corners", "countdown", "ready", left_ms=2400))
+    for state in (counting, racing("corners")):
+        assert "q quit, your seat is reserved" in drawn(state)
+        lost = drawn(update(state, ConnectionLost("the connection broke")))
         assert "Your seat is reserved, the clock runs." in lost
 
 

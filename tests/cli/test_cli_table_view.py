@@ -1,4 +1,4 @@
-"""The tabletop: every game in every size has all its places, its top cards and its letters, and nothing outside."""
+"""The table view: every game shows all places, top cards and letters at every size."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
 from samedeal_cli.render.table_view import Marks, draw_table
 from samedeal_cli.render.text_table import card_text
-from samedeal_cli.state.selection import Hand
+from samedeal_cli.state.selection import Selection
 
 SIZES = [(58, 14), (60, 12), (78, 21), (80, 14), (98, 21), (120, 40)]
 
@@ -15,24 +15,24 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 
 
-def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Hand]:
-    """A game's table with its letters, in the middle of a canvas that is larger by one cell on each side."""
+def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Selection]:
+    """Draw a table with its letters on a canvas with a margin of one cell."""
     game = after(slug, steps)
-    hand = Hand(game.moves(), game.layout, game.foundations, game.hidden)
+    selection = Selection(game.moves(), game.layout, game.foundations, game.hidden)
     canvas = Canvas(width + 2, height + 2)
-    draw_table(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), Marks(hand.letters))
-    return canvas, hand
+    draw_table(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), Marks(selection.letters))
+    return canvas, selection
 
 
 def cut(canvas: Canvas, spot: Spot) -> str:
-    """What stands in a rectangle, its lines one below the other."""
+    """Return the text in a rectangle."""
     lines = [f"{line:<{canvas.width}}" for line in canvas.text()]
     return "\n".join(line[spot.column : spot.column + spot.width] for line in lines[spot.row : spot.row + spot.height])
 
 
 @every_game
 @every_size
-def test_all_that_is_drawn_stays_in_its_part_of_the_screen(slug: str, width: int, height: int) -> None:
+def test_a_table_stays_in_its_area(slug: str, width: int, height: int) -> None:
     for steps in (0, 25, 60, 110):
         canvas, _ = drawn(slug, width, height, steps)
         lines = [f"{line:<{canvas.width}}" for line in canvas.text()]
@@ -45,22 +45,22 @@ def test_all_that_is_drawn_stays_in_its_part_of_the_screen(slug: str, width: int
 @every_size
 def test_each_place_shows_its_top_card_and_its_letter(slug: str, width: int, height: int) -> None:
     for steps in (0, 25, 60, 110):
-        canvas, hand = drawn(slug, width, height, steps)
+        canvas, selection = drawn(slug, width, height, steps)
         game = after(slug, steps)
-        assert set(canvas.spots) == set(hand.places)
+        assert set(canvas.spots) == set(selection.places)
         for place, spot in canvas.spots.items():
             text = cut(canvas, spot)
             pile = game.table[place]
             if pile and place not in game.hidden:
                 assert card_text(pile[-1]) in text
-            assert place in text or place in hand.letters
-            if letter := hand.letters.get(place):
+            assert place in text or place in selection.letters
+            if letter := selection.letters.get(place):
                 assert letter in text.split()[0] or f"{letter} │" in text
 
 
 @every_game
 @every_size
-def test_no_two_places_lie_on_one_another(slug: str, width: int, height: int) -> None:
+def test_places_do_not_overlap(slug: str, width: int, height: int) -> None:
     canvas, _ = drawn(slug, width, height, 40)
     taken: set[tuple[int, int]] = set()
     for spot in canvas.spots.values():
@@ -71,7 +71,7 @@ def test_no_two_places_lie_on_one_another(slug: str, width: int, height: int) ->
 
 @every_game
 @every_size
-def test_nothing_wanders_while_cards_move(slug: str, width: int, height: int) -> None:
+def test_places_do_not_move_with_the_cards(slug: str, width: int, height: int) -> None:
     fixed = {
         place: (spot.row, spot.column)
         for place, spot in drawn(slug, width, height, 0)[0].spots.items()
@@ -82,7 +82,7 @@ def test_nothing_wanders_while_cards_move(slug: str, width: int, height: int) ->
         assert {place: (spots[place].row, spots[place].column) for place in fixed} == fixed
 
 
-def test_the_cards_of_a_fan_that_find_no_room_are_counted() -> None:
+def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     table = {"l1": ["AS"] * 40, "r1": ["KH"]}
     canvas = Canvas(30, 3)
     draw_table(canvas, Spot(0, 0, 30, 3), ". l1 .\n. r1 .", {"l1"}, table)
@@ -91,7 +91,7 @@ def test_the_cards_of_a_fan_that_find_no_room_are_counted() -> None:
     assert counted + text.count("A♠") == 40
 
 
-def test_in_ascii_everything_is() -> None:
+def test_tables_can_be_ascii() -> None:
     for slug in GAMES:
         canvas, _ = drawn(slug, 78, 21)
         before = [len(line) for line in canvas.text()]

@@ -1,6 +1,6 @@
-"""The screen: every game as it is drawn, in pictures kept beside this file.
+"""Tables and standings as text: every game, compared with the pictures in tests/screens.
 
-After a wanted change ``python tests/cli/test_cli_text_table.py`` draws them anew, for review.
+After an intended change, run ``python tests/cli/test_cli_text_table.py`` to update the pictures.
 """
 
 import re
@@ -14,7 +14,8 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.text_table import board_lines, cells, standings_lines
+from samedeal_cli.render.text_table import board_lines, note_phrases, standings_lines
+from samedeal_cli.render.text_width import cells
 
 SCREENS = Path(__file__).parents[1] / "screens"
 STEPS = (0, 12, 45)
@@ -22,12 +23,12 @@ ANSI = re.compile(r"\x1b\[\d+m")
 
 
 def shown(game: Game) -> Board:
-    """A position as its owner is sent it."""
+    """Return a position as the server sends it to its owner."""
     return Board(table=game.view(), notes=game.notes, outcome=game.outcome, home=game.home, attempt=1, ply=0)
 
 
 def after(slug: str, steps: int, seed: str = "42") -> Game:
-    """A position some moves into a deal; which moves follows from how many there are to choose from."""
+    """Return the position after some deterministic moves."""
     game = GAMES[slug].from_seed(seed)
     for step in range(steps):
         if game.over:
@@ -38,7 +39,7 @@ def after(slug: str, steps: int, seed: str = "42") -> Game:
 
 
 def picture(slug: str) -> str:
-    """A game at some moments, in two widths, in Unicode and in ASCII."""
+    """Draw a game at some positions, in two widths, in Unicode and in ASCII."""
     blocks = []
     for steps in STEPS:
         game = after(slug, steps)
@@ -49,13 +50,13 @@ def picture(slug: str) -> str:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_every_game_is_drawn_as_it_was(slug: str) -> None:
+def test_every_game_matches_its_picture(slug: str) -> None:
     assert picture(slug) == (SCREENS / f"{slug}.txt").read_text()
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 @pytest.mark.parametrize("width", [58, 80, 100])
-def test_no_line_is_too_wide_and_no_table_too_high(slug: str, width: int) -> None:
+def test_tables_fit_the_width_and_twenty_lines(slug: str, width: int) -> None:
     for steps in range(0, 120, 10):
         game = after(slug, steps)
         lines = board_lines(game.layout, game.fanned, shown(game), width=width)
@@ -64,7 +65,7 @@ def test_no_line_is_too_wide_and_no_table_too_high(slug: str, width: int) -> Non
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-def test_every_top_card_is_seen_beside_its_place(slug: str) -> None:
+def test_every_top_card_is_shown_with_its_place(slug: str) -> None:
     for steps in STEPS:
         game = after(slug, steps)
         text = " ".join(board_lines(game.layout, game.fanned, shown(game), ascii=True))
@@ -75,7 +76,7 @@ def test_every_top_card_is_seen_beside_its_place(slug: str) -> None:
             assert re.search(rf"\b{place}\b", text)
 
 
-def test_without_unicode_every_character_is_ascii() -> None:
+def test_ascii_tables_and_standings_are_ascii() -> None:
     for slug in GAMES:
         game = after(slug, 30)
         assert "".join(board_lines(game.layout, game.fanned, shown(game), ascii=True)).isascii()
@@ -84,7 +85,7 @@ def test_without_unicode_every_character_is_ascii() -> None:
     )
 
 
-def test_colour_is_never_the_only_sign_and_changes_no_width() -> None:
+def test_colours_only_add_escape_sequences() -> None:
     game = after("corner-stones", 12)
     plain = board_lines(game.layout, game.fanned, shown(game))
     colored = board_lines(game.layout, game.fanned, shown(game), color=True)
@@ -94,7 +95,7 @@ def test_colour_is_never_the_only_sign_and_changes_no_width() -> None:
     assert "\x1b[32m" in "".join(colored)
 
 
-def test_what_does_not_fit_on_a_fan_is_counted() -> None:
+def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     board = Board(table={"c1": ("AS",) * 30, "l1": ()}, outcome="playing", home=0, attempt=1, ply=0)
     top, below, _ = board_lines("c1 .\n. l1", {"c1", "l1"}, board, width=30)
     assert top.startswith("c1 +")
@@ -102,7 +103,13 @@ def test_what_does_not_fit_on_a_fan_is_counted() -> None:
     assert below.strip() == "l1 --"
 
 
-def test_standings_say_place_name_bot_bar_count_outcome_attempt_and_time() -> None:
+def test_note_phrases_name_the_card_and_count_the_face_cards() -> None:
+    assert note_phrases({"phase": "place", "faces": "1 of 12"}, {"hand": ["JC"]}) == ["Place the J♣", "face cards 1/12"]
+    assert note_phrases({"phase": "place"}, {"hand": []}) == ["Place the card"]
+    assert note_phrases({"phase": "match", "pass": "1 of 3"}, {}) == ["Match cards", "pass 1 of 3"]
+
+
+def test_standings_show_all_columns() -> None:
     assert standings_lines(_standings(), seat=2) == [
         "  1 cy (bot) ████████████████████  96/96  won         attempt 3   4:12.3",
         "> 2 ünnü     ██████████░░░░░░░░░░  48/96  playing                 0:59.9",
@@ -110,7 +117,7 @@ def test_standings_say_place_name_bot_bar_count_outcome_attempt_and_time() -> No
     ]
 
 
-def test_racers_of_the_same_name_are_told_apart_however_long_it_is() -> None:
+def test_standings_with_equal_names_show_seats() -> None:
     one, two, three = (structs.replace(standing, name="a" * 24, bot=True) for standing in _standings())
     for width in (58, 80):
         lines = standings_lines((one, two, three), width=width)

@@ -1,4 +1,4 @@
-"""Scenes of races that never were, for tests of the full screen: any game, at any stage, as it would be told."""
+"""Example states of the full screen: any game, at any stage."""
 
 from typing import Any
 
@@ -11,21 +11,22 @@ from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.commands.games import described
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.state.race_state import Entered, Now, Scene, told
+from samedeal_cli.state.race_state import RaceState
+from samedeal_cli.state.race_update import Connected, Snapshot, update
 
 RACE, LINK = "calm-otter-42", "http://192.168.1.20:8640/r/calm-otter-42"
 LIMIT_MS = 300_000
 STEPS = {"corners": 30}
-"""How many moves have been made, if not twelve: so many that a card can be played."""
+"""The number of moves of the example, if not twelve, so that a card can be played."""
 
 
 def info(slug: str) -> GameInfo:
-    """A game as the server describes it."""
+    """Return a game as the server describes it."""
     return described(GAMES[slug])
 
 
 def board(game: Game, ply: int = 0, **fields: Any) -> Board:
-    """A position as its owner is sent it."""
+    """Return a position as the server sends it to its owner."""
     said: dict[str, Any] = {
         "table": game.view(),
         "notes": game.notes,
@@ -41,7 +42,7 @@ def board(game: Game, ply: int = 0, **fields: Any) -> Board:
 
 
 def standing(seat: int, name: str, outcome: str, home: int = 0, goal: int = 48, **fields: Any) -> Standing:
-    """How somebody stands who has seat and place of the same number."""
+    """Return a standing with equal seat and place."""
     said: dict[str, Any] = {
         "place": seat,
         "seat": seat,
@@ -59,7 +60,7 @@ def standing(seat: int, name: str, outcome: str, home: int = 0, goal: int = 48, 
 
 
 def header(slug: str, **options: Any) -> Header:
-    """A sealed race of a game."""
+    """Return the header of a race with a secret deal."""
     return Header(
         race=RACE,
         game=slug,
@@ -72,21 +73,21 @@ def header(slug: str, **options: Any) -> Header:
 
 
 def view(slug: str, stage: Stage, game: Game | None = None, n: int = 5, seat: int | None = 2, **fields: Any) -> View:
-    """A view of a race at a stage."""
+    """Return the view of a race at a stage."""
     own = board(game, ply=n) if game and seat else None
     return View(race=RACE, n=n, h="0" * 64, stage=stage, seat=seat, **{"board": own, "clock_ms": 170_000} | fields)
 
 
-def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> Scene:
-    """The waiting room, ada and cy ready, bo not."""
-    scene = told(entered(slug, width, height, watching=watching), now(slug, "open", "waiting", watching=watching))
-    return told(scene, now(slug, "open", "waiting", cy="ready", watching=watching))
+def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
+    """Return the lobby, with ada and cy ready and bo not."""
+    state = update(entered(slug, width, height, watching=watching), now(slug, "open", "waiting", watching=watching))
+    return update(state, now(slug, "open", "waiting", cy="ready", watching=watching))
 
 
-def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> Scene:
-    """Let in, and nothing known yet."""
-    scene = Scene(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
-    return told(scene, Entered("bo", header(slug), info(slug), 30.0))
+def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
+    """Return the state right after connecting."""
+    state = RaceState(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
+    return update(state, Connected(header(slug), info(slug), 30.0))
 
 
 def now(
@@ -100,8 +101,8 @@ def now(
     watching: bool = False,
     left_ms: int = 170_000,
     **fields: Any,
-) -> Now:
-    """How things stand: ada first, bo (the own seat unless one looks on) second, cy, who is a bot, last."""
+) -> Snapshot:
+    """Return a snapshot: ada is first, bo (the own seat unless watching) second, and the bot cy last."""
     goal = GAMES[slug].goal
     dealt = stage in ("running", "over")
     ada = standing(1, "ada", "won" if stage == "over" else "playing" if dealt else "ready", goal // 2, goal)
@@ -109,19 +110,21 @@ def now(
     last = standing(3, "cy", cy or mine, 1 if dealt else 0, goal)
     said = view(slug, stage, game, n, None if watching else 2, **fields)
     left = left_ms if stage in ("running", "countdown") else None
-    return Now(said, (ada, own, last), left)
+    return Snapshot(said, (ada, own, last), left)
 
 
-def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> Scene:
-    """In the race, after some moves."""
+def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> RaceState:
+    """Return a running race after some moves."""
     steps = STEPS.get(slug, 12) if steps is None else steps
     game = after(slug, steps)
-    scene = told(entered(slug, width, height), now(slug, "countdown", "ready", left_ms=3000))
-    scene = told(scene, now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
-    return told(scene, now(slug, "running", "playing", game, 7 + steps, **fields))
+    state = update(entered(slug, width, height), now(slug, "countdown", "ready", left_ms=3000))
+    state = update(state, now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
+    return update(state, now(slug, "running", "playing", game, 7 + steps, **fields))
 
 
-def finished(slug: str, width: int = 80, height: int = 24) -> Scene:
-    """After the end."""
-    scene = racing(slug, width, height)
-    return told(scene, now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3"))
+def finished(slug: str, width: int = 80, height: int = 24) -> RaceState:
+    """Return a finished race."""
+    state = racing(slug, width, height)
+    return update(
+        state, now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3")
+    )

@@ -1,4 +1,4 @@
-"""Programs at a pseudo-terminal: what they write there, and what somebody types."""
+"""Programs on a pseudo-terminal."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ PATIENCE_S = 60
 def at_a_terminal(
     environment: Mapping[str, str], command: Sequence[str]
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """The program, and our end of its terminal, which Ctrl-C comes from too."""
+    """Start a program on a new terminal; yield its process and our end of the terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         command,
@@ -38,13 +38,13 @@ def at_a_terminal(
 
 
 def until(terminal: int, wanted: str) -> str:
-    """What is written there up to a text, and what comes with it."""
+    """Read from the terminal until it shows a text; return everything read."""
     text, end = b"", time.monotonic() + PATIENCE_S
     while wanted not in text.decode(errors="replace"):
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
         assert ready, text
         text += os.read(terminal, 65_536)
-    return text.decode(errors="replace")  # it may end within a character
+    return text.decode(errors="replace")  # the output can end within a character
 
 
 def _own_terminal() -> None:

@@ -22,7 +22,7 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.transport import TRANSIENT_CODES
-from samedeal_cli.render.phrases import told_apart
+from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, examples, state_dir
 
@@ -331,7 +331,7 @@ async def _run(
         ) as connection:
             settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race_id}")
             await play(connection, program or RandomPlayer(), pause=pause)
-            for standing in told_apart(connection.standings):
+            for standing in with_unique_names(connection.standings):
                 settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")
             return connection.standings
     finally:

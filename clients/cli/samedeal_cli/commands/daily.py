@@ -11,8 +11,8 @@ from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api, Dailies, Daily
-from samedeal_cli.render.phrases import clock, moment
-from samedeal_cli.render.transcript import named, printable
+from samedeal_cli.render.phrases import clock, utc_time
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {
@@ -68,14 +68,14 @@ def _facts(daily: Daily) -> Iterator[str]:
     yield f"{title} · {daily.date} · {STAGES.get(daily.stage, daily.stage)}"
     yield f"commitment  {daily.commitment}"
     if daily.secret is None:
-        yield f"sealed      until {moment(daily.reveals_at)}"
+        yield f"sealed      until {utc_time(daily.reveals_at)}"
         return
     yield f"secret      {daily.secret}"
     yield f"deal        {daily.deal or 'not computed yet: try again in a moment'}"
 
 
 def _print_results(daily: Daily) -> None:
-    names = [named(result.name, result.bot) for result in daily.results]
+    names = [name_with_bot(result.name, result.bot) for result in daily.results]
     widest = max(map(len, names), default=0)
     for result, name in zip(daily.results, names, strict=True):
         facts = f"{result.outcome}, {result.home} of {result.goal} home", clock(result.ms), result.race or "unlisted"

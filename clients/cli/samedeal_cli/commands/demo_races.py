@@ -20,7 +20,7 @@ from samedeal_cli.commands.output import write_file
 from samedeal_cli.failure import Declined, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Opened
-from samedeal_cli.render.phrases import told_apart
+from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.settings import state_dir
 
 NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
@@ -64,7 +64,9 @@ class BotRace:
     @property
     def bots(self) -> str:
         """The names of the bots."""
-        return " and ".join(standing.name for standing in told_apart(self.standings) if standing.seat in self._seats)
+        return " and ".join(
+            standing.name for standing in with_unique_names(self.standings) if standing.seat in self._seats
+        )
 
     @property
     def _seats(self) -> set[int | None]:

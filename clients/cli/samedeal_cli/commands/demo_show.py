@@ -16,8 +16,8 @@ from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.serve import OPEN
-from samedeal_cli.render.phrases import clock, told_apart
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import results
 from samedeal_cli.settings import Settings, program
 
@@ -204,7 +204,7 @@ def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
     left = race.connections[0].left_ms
     line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
     full, empty = ("#", "-") if plain else ("█", "░")
-    for standing in told_apart(race.standings):
+    for standing in with_unique_names(race.standings):
         done = round(standing.progress * 10)
         part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
         if cells(line + part) > width:

@@ -24,7 +24,7 @@ from samedeal_cli import config
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Settings, examples, state_dir
 
 SIGNS: Final = "♠♥♦♣█░▸"

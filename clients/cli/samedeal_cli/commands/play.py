@@ -156,16 +156,16 @@ def _run_full_screen(
     watching: bool,
     link: str | None,
 ) -> int:
-    from samedeal_cli.race_app.race_view import page
-    from samedeal_cli.race_app.splash import curtain
+    from samedeal_cli.race_app.race_view import draw_screen
+    from samedeal_cli.race_app.splash import splash_screen
     from samedeal_cli.render.themes import look
-    from samedeal_cli.state.race_state import Scene
+    from samedeal_cli.state.race_state import RaceState
 
     if link is None:
         # The link stays above the full screen, where it can be selected with the mouse.
         settings.say(f"{server}/r/{race_id}")
     size = shutil.get_terminal_size()
-    scene = Scene(
+    state = RaceState(
         race_id,
         server.partition("://")[2],
         link or f"{server}/r/{race_id}",
@@ -178,16 +178,16 @@ def _run_full_screen(
         auto_drop=settings.auto_drop,
         ascii=settings.plain,
     )
-    shown = look(scene.theme, scene.suits, colored=settings.colored)
-    with curtain(page(scene, scene.width, scene.height), shown):
+    theme = look(state.theme, state.suits, colored=settings.colored)
+    with splash_screen(draw_screen(state, state.width, state.height), theme):
         from samedeal_cli.net.connect import connection
         from samedeal_cli.net.http_api import Api
         from samedeal_cli.race_app.app import FullScreen
         from samedeal_cli.running import run
 
         screen = FullScreen(
-            scene,
-            lambda race_id: connection(settings, server, race_id, name, watching=watching and race_id == scene.race),
+            state,
+            lambda race_id: connection(settings, server, race_id, name, watching=watching and race_id == state.race_id),
             Api(server),
             colored=settings.colored,
             ready=bool(ready),
@@ -201,18 +201,18 @@ def _print_end(settings: Settings, screen: "FullScreen", name: str | None) -> in
     from samedeal_cli.render.phrases import seat_phrase
     from samedeal_cli.render.text_table import standings_lines
 
-    scene = screen.scene
-    if scene.stage == "over":
-        for line in standings_lines(scene.standings, seat=scene.seat, ascii=settings.plain):
+    state = screen.state
+    if state.stage == "over":
+        for line in standings_lines(state.standings, seat=state.seat, ascii=settings.plain):
             click.echo(line)
-        settings.say(f"To watch the replay: {program()} replay {scene.link}")
+        settings.say(f"To watch the replay: {program()} replay {state.link}")
     elif screen.left:
         settings.say("You left your seat.")
-    elif scene.stage not in ("entering", "cancelled"):
-        settings.say(scene.link)
-        if scene.seat is not None and not scene.done:
+    elif state.stage not in ("connecting", "cancelled"):
+        settings.say(state.link)
+        if state.seat is not None and not state.finished:
             back = f" --as {name}" if name else ""
-            settings.say(f"{seat_phrase(scene.stage, scene.away_s)}. To rejoin: {program()} join {scene.link}{back}")
+            settings.say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{back}")
     if screen.failure:
         raise screen.failure
     return INTERRUPTED if screen.interrupted else 0

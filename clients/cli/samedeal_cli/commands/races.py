@@ -24,7 +24,7 @@ from samedeal_cli.commands.parameters import (
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, Opened, Races, Replays
-from samedeal_cli.render.phrases import moment, told_apart
+from samedeal_cli.render.phrases import utc_time, with_unique_names
 from samedeal_cli.settings import Settings, examples
 
 
@@ -160,9 +160,9 @@ def ls(
             print_item(row, race.race, race.game, f"{race.stage}, {racers}, {kind}")
     else:
         for replay in api.read(data, Replays).replays:
-            ended = moment(replay.ended_at)
+            ended = utc_time(replay.ended_at)
             best = ", ".join(
                 f"{standing.place} {standing.name} {standing.home}/{standing.goal}"
-                for standing in told_apart(replay.standings)[:3]
+                for standing in with_unique_names(replay.standings)[:3]
             )
             print_item(f"{replay.race:<24} {replay.game:<22} {ended}  {best}", replay.race, replay.game, ended, best)

@@ -9,7 +9,7 @@ from samedeal.replays.replay import Replay
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.render.cast import cast
-from samedeal_cli.render.picture import MAX_TABLES, poster_svg
+from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
@@ -31,10 +31,10 @@ def player_of(
     try:
         player = Player.of(Recording.of(replay), plain=plain)
         player = replace(player, speed=speed or USUAL_SPEED, pause_ms=pause_ms)
-        player = player if seat is None else player.watching(seat)
+        player = player if seat is None else player.watch_seat(seat)
         if at is not None:
-            return player.went(at)
-        return player.pressed("end") if speed == 0 else player
+            return player.go_to(at)
+        return player.on_key("end") if speed == 0 else player
     except Refused as refused:
         raise unverified(refused) from refused
     except (LookupError, ValueError) as error:
@@ -52,7 +52,7 @@ def is_verified(replay: Replay) -> bool:
 
 
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
-    "svg": lambda player, one_seat: poster_svg(player, 1 if one_seat else MAX_TABLES).encode(),
+    "svg": lambda player, one_seat: picture_svg(player, 1 if one_seat else MAX_TABLES).encode(),
     "cast": lambda player, _: "".join(f"{line}\n" for line in cast(player)).encode(),
 }
 """Graphical formats. The functions take a player, and whether to show only its current seat."""

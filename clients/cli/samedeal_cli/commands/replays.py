@@ -32,8 +32,8 @@ from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
-from samedeal_cli.render.transcript import happening, printable, since_start
-from samedeal_cli.replay_app.replay_view import page
+from samedeal_cli.render.transcript import entry_text, printable, since_start
+from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.settings import Settings, examples
 from samedeal_cli.state.replay_state import Player
 
@@ -106,16 +106,16 @@ def replay(
 
 def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) -> int:
     """Run the player on the full screen. Returns the exit code."""
-    from samedeal_cli.race_app.splash import curtain
+    from samedeal_cli.race_app.splash import splash_screen
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
-    with curtain(page(player, size.columns, size.lines), shown):
-        from samedeal_cli.replay_app.app import Theatre
+    with splash_screen(draw_screen(player, size.columns, size.lines), shown):
+        from samedeal_cli.replay_app.app import ReplayApp
         from samedeal_cli.running import run
 
-        theatre = Theatre(replace(player, playing=playing), shown, lambda: is_verified(replay))
-        run(theatre.run_async(mouse=settings.mouse))
-    return INTERRUPTED if theatre.interrupted else 0
+        app = ReplayApp(replace(player, playing=playing), shown, lambda: is_verified(replay))
+        run(app.run_async(mouse=settings.mouse))
+    return INTERRUPTED if app.interrupted else 0
 
 
 def _print_race(
@@ -135,7 +135,7 @@ def _print_race(
         if speed:
             time.sleep(min(max(0, entry.at - last) / 1000 / speed, idle_limit / 1000))
         last = entry.at
-        _print(settings, f"{since_start(races[-1], entry.at):>8}  {happening(before, after, entry)}")
+        _print(settings, f"{since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}")
         restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == shown
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)

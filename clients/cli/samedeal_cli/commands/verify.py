@@ -21,7 +21,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
-from samedeal_cli.render.phrases import clock, told_apart
+from samedeal_cli.render.phrases import clock, with_unique_names
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, examples
 
@@ -150,7 +150,7 @@ def _conclusion(log: Log, count: int, facts: tuple[Fact, ...]) -> str:
         where = f", first at entry {min(entries)}" if entries else ""
         return f"NOT VERIFIED: {', '.join(fact.name for fact in failed)}{where}."
     race = f"{log.header.race}, {GAMES[log.header.game].title}, {count} entries"
-    first = [standing for standing in told_apart(log.standings) if standing.place == 1]
+    first = [standing for standing in with_unique_names(log.standings) if standing.place == 1]
     names = " and ".join(printable(standing.name) for standing in first) or "nobody"
     if any(standing.outcome == "won" for standing in first):
         return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."

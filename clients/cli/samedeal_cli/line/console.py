@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from textwrap import wrap
 
 from samedeal_cli.line.line_input import PROMPT, Editor, typed_lines
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 
 
 class Console:

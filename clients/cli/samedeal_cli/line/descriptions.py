@@ -9,7 +9,7 @@ from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import pile_sentence, spoken, standing_sentence, told_apart
+from samedeal_cli.render.phrases import card_name, pile_sentence, standing_sentence, with_unique_names
 from samedeal_cli.render.text_table import board_lines, card_text, standings_lines
 
 HELP: Final = {
@@ -43,7 +43,7 @@ class Descriptions:
         self._places = [place for place in game.layout.split() if place != "."]
 
     def card(self, card: str) -> str:
-        return card_text(card, ascii=self._ascii) if self._pictures else spoken(card)
+        return card_text(card, ascii=self._ascii) if self._pictures else card_name(card)
 
     def table(self, board: Board) -> Iterable[str]:
         if self._pictures:
@@ -57,7 +57,7 @@ class Descriptions:
     def standings(self, standings: tuple[Standing, ...], seat: int | None) -> Iterable[str]:
         if self._pictures:
             return standings_lines(standings, seat=seat, width=self._width, ascii=self._ascii)
-        return [standing_sentence(standing, len(standings)) for standing in told_apart(standings)]
+        return [standing_sentence(standing, len(standings)) for standing in with_unique_names(standings)]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""
@@ -94,4 +94,4 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
         for above, other in enumerate(reversed(pile))
         if other == card
     ]
-    return f"{spoken(card)}: {'; '.join(positions) or 'not visible'}"
+    return f"{card_name(card)}: {'; '.join(positions) or 'not visible'}"

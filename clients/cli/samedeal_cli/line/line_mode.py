@@ -16,10 +16,10 @@ from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, moment, seat_phrase, told_apart
+from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, with_unique_names
 from samedeal_cli.render.text_table import with_cards
 from samedeal_cli.settings import program
-from samedeal_cli.state.race_news import happenings
+from samedeal_cli.state.race_news import race_news
 
 LAST_S: Final = (60, 10)
 QUIT: Final = ("quit", "q", "exit")
@@ -127,8 +127,8 @@ class LineMode:
     def _update(self, *, late: bool = False) -> None:
         """Print what has changed since the last update. `late` means that the player missed the moment itself."""
         before = self._standings
-        self._standings = {standing.seat: standing for standing in told_apart(self._connection.standings)}
-        for text in happenings(before, self._standings, self._connection.seat):
+        self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
+        for text in race_news(before, self._standings, self._connection.seat):
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
@@ -144,7 +144,7 @@ class LineMode:
         else:
             self._say("you are watching")
             if connection.view.stage in ("running", "over"):
-                self._standings = {standing.seat: standing for standing in told_apart(connection.standings)}
+                self._standings = {standing.seat: standing for standing in with_unique_names(connection.standings)}
             if connection.view.stage == "running":
                 self._show_standings()
         self._update(late=True)
@@ -176,7 +176,7 @@ class LineMode:
         header, deal = self._connection.header, self._connection.view.deal
         sealed = header.daily and not deal
         if sealed:
-            self._say(f"the race is over; the deal and the replay are sealed until {moment(header.reveals_at)}")
+            self._say(f"the race is over; the deal and the replay are sealed until {utc_time(header.reveals_at)}")
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         self._show_standings()
@@ -297,7 +297,7 @@ class LineMode:
     async def _set_ready(self) -> None:
         if not await self._request(self._connection.ready()):
             return
-        racers = told_apart(self._connection.standings)
+        racers = with_unique_names(self._connection.standings)
         others = [standing for standing in racers if standing.seat != self._connection.seat]
         waiting = [standing.name for standing in others if standing.outcome == "waiting"]
         if waiting:

@@ -1,6 +1,6 @@
-"""The full screen: shows the pages of a scene, hands it keys, clicks and news, and does what it asks for.
+"""The full screen of a race as a Textual app: draws the state, passes it keys and messages, and runs its commands.
 
-What is shown and what a key means is worked out elsewhere, in pages and scene; here is only what waits and writes.
+The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``); this module does the I/O.
 """
 
 import asyncio
@@ -24,181 +24,181 @@ from samedeal.replays.replay import read
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.race_app.canvas_widget import Sheet, key_name
-from samedeal_cli.race_app.overlays import Finding
-from samedeal_cli.race_app.race_view import page
+from samedeal_cli.race_app.canvas_widget import CanvasWidget, key_name
+from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
-from samedeal_cli.state import race_state as s
+from samedeal_cli.state import race_keys as keys
+from samedeal_cli.state import race_update as messages
+from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_rematch
 
-TWICE_S: Final = 0.4
-"""How soon after the first the second of two clicks comes."""
+DOUBLE_CLICK_S: Final = 0.4
 TICK_S: Final = 0.1
-REPLAY_S: Final = 10.0
-"""How long a replay may take to appear after a race."""
-PAR_S: Final = 60.0
-"""How long par may take to be worked out."""
+REPLAY_TIMEOUT_S: Final = 10.0
+"""How long to wait for the replay after a race."""
+PAR_TIMEOUT_S: Final = 60.0
+"""How long to wait for par."""
 
-Enter = Callable[[str], Connection]
-"""A line to a race."""
+Connect = Callable[[str], Connection]
+"""Opens a connection to a race."""
 
 
 class FullScreen(App[None]):
-    """One race after another on the whole terminal, until somebody quits."""
+    """Shows one race, and its rematches, until the player quits."""
 
     CSS = "Screen { background: ansi_default; }"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, scene: s.Scene, enter: Enter, api: Api, *, colored: bool, ready: bool = False) -> None:
-        """The scene to begin with; how to get a line to a race; with `ready` one is ready at once."""
+    def __init__(self, state: RaceState, connect: Connect, api: Api, *, colored: bool, ready: bool = False) -> None:
+        """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
         super().__init__(ansi_color=True)
-        self.scene = scene
+        self.state = state
         self.failure: BaseException | None = None
-        """What ended it, if it was not a key."""
+        """The error that ended the app, if any."""
         self.interrupted = False
         self.left = False
-        """Whether the seat was given up."""
+        """Whether the player gave up the seat."""
         self.connection: Connection | None = None
-        self._enter, self._api, self._colored, self._be_ready = enter, api, colored, ready
-        self._sheet = Sheet()
-        self._attending: asyncio.Task[None] | None = None
+        self._connect, self._api, self._colored, self._ready_at_once = connect, api, colored, ready
+        self._widget = CanvasWidget()
+        self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
-        """Whether the race is over, however that was learnt."""
-        self._doing: set[asyncio.Task[None]] = set()
-        self._held: tuple[str, float] | None = None
-        self._clicked: tuple[str, float] | None = None
+        """Set when the race is over, by a broadcast or by an answer."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._mouse_down: str | None = None
+        self._last_click: tuple[str, float] | None = None
 
     # The screen.
 
     def compose(self) -> ComposeResult:
-        """The one widget."""
-        yield self._sheet
+        """Yield the only widget."""
+        yield self._widget
 
     def on_mount(self) -> None:
-        """Draw, and go into the race."""
-        self._sheet.focus()
-        self._show(s.told(self.scene, s.Resized(self.size.width, self.size.height)))
+        """Draw the first frame and join the race."""
+        self._widget.focus()
+        self._update(messages.Resized(self.size.width, self.size.height))
         self.set_interval(TICK_S, self._tick)
-        self._attending = self._start(self._attend(self.scene.race))
+        self._race_task = self._start(self._run_race(self.state.race_id))
 
     async def on_unmount(self) -> None:
-        """Hang up."""
-        for task in tuple(self._doing):
+        """Cancel all tasks, which closes the connection."""
+        for task in tuple(self._tasks):
             if task is not asyncio.current_task():
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
 
     def on_resize(self, event: Resize) -> None:
-        """Draw for the new size."""
-        self._tell(s.Resized(event.size.width, event.size.height))
+        """Redraw at the new size."""
+        self._update(messages.Resized(event.size.width, event.size.height))
 
-    def _show(self, scene: s.Scene) -> None:
-        self.scene = scene
-        shown = look(scene.theme, scene.suits, colored=self._colored)
-        self._sheet.show(page(scene, scene.width, scene.height), shown)
+    def _show(self, state: RaceState) -> None:
+        self.state = state
+        theme = look(state.theme, state.suits, colored=self._colored)
+        self._widget.show(draw_screen(state, state.width, state.height), theme)
 
-    def _tick(self) -> None:
-        """Draw anew when the clock has another second to show."""
-        left = self.connection.left_ms if self.connection else None
-        known = self.scene.left_ms
-        if left is not None and not self.scene.over and (known is None or -(-left // 1000) != -(-known // 1000)):
-            self._tell(s.Ticked(left))
+    def _update(self, message: messages.Message) -> None:
+        self._show(messages.update(self.state, message))
 
-    def _tell(self, news: s.News) -> None:
-        self._show(s.told(self.scene, news))
-
-    def _tell_now(self) -> None:
+    def _update_snapshot(self) -> None:
         connection = self.connection
         if connection:
-            self._tell(s.Now(connection.view, connection.standings, connection.left_ms))
+            self._update(messages.Snapshot(connection.view, connection.standings, connection.left_ms))
             if connection.over:
                 self._ended.set()
+
+    def _tick(self) -> None:
+        """Redraw when the clock shows a new second."""
+        left = self.connection.left_ms if self.connection else None
+        shown = self.state.left_ms
+        if left is not None and not self.state.over and (shown is None or -(-left // 1000) != -(-shown // 1000)):
+            self._update(messages.Tick(left))
 
     # Keys and clicks.
 
     async def on_event(self, event: Any) -> None:
-        """Keys go to the scene before anybody else takes them for something."""
+        """Handle keys before Textual does."""
         if isinstance(event, Key):
             event.stop()
-            self._take(s.pressed(self.scene, key_name(event)))
+            self._take_step(keys.on_key(self.state, key_name(event)))
             return
         await super().on_event(event)
 
     def on_mouse_down(self, event: MouseDown) -> None:
-        """Remember where it began: a click or a drag."""
-        spot = self._spot(event.screen_x, event.screen_y)
-        self._held = (spot, time.monotonic()) if spot and event.button == 1 else None
+        """Start a click or a drag; the right button acts at once."""
+        spot = self._spot_at(event.screen_x, event.screen_y)
+        self._mouse_down = spot if event.button == 1 else None
         if spot and event.button == 3:
-            self._take(s.clicked(self.scene, spot, "right"))
+            self._take_step(keys.on_click(self.state, spot, "right"))
 
     def on_mouse_up(self, event: MouseUp) -> None:
-        """A click ends where it began, a drag elsewhere."""
-        held, self._held = self._held, None
-        spot = self._spot(event.screen_x, event.screen_y)
-        if not held or not spot:
+        """Finish a click on the same spot, or a drag to another."""
+        source, self._mouse_down = self._mouse_down, None
+        spot = self._spot_at(event.screen_x, event.screen_y)
+        if not source or not spot:
             return
-        source, now = held[0], time.monotonic()
         if spot != source:
-            self._clicked = None
-            self._take(s.dragged(self.scene, source, spot))
+            self._last_click = None
+            self._take_step(keys.on_drag(self.state, source, spot))
             return
-        twice = self._clicked is not None and self._clicked[0] == spot and now - self._clicked[1] < TWICE_S
-        self._clicked = None if twice else (spot, now)
-        self._take(s.clicked(self.scene, spot, "twice" if twice else "once"))
+        now, last = time.monotonic(), self._last_click
+        double = last is not None and last[0] == spot and now - last[1] < DOUBLE_CLICK_S
+        self._last_click = None if double else (spot, now)
+        self._take_step(keys.on_click(self.state, spot, "double" if double else "left"))
 
-    def _spot(self, column: int, row: int) -> str | None:
-        return next((name for name, spot in self._sheet.canvas.spots.items() if spot.holds(row, column)), None)
+    def _spot_at(self, column: int, row: int) -> str | None:
+        return next((name for name, spot in self._widget.canvas.spots.items() if spot.contains(row, column)), None)
 
-    def _take(self, step: s.Step) -> None:
-        scene, command = step
-        self._show(scene)
+    def _take_step(self, step: keys.Step) -> None:
+        state, command = step
+        self._show(state)
         if command:
-            self._do(command)
+            self._run_command(command)
 
-    # What is asked for.
+    # Commands.
 
-    def _do(self, command: s.Command) -> None:
+    def _run_command(self, command: keys.Command) -> None:
         match command:
-            case s.Quit(interrupted=interrupted):
+            case keys.Quit(interrupted=interrupted):
                 self.interrupted = interrupted
                 self.exit()
-            case s.CopyLink():
+            case keys.CopyLink():
                 self._copy_link()
-            case s.OpenReplay():
+            case keys.OpenReplay():
                 self._open_replay()
-            case s.Rematch():
+            case keys.Rematch():
                 self._start(self._rematch())
             case _:
-                self._start(self._ask(command))
+                self._start(self._send(command))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
-        self._doing.add(task)
-        task.add_done_callback(self._did)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
         return task
 
-    def _did(self, task: "asyncio.Task[None]") -> None:
-        """Whatever goes wrong is told when the terminal is as it was again."""
-        self._doing.discard(task)
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
+        """Quit on an error; the caller reports it after the terminal is restored."""
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
             self.exit()
 
-    async def _ask(self, command: s.Command) -> None:
-        """Ask the server, and show what it answers."""
+    async def _send(self, command: keys.Command) -> None:
+        """Send a command to the server and show the answer."""
         connection = self.connection
         if connection is None:
             return
         try:
             match command:
-                case s.Play(move=move):
+                case keys.PlayMove(move=move):
                     await connection.move(move)
-                case s.Ready(ready=ready):
+                case keys.SetReady(ready=ready):
                     await connection.ready(ready)
-                case s.Resign():
+                case keys.Resign():
                     await connection.resign()
-                case s.Leave():
+                case keys.Leave():
                     await connection.leave()
                     self.left = True
                     self.exit()
@@ -206,121 +206,120 @@ class FullScreen(App[None]):
                     raise AssertionError(command)
         except (Refused, Declined) as refused:
             text = refused.text if isinstance(refused, Refused) else refused.format_message()
-            self._tell(s.Turned(text))
+            self._update(messages.MoveRefused(text))
             return
         except Failure:
-            return  # the one who listens hears it too, and ends it
-        self._tell_now()
-        self._take(s.caught_up(self.scene))
+            return  # _receive gets the same error, and ends the app
+        self._update_snapshot()
+        self._take_step(messages.handle_queued_key(self.state))
 
     def _copy_link(self) -> None:
-        self.copy_to_clipboard(self.scene.link)
-        self._tell(s.Said("The link was sent to the terminal's clipboard; it is also printed when you leave."))
+        self.copy_to_clipboard(self.state.link)
+        self._update(Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
 
     def _open_replay(self) -> None:
-        words = (sys.executable, "-m", "samedeal_cli.main", "replay", f"{self._api.server}/r/{self.scene.race}")
+        words = (sys.executable, "-m", "samedeal_cli.main", "replay", f"{self._api.server}/r/{self.state.race_id}")
         with self.suspend():
             subprocess.run(words, check=False)  # noqa: S603 (our own program)
         self.refresh()
 
     async def _rematch(self) -> None:
-        header = self.scene.header
+        header = self.state.header
         if header is None:
             return
         try:
-            opened = await asyncio.to_thread(self._api.open_race, again(header))
+            created = await asyncio.to_thread(self._api.open_race, rematch_request(header))
         except Failure as failure:
-            self._tell(s.Said(failure.format_message(), "bad"))
+            self._update(Notice(failure.format_message(), "bad"))
             return
-        if self._attending:
-            self._attending.cancel()
-        self.connection, self._be_ready = None, False
-        self._show(s.of_another(self.scene, opened.race, opened.link))
-        self._attending = self._start(self._attend(opened.race))
+        if self._race_task:
+            self._race_task.cancel()
+        self.connection, self._ready_at_once = None, False
+        self._show(state_of_rematch(self.state, created.race, created.link))
+        self._race_task = self._start(self._run_race(created.race))
         self._copy_link()
 
-    # What is heard.
+    # The race.
 
-    async def _attend(self, race: str) -> None:
-        """Be in a race from the beginning to the end, and look back at it."""
-        async with self._enter(race) as connection:
+    async def _run_race(self, race_id: str) -> None:
+        """Follow a race to its end, then verify it and fetch par."""
+        async with self._connect(race_id) as connection:
             self.connection = connection
             self._ended.clear()
             game = await asyncio.to_thread(self._api.game, connection.header.game)
             away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
-            self._tell(s.Entered(connection.welcome.name, connection.header, game, away_s))
-            self._tell_now()
-            if self._be_ready and self.scene.stage == "open":
-                self._start(self._ask(s.Ready(True)))
-            hearing, ended = asyncio.create_task(self._hear(connection)), asyncio.create_task(self._ended.wait())
+            self._update(messages.Connected(connection.header, game, away_s))
+            self._update_snapshot()
+            if self._ready_at_once and self.state.stage == "open":
+                self._start(self._send(keys.SetReady(True)))
+            receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:
-                await asyncio.wait((hearing, ended), return_when=asyncio.FIRST_COMPLETED)
-                if hearing.done():
-                    hearing.result()
+                await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
+                if receiving.done():
+                    receiving.result()
             finally:
-                for task in (hearing, ended):
+                for task in (receiving, ended):
                     task.cancel()
-        if self.scene.stage == "over":
-            await asyncio.gather(self._check(race, connection), self._compare(race))
+        if self.state.stage == "over":
+            await asyncio.gather(self._verify(race_id, connection), self._fetch_par(race_id))
 
-    async def _hear(self, connection: Connection) -> None:
+    async def _receive(self, connection: Connection) -> None:
         async for news in connection:
             if isinstance(news, Lost):
-                self._tell(s.Cut(news.why))
+                self._update(messages.ConnectionLost(news.why))
                 continue
             if isinstance(news, Restored):
-                self._tell(s.Cut(""))
-            self._tell_now()
-            self._take(s.caught_up(self.scene))
+                self._update(messages.ConnectionRestored())
+            self._update_snapshot()
+            self._take_step(messages.handle_queued_key(self.state))
 
-    async def _check(self, race: str, connection: Connection) -> None:
-        until = time.monotonic() + REPLAY_S
+    async def _verify(self, race_id: str, connection: Connection) -> None:
+        deadline = time.monotonic() + REPLAY_TIMEOUT_S
         while True:
             try:
-                data = await asyncio.to_thread(self._api.fetch, f"/replays/{race}.json")
+                data = await asyncio.to_thread(self._api.fetch, f"/replays/{race_id}.json")
                 break
             except Failure as failure:
-                if getattr(failure, "code", "") not in ("not-found", "replay-sealed") or time.monotonic() > until:
-                    self._tell(s.Checked(why_not=f"not checked: {failure.format_message()}"))
+                if getattr(failure, "code", "") not in ("not-found", "replay-sealed") or time.monotonic() > deadline:
+                    reason = f"not verified: {failure.format_message()}"
+                    self._update(messages.Verified(unverified_reason=reason))
                     return
             await asyncio.sleep(0.2)
         try:
-            self._tell(s.Checked(await asyncio.to_thread(findings, data, connection.receipts)))
+            self._update(messages.Verified(await asyncio.to_thread(run_checks, data, connection.receipts)))
         except Refused as refused:
             if refused.code == "unsupported-version":
-                self._tell(s.Checked(why_not=f"not checked: {refused.text}"))
+                self._update(messages.Verified(unverified_reason=f"not verified: {refused.text}"))
                 return
-            self._tell(s.Checked((Finding("replay", False, refused.text),)))
+            self._update(messages.Verified((Check("replay", False, refused.text),)))
 
-    async def _compare(self, race: str) -> None:
-        """Ask for par until it is there; a server that has none is not asked twice."""
-        until = time.monotonic() + PAR_S
-        while time.monotonic() < until:
+    async def _fetch_par(self, race_id: str) -> None:
+        """Poll par until it is complete; give up at the first error."""
+        deadline = time.monotonic() + PAR_TIMEOUT_S
+        while time.monotonic() < deadline:
             try:
-                data = await asyncio.to_thread(self._api.fetch, f"/races/{race}/par", query={"seat": self.scene.seat})
-                told = par_of(data, self.scene.seat)
+                data = await asyncio.to_thread(
+                    self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
+                )
+                summary = par_summary(data, self.state.seat)
             except (Failure, msgspec.DecodeError):
                 return
-            if told:
-                self._tell(told)
+            if summary:
+                self._update(summary)
                 return
             await asyncio.sleep(1)
 
 
-def findings(data: bytes, receipts: Receipts) -> tuple[Finding, ...]:
-    """What there is to find out about a replay, and whether it is the race that was told while it ran.
-
-    Raises Refused for what is no replay.
-    """
+def run_checks(data: bytes, receipts: Receipts) -> tuple[Check, ...]:
+    """Verify a replay, and compare it with the receipts of the race. Raises Refused for an invalid replay."""
     facts = verify(read(data), receipts=receipts)
-    return tuple(Finding(fact.name, fact.holds, _with_entry(fact.note, fact.entry)) for fact in facts)
+    return tuple(
+        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
+        for fact in facts
+    )
 
 
-def _with_entry(note: str, entry: int | None) -> str:
-    return note if entry is None else f"{note} (entry {entry})"
-
-
-class _Compared(msgspec.Struct):
+class _RacerPar(msgspec.Struct):
     seat: int
     worse: float
     equal: float
@@ -329,25 +328,24 @@ class _Compared(msgspec.Struct):
 
 
 class _Par(msgspec.Struct):
-    racers: tuple[_Compared, ...] = ()
+    racers: tuple[_RacerPar, ...] = ()
 
 
-def par_of(data: bytes, seat: int | None) -> s.ParTold | None:
-    """The own strip in what the server says about par; None while it has nothing to say. Raises DecodeError."""
+def par_summary(data: bytes, seat: int | None) -> ParSummary | None:
+    """Return the par of a seat, or None while it is incomplete. Raises DecodeError."""
     par = msgspec.json.decode(data, type=_Par)
     mine = next((racer for racer in par.racers if racer.seat == seat), None)
     if mine is None:
         return None
     shares = [round(100 * share) for share in (mine.worse, mine.equal, mine.better)]
-    text = "better than {} % of its plays, level with {} %, worse than {} %".format(*shares)
-    return s.ParTold(mine.squares, text)
+    text = "You beat {} % of the computer's plays, matched {} %, lost to {} %".format(*shares)
+    return ParSummary(mine.squares, text)
 
 
-def again(header: Header) -> dict[str, object]:
-    """The request for another race like one: the same game and options, and a new deal."""
-    wish: dict[str, object] = {
+def rematch_request(header: Header) -> dict[str, object]:
+    """Return the request for a race with the same game and options, and a new deal."""
+    return {
         "game": header.game,
         "variant": header.variant,
         "options": msgspec.to_builtins(header.options),
     }
-    return wish

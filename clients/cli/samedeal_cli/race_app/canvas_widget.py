@@ -1,4 +1,4 @@
-"""The sheet: the one widget of every full screen, which shows a canvas; and what keys are called there."""
+"""The only widget of the full-screen apps: it shows a canvas."""
 
 from functools import lru_cache
 
@@ -14,10 +14,10 @@ from samedeal_cli.render.canvas import Canvas, Span, Style
 from samedeal_cli.render.themes import Look, look
 
 
-class Sheet(Widget, can_focus=True):
-    """Shows a canvas, and nothing else."""
+class CanvasWidget(Widget, can_focus=True):
+    """Shows a canvas."""
 
-    DEFAULT_CSS = "Sheet { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
+    DEFAULT_CSS = "CanvasWidget { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,11 +26,11 @@ class Sheet(Widget, can_focus=True):
         self.canvas = Canvas(1, 1)
 
     def show(self, canvas: Canvas, look: Look) -> None:
-        """Show another canvas; only the lines that differ are drawn again."""
+        """Show another canvas, redrawing only the lines that differ."""
         rows, before = list(canvas.rows()), self._rows
-        whole = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
+        redraw_all = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
         self.canvas, self._rows, self._look = canvas, rows, look
-        if whole:
+        if redraw_all:
             self.refresh()
             return
         changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if row != before[at]]
@@ -38,14 +38,15 @@ class Sheet(Widget, can_focus=True):
             self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
-        """One line."""
+        """Render one line."""
         if y >= len(self._rows):
-            return Strip.blank(self.size.width, _rich(Style(), self._look))
-        return Strip([Segment(span.text, _rich(span.style, self._look)) for span in self._rows[y]], self.canvas.width)
+            return Strip.blank(self.size.width, _rich_style(Style(), self._look))
+        segments = [Segment(span.text, _rich_style(span.style, self._look)) for span in self._rows[y]]
+        return Strip(segments, self.canvas.width)
 
 
 def key_name(event: Key) -> str:
-    """What a key is called: the character that it writes, or a name such as ``space`` or ``left``."""
+    """Return the character that a key types, or its name, such as ``space`` or ``left``."""
     if event.key in ("space", "enter", "escape", "backspace", "tab"):
         return event.key
     if event.character and event.character.isprintable():
@@ -53,8 +54,12 @@ def key_name(event: Key) -> str:
     return event.key
 
 
+def _rich_style(style: Style, look: Look) -> RichStyle:
+    return _cached_rich_style(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)
+
+
 @lru_cache(1024)
-def _rich_of(style: Style, code: str, text: str, ground: str) -> RichStyle:
+def _cached_rich_style(style: Style, code: str, text: str, ground: str) -> RichStyle:
     dim = style.dim or code == "2"
     color = None
     if code.startswith("38;2;"):
@@ -66,7 +71,3 @@ def _rich_of(style: Style, code: str, text: str, ground: str) -> RichStyle:
         color = Color.parse(text)
     back = Color.parse(ground) if ground else None
     return RichStyle(color=color, bgcolor=back, bold=style.bold, dim=dim, reverse=style.reverse)
-
-
-def _rich(style: Style, look: Look) -> RichStyle:
-    return _rich_of(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)

@@ -1,104 +1,107 @@
-"""Reading: the texts that lie over a race when one asks for them, line by line and as wide as they may be."""
+"""The texts that cover a race on request: help, rules, link and verification checks."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import Final, NamedTuple
+from typing import Final
 
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
+from samedeal_cli.state.race_state import Check, RaceState
 
 GOOD: Final = Style("good", bold=True)
 BAD: Final = Style("bad", bold=True)
 FRAME: Final = 4
-"""How many lines of a screen are not for the text: its heading and its keys."""
+"""How many lines of the screen the heading and the footer take."""
 
 Keys = Sequence[tuple[str, str]]
 """Keys as they are written, and what they do."""
 Lines = Sequence[tuple[str, Style]]
 
 
-class Finding(NamedTuple):
-    """One thing that a verification found."""
-
-    name: str
-    holds: bool
-    text: str
+def overlay_lines(state: RaceState, width: int) -> Lines:
+    """Return the lines of the overlay on a screen of this width."""
+    match state.overlay:
+        case "help":
+            return help_lines(width - 2)
+        case "rules":
+            return rules_text(state.game.slug if state.game else "", width - 2)
+        case "link":
+            return link_lines(state.link, width - 2, ascii=state.ascii)
+        case "checks":
+            return list(_check_lines(state.checks, width - 2))
+        case _:
+            return []
 
 
 def help_lines(width: int) -> Lines:
-    """Every key there is."""
+    """Return the help: all keys."""
     lines: list[tuple[str, Style]] = []
     for title, keys in HELP.items():
         lines += [("", PLAIN)] if lines else []
         lines.append((title, BOLD))
-        for key, does in keys:
-            first, *others = wrap(does, width - 22) or [""]
+        for key, description in keys:
+            first, *others = wrap(description, width - 22) or [""]
             lines.append((f"  {key:<19} {first}", PLAIN))
             lines += [(f"{'':<22}{other}", PLAIN) for other in others]
     return lines
 
 
 def rules_text(slug: str, width: int) -> Lines:
-    """The rules of a game, if this program knows it."""
+    """Return the rules of a game."""
     from samedeal.games.catalogue import GAMES
     from samedeal_cli.commands.games import rules_lines
 
     if slug not in GAMES:
-        return [("The rules of this game are not known to this program.", PLAIN)]
+        return [("This version does not include the rules of this game.", PLAIN)]
     return [(line, PLAIN) for line in rules_lines(slug, width)]
 
 
 def link_lines(link: str, width: int, *, ascii: bool = False) -> Lines:  # noqa: A002 (the word for it)
-    """The link, and as a code that a phone reads."""
+    """Return the link, and its QR code."""
     lines: list[tuple[str, Style]] = [(line, BOLD) for line in wrap(link, width)]
     return [*lines, *((line, PLAIN) for line in qr_lines(link, ascii=ascii))]
 
 
-def findings_lines(findings: Sequence[Finding], width: int) -> Lines:
-    """What a verification found, fact by fact."""
-    return list(_found(findings, width))
-
-
-def _found(findings: Sequence[Finding], width: int) -> Iterator[tuple[str, Style]]:
-    for finding in findings:
-        first, *others = wrap(finding.text, width - 16) or [""]
-        yield f"{'✓' if finding.holds else '✗'} {finding.name:<12} {first}", GOOD if finding.holds else BAD
+def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Style]]:
+    for check in checks:
+        first, *others = wrap(check.text, width - 16) or [""]
+        yield f"{'✓' if check.holds else '✗'} {check.name:<12} {first}", GOOD if check.holds else BAD
         yield from ((f"{'':<15}{other}", PLAIN) for other in others)
 
 
 HELP: Final[dict[str, Keys]] = {
     "Playing": [
-        ("a s d f g j k l …", "pick up the pile with that letter; then the letter of where it goes"),
+        ("a s d f g j k l …", "pick up the pile with that letter; then press the letter of its target"),
         ("Shift and a letter", "send the card of that pile home"),
-        ("Enter", "put down where it goes best; with the cursor, pick up or put down"),
-        ("Space", "the stock: draw, deal or redeal"),
+        ("Enter", "drop the card on the best pile; with the cursor, pick up or drop"),
+        ("Space", "use the stock: draw, deal or redeal"),
         ("u", "undo"),
-        ("Esc, Backspace", "let go"),
-        ("arrows", "move the cursor from pile to pile"),
-        ("/", "type a move: Tab completes it, ↑ brings back what was typed before"),
-        ("b", "begin the same deal again; asks"),
-        ("!", "resign for good, or give up the seat before the race; asks"),
+        ("Esc, Backspace", "cancel the selection"),
+        ("arrows", "move the cursor"),
+        ("/", "type a move: Tab completes it, ↑ recalls previous input"),
+        ("b", "restart the deal (asks first)"),
+        ("!", "resign, or give up your seat before the race (asks first)"),
     ],
-    "With the mouse": [
-        ("click, click", "pick up, put down"),
-        ("drag", "the same in one go"),
+    "Mouse": [
+        ("click, click", "pick up, drop"),
+        ("drag", "pick up and drop"),
         ("double click", "send the card home"),
-        ("right click", "put down where it goes best"),
+        ("right click", "drop the card on the best pile"),
     ],
     "Rivals and screen": [
-        ("Tab, Shift+Tab", "look at the next racer, and at the table if it may be seen"),
-        ("z", "hide the rivals, or show them"),
-        ("4", "two colours for the suits, or four"),
-        ("c", "other colours for the screen: terminal, dark, light, contrast"),
-        ("x", "smaller or larger cards"),
+        ("Tab, Shift+Tab", "watch the next racer, and their table if it is visible"),
+        ("z", "hide or show your rivals"),
+        ("4", "two or four suit colours"),
+        ("c", "change the theme: terminal, dark, light, contrast"),
+        ("x", "change the cards: automatic, compact, boxed"),
     ],
     "Race": [
-        ("r", "ready, or not after all"),
+        ("r", "ready, or not ready"),
         ("y", "copy the link of the race"),
-        ("Q", "the link as a QR code"),
-        ("i", "the rules of the game"),
-        ("n, v, f", "after the race: another one, its replay, what was checked"),
-        ("q, Ctrl-C", "quit; your seat is reserved and the clock runs, before the countdown it is held briefly"),
+        ("Q", "show the link as a QR code"),
+        ("i", "show the rules of the game"),
+        ("n, v, f", "after the race: create another one, watch the replay, show the checks"),
+        ("q, Ctrl-C", "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"),
     ],
 }
-"""Every key there is, as the help and the manual have it."""
+"""All keys, as the help shows them."""

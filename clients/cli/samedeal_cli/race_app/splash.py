@@ -1,4 +1,4 @@
-"""The curtain: the first frame of the full screen, drawn while the rest of the program is still being loaded."""
+"""The first frame of a full-screen app, shown while the rest of the program loads."""
 
 import sys
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[2J", "\x1b[?1049l\x1b[?25h"
 
 
 @contextmanager
-def curtain(canvas: Canvas, look: Look) -> Iterator[None]:
-    """Shows a canvas on the terminal's other screen; afterwards the terminal is as it was, whatever happened.
+def splash_screen(canvas: Canvas, look: Look) -> Iterator[None]:
+    """Show a canvas on the terminal's alternate screen, and restore the terminal on exit.
 
-    Keys that are pressed meanwhile are neither shown nor lost.
+    Keys typed meanwhile are not echoed, and the app receives them.
     """
     import termios
     import tty

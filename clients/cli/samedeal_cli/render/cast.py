@@ -1,4 +1,4 @@
-"""Casts: what a player shows as time goes on, as a terminal recording (asciicast v2)."""
+"""Replays as terminal recordings (asciicast v2)."""
 
 import json
 from collections.abc import Iterator
@@ -7,24 +7,24 @@ from typing import Final
 
 from samedeal_cli.render.canvas import Canvas, Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.replay_view import best, called, ending, page
+from samedeal_cli.replay_app.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 
 WIDTH, HEIGHT = 80, 24
 FRAME_MS: Final = 1_000
-"""How long nothing is drawn at most, so that the clock is seen to run."""
+"""The maximum time between two frames, so that the clock keeps running."""
 _BEGIN: Final = "\x1b[?25l\x1b[2J"
 _END: Final = f"\x1b[0m\x1b[{HEIGHT};{WIDTH}H\x1b[?25h"
 
 
 def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
-    """The lines of a cast from where a player is to the end, without line feeds: a header, then what happens.
+    """Yield the lines of a cast, without line feeds: a header, then the events from the player's position to the end.
 
-    The speed and the longest pause are the player's. It is the same to the byte whenever it is made.
+    The player sets the speed and the longest pause. The output is deterministic.
     """
     palette = palette or look("terminal").palette
-    player = replace(player, playing=True, keyed=False)
+    player = replace(player, playing=True, interactive=False)
     recording = player.recording
     yield _line(
         {
@@ -32,19 +32,19 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
             "width": WIDTH,
             "height": HEIGHT,
             "timestamp": recording.dealt_at // 1000,
-            "title": f"{recording.game.title} · {called(player, player.track)}",
+            "title": f"{recording.game.title} · {racer_name(player, player.track)}",
             "env": {"TERM": "xterm-256color"},
         }
     )
-    at, canvas = 0.0, page(player, WIDTH, HEIGHT)
+    at, canvas = 0.0, draw_screen(player, WIDTH, HEIGHT)
     yield _event(at, "o", _BEGIN + "".join(_put(row, 0, spans, palette) for row, spans in enumerate(canvas.rows())))
     while (due := player.due) is not None:
         wait = min(due, FRAME_MS)
-        before, player = player, player.ticked(wait)
+        before, player = player, player.advance(wait)
         at += wait
-        shown, canvas = canvas, page(player, WIDTH, HEIGHT)
-        if told := _changes(canvas, shown, palette):
-            yield _event(at, "o", told)
+        shown, canvas = canvas, draw_screen(player, WIDTH, HEIGHT)
+        if changed := _changes(canvas, shown, palette):
+            yield _event(at, "o", changed)
         for mark in player.track.marks:
             if before.n < mark.n <= player.n and mark.kind in ("home", "end"):
                 yield _event(at, "m", _label(player, mark))
@@ -61,7 +61,7 @@ def _put(row: int, column: int, spans: list[Span], palette: Palette) -> str:
 
 def _label(player: Player, mark: Mark) -> str:
     track = player.track
-    return ending(track, mark.n) if mark.kind == "end" else f"{best(track, mark.n)} home"
+    return outcome_text(track, mark.n) if mark.kind == "end" else f"{score_text(track, mark.n)} home"
 
 
 def _event(at: float, kind: str, data: str) -> str:

@@ -1,4 +1,4 @@
-"""Words: cards, moves and standings as one says them aloud, a fact to a sentence."""
+"""Cards, moves, standings and times in words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,30 +16,30 @@ RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
 
 
-def spoken(card: str) -> str:
-    """A card such as ``6 of hearts``."""
+def card_name(card: str) -> str:
+    """Return the name of a card: ``6 of hearts``."""
     if card == BACK:
         return "a face-down card"
     return f"{RANKS.get(card[0], card[0])} of {SUITS[card[1]]}"
 
 
 def pile_sentence(place: str, pile: Sequence[str]) -> str:
-    """A pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``."""
+    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``."""
     if not pile:
         return f"{place}: empty"
     if set(pile) == {BACK}:
         return f"{place}: {len(pile)} face down"
-    return f"{place}: {', '.join(map(spoken, pile))}"
+    return f"{place}: {', '.join(map(card_name, pile))}"
 
 
-def change_sentence(before: Board, after: Board, card: Callable[[str], str] = spoken) -> str:
-    """What a move did: which cards came to lie where, and how many are left where they came from face down."""
-    moved, gone = _moved(before.table, after.table, card), _gone(before.table, after.table)
-    return ", ".join([*moved, *gone]) or "nothing moved"
+def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
+    """Describe a move: where cards went, and how many face-down cards are left where they came from."""
+    moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
+    return ", ".join([*moved, *hidden]) or "nothing moved"
 
 
 def standing_sentence(standing: Standing, racers: int) -> str:
-    """How a racer stands: ``1 of 3: bo (bot), 24 of 44 home, playing``."""
+    """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``."""
     parts = [f"{standing.place} of {racers}: {standing.name}{' (bot)' if standing.bot else ''}"]
     if standing.outcome in ("waiting", "ready", "scratched"):
         return f"{parts[0]}, {standing.outcome}"
@@ -51,49 +51,49 @@ def standing_sentence(standing: Standing, racers: int) -> str:
     return ", ".join(parts)
 
 
-def told_apart(standings: Iterable[Standing]) -> tuple[Standing, ...]:
-    """The standings with names that tell the racers apart: the seat behind each that is not one racer's alone."""
+def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
+    """Return the standings with unique names: duplicates get the number of their seat."""
     standings = tuple(standings)
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     return tuple(replace(standing, name=standing.name + marks[standing.seat]) for standing in standings)
 
 
 def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
-    """What each racer's name takes to be told from the others', by seat: `` #2``, or nothing.
+    """Return by seat the suffix that makes each name unique: `` #2``, or nothing.
 
-    A name that looks as if it had its mark already takes one too.
+    A name that contains ``#`` always gets one, so that no name can imitate another.
     """
     times = Counter(names.values())
     return {seat: f" #{seat}" if times[name] > 1 or "#" in name else "" for seat, name in names.items()}
 
 
 def clock(ms: int) -> str:
-    """A time such as ``1:23.4``; before the deal ``-0:05.0``."""
+    """Return a duration such as ``1:23.4``; before the deal, ``-0:05.0``."""
     minutes, tenths = divmod(abs(ms) // 100, 600)
     return f"{'-' if ms < 0 else ''}{minutes}:{tenths // 10:02}.{tenths % 10}"
 
 
-def moment(ms: int) -> str:
-    """A time to the minute: ``2026-11-22 02:00 UTC``."""
+def utc_time(ms: int) -> str:
+    """Return a date and time in UTC: ``2026-11-22 02:00 UTC``."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def seat_phrase(stage: str, away_s: float | None) -> str:
-    """What becomes of the seat of a racer whose connection ends at this stage of the race."""
+    """Describe what happens to the seat of a racer who disconnects at this stage."""
     if stage != "open":
         return "your seat is reserved"
     return "your seat is held for a short time" if away_s is None else f"your seat is held for {away_s:g} s"
 
 
 def quit_phrase(stage: str, away_s: float | None) -> str:
-    """What the key to quit does, for a racer with a seat."""
+    """Describe what quitting does, for a racer with a seat."""
     if stage != "open":
-        return "quit, the seat is reserved"
-    return "quit, the seat is held briefly" if away_s is None else f"quit, the seat is held for {away_s:g} s"
+        return "quit, your seat is reserved"
+    return "quit, your seat is held briefly" if away_s is None else f"quit, your seat is held for {away_s:g} s"
 
 
 def deal_phrase(header: Header) -> str:
-    """What is dealt in a race: ``sealed deal``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
+    """Describe the deal of a race: ``sealed deal``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
     if header.seed is not None:
         return f"open deal {header.game}:{header.seed}"
     return f"daily deal of {header.date}" if header.daily else "sealed deal"
@@ -112,7 +112,7 @@ def _moved(
             yield f"{' and '.join(map(card, added))} to {place}"
 
 
-def _gone(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _hidden_left(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for place, pile in before.items():
         left = after.get(place, [])
         if BACK in pile and len(left) < len(pile):
@@ -120,7 +120,7 @@ def _gone(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]
 
 
 def _added(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
-    """The cards on top of what lay there before."""
+    """Return the cards that a move has added to a pile."""
     same = 0
     while same < min(len(before), len(after)) and before[same] == after[same]:
         same += 1

@@ -1,4 +1,4 @@
-"""The poster: a race at one moment as one picture, standings and tables."""
+"""A picture of a race at one moment: standings and tables."""
 
 from dataclasses import replace
 from typing import Final
@@ -6,22 +6,22 @@ from typing import Final
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.svg import canvas_svg
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
-from samedeal_cli.replay_app.replay_view import best, called, draw_bar, draw_board, ending
+from samedeal_cli.replay_app.replay_view import draw_bar, draw_board, outcome_text, racer_name, score_text
 from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
 FANNED_HEIGHT: Final = 18
-"""How high a table is on which piles are fanned."""
+"""The height of a table with fanned piles."""
 MAX_TABLES: Final = 4
 BAR: Final = 12
 
 
-def poster(player: Player, tables: int = MAX_TABLES) -> Canvas:
-    """A race at the moment that a player is at: everybody's standing, and the tables of the best, two in a row.
+def draw_picture(player: Player, tables: int = MAX_TABLES) -> Canvas:
+    """Draw the standings at the player's position and the tables of the best racers, two in a row.
 
-    With one table it is that of the racer who is looked at.
+    With `tables=1`, draw the table of the watched racer.
     """
     tracks = player.recording.tracks
     ranking = sorted(range(len(tracks)), key=lambda index: tracks[index].standing.place)
@@ -42,16 +42,19 @@ def poster(player: Player, tables: int = MAX_TABLES) -> Canvas:
     return canvas
 
 
-def poster_svg(player: Player, tables: int = MAX_TABLES) -> str:
-    """The poster as a picture."""
-    player = replace(player, keyed=False)
+def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
+    """Return the picture as SVG."""
+    player = replace(player, interactive=False)
     recording = player.recording
     title = f"{recording.game.title}, {recording.header.race}"
-    told = [
-        f"{track.standing.place}. {called(player, track)}: {best(track, player.n)} home, {ending(track, player.n)}."
+    results = [
+        f"{track.standing.place}. {racer_name(player, track)}:"
+        f" {score_text(track, player.n)} home, {outcome_text(track, player.n)}."
         for track in sorted(recording.tracks, key=lambda track: track.standing.place)
     ]
-    return canvas_svg(poster(player, tables), title, " ".join([f"The race at {clock(int(player.at))}.", *told]))
+    return canvas_svg(
+        draw_picture(player, tables), title, " ".join([f"The race at {clock(int(player.at))}.", *results])
+    )
 
 
 def _head(player: Player, canvas: Canvas) -> None:
@@ -67,12 +70,12 @@ def _head(player: Player, canvas: Canvas) -> None:
 def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
     track = player.recording.tracks[index]
     style = BOLD if track.standing.place == 1 and player.ended else PLAIN
-    longest = max(cells(called(player, track)) for track in player.recording.tracks)
+    longest = max(cells(racer_name(player, track)) for track in player.recording.tracks)
     longest = min(longest, canvas.width - BAR - 40)
     canvas.write(row, 1, f"{track.standing.place:>2}", style)
-    canvas.write(row, 4, called(player, track), style, most=longest)
+    canvas.write(row, 4, racer_name(player, track), style, most=longest)
     column = draw_bar(track, player.n, canvas, row, 6 + longest, BAR)
-    column = canvas.write(row, column, f"  {best(track, player.n):>6}  {ending(track, player.n)}", style)
+    column = canvas.write(row, column, f"  {score_text(track, player.n):>6}  {outcome_text(track, player.n)}", style)
     step = track.step(player.n)
     more = f"  {track.index(player.n)} moves" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
     canvas.write(row, column, more, DIM)
@@ -80,7 +83,7 @@ def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
 
 def _table(player: Player, canvas: Canvas, index: int, room: Spot) -> None:
     track = player.recording.tracks[index]
-    name = called(player, track)
+    name = racer_name(player, track)
     canvas.write(room.row, room.column, f"{name} ", BOLD, most=room.width - 4)
     rest = room.column + min(cells(name) + 1, room.width - 4)
     canvas.write(room.row, rest, "─" * (room.column + room.width - rest), DIM)

@@ -1,4 +1,4 @@
-"""SVG: a canvas as a picture that needs nothing but itself, on light ground or dark as its reader likes it."""
+"""A canvas as a self-contained SVG that follows the reader's light or dark theme."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.canvas import Canvas, Style
-from samedeal_cli.render.text_table import cells
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import Look, look
 from samedeal_cli.settings import Theme
 
@@ -17,17 +17,17 @@ MARGIN: Final = 16
 FONT: Final = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 CARDS: Final = ("#f4f6f8", "#161b22")
-"""The ground of a card that has a border, by day and by night."""
+"""The background of a card with a border, in the light and the dark theme."""
 _ARMS: Final[Mapping[str, str]] = {
     "─": "lr", "━": "lr", "│": "ud", "┌": "rd", "┐": "ld", "└": "ru", "┘": "lu",
     "├": "udr", "┤": "udl", "┬": "lrd", "┴": "lru", "┼": "lrud",
 }  # fmt: skip
-"""In which directions the lines of a sign go from the middle of its cell: left, right, up, down."""
+"""The directions of a sign's lines from the middle of its cell: left, right, up, down."""
 _BLOCKS: Final[Mapping[str, tuple[float, float, float, float, float]]] = {
     "█": (0, 0, 1, 1, 1), "▓": (0, 0, 1, 1, 0.75), "▒": (0, 0, 1, 1, 0.5), "░": (0, 0, 1, 1, 0.2),
     "▀": (0, 0, 1, 0.5, 1), "▄": (0, 0.5, 1, 0.5, 1), "▌": (0, 0, 0.5, 1, 1),
 }  # fmt: skip
-"""Which part of a cell a block fills, and how dense it is."""
+"""The part of a cell that a block fills, and its opacity."""
 _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 
 
@@ -37,7 +37,7 @@ class _Cell(NamedTuple):
 
 
 def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
-    """A picture of a canvas. What it shows is told to those who cannot see it by its title and description."""
+    """Return a picture of a canvas; `title` and `description` are for screen readers."""
     width, height = canvas.width * CELL_WIDTH + 2 * MARGIN, canvas.height * CELL_HEIGHT + 2 * MARGIN
     rows = [_cells(canvas, row) for row in range(canvas.height)]
     body = [*_cards(rows), *(part for number, row in enumerate(rows) for part in _row(row, number))]
@@ -59,11 +59,11 @@ def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
 
 
 def _css() -> str:
-    day, night = (_colors(look(theme), card) for theme, card in zip(THEMES, CARDS, strict=True))
+    light, dark = (_colors(look(theme), card) for theme, card in zip(THEMES, CARDS, strict=True))
     return (
         f"text{{font:15px {FONT};white-space:pre}}.b{{font-weight:700}}.d{{opacity:.62}}"
         f"path{{fill:none;stroke-width:1.4}}path.b{{stroke-width:2.4}}"
-        f"{day}@media(prefers-color-scheme:dark){{{night}}}"
+        f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
     )
 
 
@@ -76,20 +76,11 @@ def _colors(look: Look, card: str) -> str:
 
 
 def _cells(canvas: Canvas, number: int) -> list[_Cell]:
-    """The cells of a line; the right half of a wide character is empty."""
-    row: list[_Cell] = []
-    for span in canvas.row(number):
-        for character in span.text:
-            wide = cells(character)
-            if wide == 0 and row:
-                row[-1] = row[-1]._replace(text=row[-1].text + character)
-            else:
-                row += [_Cell(character, span.style), *[_Cell("", span.style)] * (wide - 1)]
-    return row
+    return [_Cell(text, style) for text, style in canvas.row_cells(number)]
 
 
 def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
-    """The ground of every card that has a border."""
+    """Yield the background of each card with a border."""
     for number, row in enumerate(rows):
         for column, cell in enumerate(row):
             if cell.text == "┌":
@@ -104,7 +95,7 @@ def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
 
 def _row(row: list[_Cell], number: int) -> Iterator[str]:
     for style, first, text in _runs(row):
-        width = sum(cells(character) for character in text)
+        width = cells(text)
         if style.reverse:
             yield _rect(_class(style._replace(dim=False, bold=False)), first, number, width, 1)
         if text[0] in _BLOCKS:
@@ -125,7 +116,7 @@ def _row(row: list[_Cell], number: int) -> Iterator[str]:
 
 
 def _runs(row: list[_Cell]) -> Iterator[tuple[Style, int, str]]:
-    """Pieces of one style and kind: words, signs beyond ASCII, lines, and blocks of one density."""
+    """Yield pieces of one style and kind: ASCII text, other text, lines, or blocks of one density."""
     column = 0
     for (style, _), group in groupby(row, key=lambda cell: (cell.style, _kind(cell))):
         run = list(group)
@@ -142,7 +133,7 @@ def _kind(cell: _Cell) -> str:
 
 
 def _lines(text: str, first: int, number: int) -> str:
-    """A path along the lines of some signs; a corner is round."""
+    """Return a path along the lines of some signs, with round corners."""
     parts: list[str] = []
     for at, sign in enumerate(text):
         x, y = (first + at + 0.5) * CELL_WIDTH, (number + 0.5) * CELL_HEIGHT
@@ -157,9 +148,9 @@ def _lines(text: str, first: int, number: int) -> str:
     return "".join(parts)
 
 
-def _rect(kind: str, column: float, row: float, width: float, height: float, dense: float = 1) -> str:
-    opacity = f' fill-opacity="{dense:g}"' if dense < 1 else ""
-    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{opacity}/>'
+def _rect(kind: str, column: float, row: float, width: float, height: float, opacity: float = 1) -> str:
+    fill = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
+    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{fill}/>'
 
 
 def _class(style: Style, *, bold: bool = False) -> str:
@@ -179,5 +170,5 @@ def _y(row: float) -> str:
 
 
 def _text(text: str) -> str:
-    """A text without what XML cannot hold."""
+    """Escape a text for XML."""
     return escape(safe_text(text))

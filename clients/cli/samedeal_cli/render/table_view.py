@@ -1,4 +1,4 @@
-"""The tabletop: any game's table on a canvas, from its layout, with the cards as large as there is room for."""
+"""Draws the table of any game on a canvas, from its layout, with cards as large as possible."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,27 +11,29 @@ from samedeal_cli.render.text_table import (
     Piles,
     Row,
     card_text,
-    cells,
     find_cards,
     flows,
     hangs,
     named_pile,
     next_column,
     spread,
+    with_count,
 )
+from samedeal_cli.render.text_width import cells
+from samedeal_cli.settings import Cards
 
 CARD_WIDTH, CARD_HEIGHT = 5, 3
-"""Of a card with a border."""
+"""The size of a card with a border."""
 SLOT: Final = 2
-"""What the letter before a card takes."""
+"""The width of the letter before a card."""
 SIDE_WIDTH: Final = 21
-"""What a pile takes that is called by its name, beside or below the grid."""
+"""The width of a named pile, such as the stock, beside or below the grid."""
 DEEP: Final = 7
-"""How many cards of a pile that hangs down have room at least."""
+"""How many cards of a hanging pile must fit."""
 ROOMY: Final = 72
-"""How wide a table has to be for the letters to stand before the names of places and not instead of them."""
+"""The width from which letters stand before the names of places; below it, they replace the names."""
 NARROW: Final = 48
-"""How wide a table has to be for the places to have their names; on a narrower one there are only cards."""
+"""The width from which places have names; below it, only cards are drawn."""
 
 LETTER: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
@@ -40,27 +42,27 @@ PLACE: Final = Style("place")
 
 @dataclass(frozen=True)
 class Marks:
-    """What the hand does to the table, by place."""
+    """What the selection marks on the table, by place."""
 
     letters: Mapping[str, str] = field(default_factory=dict)
     targets: bool = False
-    """Whether the letters stand beside where something goes, and not beside what may be picked up."""
+    """Whether the letters mark targets, not cards to pick up."""
     picked: Collection[str] = ()
     cursor: str | None = None
     faint: Collection[str] = ()
-    """Where something has changed that the server has not confirmed yet."""
+    """Places with changes that the server has not confirmed yet."""
 
 
 class _Plan(NamedTuple):
-    """A way to draw a table in so much room."""
+    """A way to lay out a table."""
 
     boxed: bool
     beside: bool = False
-    """Whether the piles with names stand beside the grid."""
+    """Whether named piles stand beside the grid, not below it."""
     lines: int = 1
-    """How many lines a row of the grid takes."""
+    """The height of a row of the grid."""
     gap: int = 0
-    """How many lines are left empty after each row of the grid."""
+    """How many empty lines follow a row of the grid."""
 
 
 def draw_table(
@@ -72,16 +74,20 @@ def draw_table(
     marks: Marks | None = None,
     *,
     labels: Mapping[str, str] | None = None,
-    compact: bool = False,
+    cards: Cards = "auto",
 ) -> None:
-    """Draw the piles into a part of the canvas; each place becomes a spot of its name.
+    """Draw the piles into a part of the canvas, and register each place as a spot.
 
-    Cards have borders if all rows of the layout find room so; fans then stand before their top cards, over as many
-    lines as a card is high. Otherwise, or if it shall be `compact`, every card is a text.
-    `labels` are the ranks that places are meant for, which are drawn while they are free.
+    Cards have borders if the whole table fits; otherwise, or with `cards="compact"`, each card is a short text.
+    `labels` are the ranks that empty places expect.
     """
     piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
-    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, compact).draw()
+    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, cards).draw()
+
+
+def has_room_for_boxes(area: Spot, layout: str, fanned: Collection[str]) -> bool:
+    """Return whether all cards of a table can have borders in this area."""
+    return _Drawing(Canvas(0, 0), area, layout, fanned, {}, Marks(), {}, "auto").plan().boxed
 
 
 class _Drawing:
@@ -94,17 +100,20 @@ class _Drawing:
         piles: Piles,
         marks: Marks,
         labels: Mapping[str, str],
-        compact: bool,
+        cards: Cards,
     ) -> None:
         self._canvas, self._area, self._fanned, self._piles, self._marks = canvas, area, fanned, piles, marks
-        self._labels, self._compact = labels, compact
+        self._labels, self._compact = labels, cards == "compact"
         rows = [line.split() for line in layout.strip().splitlines()]
         self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
         self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]
         self._named = [place for row in rows if flows(row) for place in row]
 
+    def plan(self) -> _Plan:
+        return next(filter(self._fits, self._plans()), _Plan(boxed=False))
+
     def draw(self) -> None:
-        plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
+        plan = self.plan()
         self._center(plan)
         top = self._draw_grid(plan)
         if plan.beside:
@@ -120,14 +129,12 @@ class _Drawing:
             self._draw_named_below(plan, min(top, end))
 
     def _center(self, plan: _Plan) -> None:
-        """Leave as much room on the left of what is narrower than the table's part of the screen."""
+        """Center a table that is narrower than its area."""
         used = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
         used += SIDE_WIDTH if plan.beside else 0
         if plan.boxed and not plan.beside and not self._hanging:
             used = max(used, (SIDE_WIDTH - 3) * len(self._named))
         self._area = self._area._replace(column=self._area.column + max(0, self._area.width - used) // 2)
-
-    # Which plan.
 
     def _plans(self) -> Iterator[_Plan]:
         rows = len(self._grid)
@@ -154,14 +161,14 @@ class _Drawing:
         return height + self._under(plan.boxed) <= self._area.height and widest <= self._area.width + 1
 
     def _under(self, boxed: bool) -> int:
-        """How many lines at least stand below the grid."""
+        """Return the minimum height of what stands below the grid."""
         hanging = sum(DEEP + 2 if boxed else DEEP + 1 for _ in self._hanging)
         if not self._named:
             return hanging
         return hanging + (CARD_HEIGHT if boxed and not self._hanging else 1)
 
     def _starts(self, plan: _Plan) -> list[int]:
-        """Where the columns of the grid begin: the same however the cards lie, so that nothing wanders."""
+        """Return where the columns of the grid start. This does not depend on the cards, so places never move."""
         if not self._grid:
             return [0]
         fans = [place for row in self._grid for place in row if place in self._fanned]
@@ -185,15 +192,13 @@ class _Drawing:
         return max(least, min(widest, self._area.width // len(row)))
 
     def _label(self, plan: _Plan) -> int:
-        """What the name of a place takes, with its letter."""
+        """Return the width of a place's name and letter."""
         if self._area.width < NARROW:
             return 0
         return 5 if self._area.width >= ROOMY and not plan.boxed else 3
 
-    # The parts.
-
     def _draw_grid(self, plan: _Plan) -> int:
-        """Answers with the line after the grid."""
+        """Draw the grid and return the line after it."""
         starts, row_at = self._starts(plan), self._area.row
         for row in self._grid:
             for column, place in enumerate(row):
@@ -210,7 +215,8 @@ class _Drawing:
             return self._draw_text(plan, place, row, column, width)
         if place in self._fanned:
             box = column + width - CARD_WIDTH
-            self._draw_buried(pile[:-1], row, column, box - SLOT - column - 1, CARD_HEIGHT)
+            for line, text in enumerate(_wrapped_pile(pile[:-1], box - SLOT - column - 1, CARD_HEIGHT), start=row):
+                self._canvas.cards(line, column, text)
         else:
             box = column + SLOT
         self._draw_card(place, row, box, count=place not in self._fanned)
@@ -231,27 +237,16 @@ class _Drawing:
         self._spot(place, row, column, width, plan.lines if fan else 1)
 
     def _draw_fan(self, pile: Sequence[str], row: int, column: int, width: int, lines: int, place: str) -> None:
-        """All cards of a pile over so many lines; the top card, bold, is the last."""
-        left_out = 0
-        while (broken := _broken([*_counted(left_out), *pile[left_out:]], width)) and len(broken) > lines:
-            left_out += 1
-        for at, line in enumerate(broken):
-            end = self._canvas.cards(row + at, column, line, self._style(place))
-            if at == len(broken) - 1:
-                top = Spot(row + at, end - cells(pile[-1]), cells(pile[-1]))
-                self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
-
-    def _draw_buried(self, pile: Sequence[str], row: int, column: int, width: int, lines: int) -> None:
-        left_out = 0
-        while len(broken := _broken([*_counted(left_out), *pile[left_out:]], width)) > lines:
-            left_out += 1
-        for at, line in enumerate(broken):
-            self._canvas.cards(row + at, column, line)
+        """Draw the cards of a fan over several lines; the top card comes last, in bold."""
+        for line, text in enumerate(_wrapped_pile(pile, width, lines), start=row):
+            end = self._canvas.cards(line, column, text, self._style(place))
+        top = Spot(line, end - cells(pile[-1]), cells(pile[-1]))
+        self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
 
     def _draw_top(self, place: str, row: int, column: int, *, wide: bool = False) -> None:
-        """The top card of a pile as a text of three cells."""
+        """Draw the top card of a pile as a text of three cells."""
         pile = self._piles[place]
-        text = _face(pile[-1]) if pile else self._free(place)
+        text = _face(pile[-1]) if pile else self._empty(place)
         if not wide:
             text = text.strip()
         self._canvas.cards(row, column, text, self._style(place) if pile else DIM)
@@ -259,7 +254,7 @@ class _Drawing:
         self._canvas.paint(spot, reverse=place in self._marks.picked, bold=bool(pile) or None)
 
     def _draw_card(self, place: str, row: int, column: int, *, count: bool, name: bool = True) -> None:
-        """A card with its border, in which the place's name stands, and how many cards there are."""
+        """Draw a card with a border that shows the name of the place and the number of cards."""
         pile, marks = self._piles[place], self._marks
         border = TARGET if marks.targets and place in marks.letters else BOLD if place in marks.picked else DIM
         faint = place in marks.faint
@@ -270,7 +265,7 @@ class _Drawing:
             self._canvas.write(row, column + 1, place, style, most=3)
         if count and len(pile) > 1:
             self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
-        text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else self._free(place)
+        text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else self._empty(place)
         inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
         self._canvas.cards(row + 1, column + 1, text, PLAIN if pile and pile[-1] != BACK else DIM)
         self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
@@ -281,12 +276,12 @@ class _Drawing:
         if letter := marks.letters.get(place):
             self._canvas.write(row + 1, column - SLOT, letter, TARGET if marks.targets else LETTER)
 
-    def _free(self, place: str) -> str:
-        """What a place without a card shows, in three cells."""
+    def _empty(self, place: str) -> str:
+        """Return the text of an empty place, in three cells."""
         return f" {self._labels.get(place, '·')} "
 
     def _draw_label(self, plan: _Plan, place: str, row: int, column: int) -> None:
-        """The name of a place, with its letter before it or, on a narrow table, instead of it."""
+        """Draw the name of a place, and its letter before it or, on a narrow table, instead of it."""
         if self._label(plan) == 0:
             return
         marks, letter = self._marks, self._marks.letters.get(place)
@@ -312,15 +307,15 @@ class _Drawing:
             self._spot(place, top, column, step - 1, room)
 
     def _draw_column(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
-        """Cards one below the other; of more than there is room for the lower ones are counted."""
-        shown = _deep(pile, room)
+        """Draw cards one below the other; a number replaces those that do not fit."""
+        shown = _top_cards(pile, room)
         for at, card in enumerate(shown[:-1]):
             self._canvas.cards(row + at, column, card, self._style(place))
         self._draw_top(place, row + max(0, len(shown) - 1), column)
 
     def _draw_cascade(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
-        """Cards with borders that cover each other but for their faces."""
-        shown = _deep(pile, room - 2)
+        """Draw overlapping cards with borders."""
+        shown = _top_cards(pile, room - 2)
         for at, card in enumerate(shown[:-1]):
             self._canvas.write(row + 1 + at, column + SLOT, "│   │", DIM)
             self._canvas.cards(row + 1 + at, column + SLOT + 1, _face(card))
@@ -357,7 +352,7 @@ class _Drawing:
                 column = end + 2
 
     def _draw_named(self, place: str, row: int, column: int) -> None:
-        """A card with its border, and beside it what its place is called and how many there are."""
+        """Draw a card with a border, and beside it the name of the place and the number of cards."""
         self._draw_card(place, row, column + SLOT, count=False, name=False)
         beside, pile = column + SLOT + CARD_WIDTH + 1, self._piles[place]
         style = Style("place", reverse=self._marks.cursor == place)
@@ -374,22 +369,26 @@ class _Drawing:
 
 
 def _face(card: str) -> str:
-    """A card in three cells."""
+    """Return a card in three cells."""
     return f"{card:>3}" if len(card) < 3 else card
 
 
-def _deep(pile: Sequence[str], room: int) -> list[str]:
-    """As many cards from the top as there is room for, and how many lie below."""
-    left_out = len(pile) - room + 1 if len(pile) > room else 0
-    return [*_counted(left_out), *pile[left_out:]]
+def _top_cards(pile: Sequence[str], room: int) -> list[str]:
+    """Return the top cards that fit, after the number of those that do not."""
+    hidden = len(pile) - room + 1 if len(pile) > room else 0
+    return with_count(pile, hidden)
 
 
-def _counted(left_out: int) -> list[str]:
-    return [f"+{left_out}"] if left_out else []
+def _wrapped_pile(pile: Sequence[str], width: int, lines: int) -> list[str]:
+    """Wrap a pile into a number of lines; a number replaces the lower cards that do not fit."""
+    hidden = 0
+    while len(wrapped := _wrapped(with_count(pile, hidden), width)) > lines:
+        hidden += 1
+    return wrapped
 
 
-def _broken(words: Sequence[str], width: int) -> list[str]:
-    """Words in lines of at most that width."""
+def _wrapped(words: Sequence[str], width: int) -> list[str]:
+    """Wrap words into lines."""
     lines: list[str] = []
     for word in words:
         if lines and cells(lines[-1]) + 1 + cells(word) <= width:

@@ -1,7 +1,6 @@
-"""The screen: a table and the standings as lines of text, worked out from what was sent and from nothing else."""
+"""Tables and standings as lines of text, for line mode and the commands."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
@@ -11,12 +10,13 @@ from samedeal.cards import BACK
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.render.phrases import clock, seat_marks
+from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 EMPTY: Final = "--"
 GAP: Final = "  "
 DEEPEST: Final = 10
-"""How many cards of a pile that hangs down are drawn."""
+"""How many cards of a hanging pile are drawn."""
 
 SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
     "S": "spade",
@@ -24,7 +24,7 @@ SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
     "D": "diamond",
     "C": "club",
 }
-"""The suit by its letter."""
+"""Suits by their letters."""
 
 _LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
@@ -33,12 +33,12 @@ _WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
 
 WIDEST: Final = 12
-"""How far apart columns without fans are at most."""
+"""The maximum distance of columns without fans."""
 
 Row = list[str]
-"""The places of one line of a layout; ``.`` is a gap."""
+"""The places of one row of a layout; ``.`` is a gap."""
 Piles = Mapping[str, Sequence[str]]
-"""The cards of each place as they are drawn, bottom to top."""
+"""The drawn cards of each place, bottom to top."""
 
 
 def board_lines(
@@ -50,10 +50,10 @@ def board_lines(
     ascii: bool = False,  # noqa: A002 (the word for it)
     color: bool = False,
 ) -> list[str]:
-    """A table as its layout has it: of most piles the top card, of fanned ones as many cards as fit.
+    """Draw a table: the top card of most piles, and of fanned piles as many cards as fit.
 
-    A row of fanned piles without a gap hangs down. Where cards are left out stands how many, as ``+3``. A pile of a
-    row that is not fanned shows its lowest card too where there is room: ``4♣▸7♣``.
+    The piles of a fanned row without gaps hang down. A number such as ``+3`` replaces cards that do not fit. Other
+    piles also show their bottom card if there is room: ``4♣▸7♣``.
     """
     rows = [line.split() for line in layout.strip().splitlines()]
     piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
@@ -66,14 +66,31 @@ def board_lines(
         elif hangs(row, fanned):
             lines += ["", *_hanging(row, piles, width)]
         else:
-            lines.append(_drawn(row, starts, piles, fanned, ascii))
+            lines.append(_row_line(row, starts, piles, fanned, ascii))
     lines.append(note_line(board))
     return [colored(line.rstrip(), color) for line in lines]
 
 
 def note_line(board: Board) -> str:
-    """What is known beyond the piles, on one line."""
+    """Return the score and the game's notes, on one line."""
     return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
+
+
+def note_phrases(notes: Mapping[str, str], table: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the game's notes in words: ``Place the J♣``, ``face cards 1/12``, ``pass 1 of 3``."""
+    phrases = []
+    for name, value in notes.items():
+        match name, value:
+            case "phase", "place":
+                hand = table.get("hand")
+                phrases.append(f"Place the {card_text(hand[-1])}" if hand else "Place the card")
+            case "phase", "match":
+                phrases.append("Match cards")
+            case "faces", _:
+                phrases.append(f"face cards {value.replace(' of ', '/')}")
+            case _:
+                phrases.append(f"{name} {value}")
+    return phrases
 
 
 def standings_lines(
@@ -83,7 +100,7 @@ def standings_lines(
     width: int = 80,
     ascii: bool = False,  # noqa: A002
 ) -> list[str]:
-    """The racers, one on a line: place, name, a bar, how many home, outcome, attempts, time; ``>`` marks one's own."""
+    """Draw the standings, one line for each racer; ``>`` marks your own."""
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     most = max(8, min(24, width - 50))
     names = [_name(standing, marks[standing.seat], most) for standing in standings]
@@ -100,7 +117,7 @@ def standings_lines(
 
 
 def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
-    """A card as it is drawn: ``10♥``, or ``10H``."""
+    """Return the text of a card: ``10♥``, or ``10H``."""
     if card == BACK:
         return BACK
     rank, suit = card[0], card[1]
@@ -108,12 +125,12 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
 
 
 def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
-    """A sentence of the server with its cards as cards are called here."""
+    """Replace the cards in a text of the server by their display texts."""
     return _WIRE_CARD.sub(lambda found: card(found[0]), text)
 
 
 def colored(line: str, color: bool) -> str:
-    """A line with its cards in four colours, always beside the symbol, and the names of places set back."""
+    """Color the cards of a line by suit, and dim the names of places."""
     if not color:
         return line
     line = _PLACE.sub(lambda place: f"\x1b[2m{place[0]}\x1b[22m", line)
@@ -121,36 +138,29 @@ def colored(line: str, color: bool) -> str:
 
 
 def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where the cards are in a drawn line: from which character to which, and the suit's letter."""
+    """Yield the cards of a drawn line: start, end and the letter of the suit."""
     for card in _CARD.finditer(text):
         yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
-
-
-def cells(text: str) -> int:
-    """How many cells of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
 
 
 # Rows and columns.
 
 
 def flows(row: Row) -> bool:
-    """Whether the places of a row have names of their own, such as stock and waste, and stand in no column."""
+    """Return whether a row has named places, such as stock and waste, which are not aligned to columns."""
     return any(len(place) > 2 for place in row)
 
 
 def hangs(row: Row, fanned: Collection[str]) -> bool:
+    """Return whether the piles of a row hang down."""
     return all(place in fanned for place in row)
 
 
 def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: int) -> list[int]:
-    """Where each column begins, and the end of the last.
+    """Return where each column starts, and the end of the last.
 
-    Without fans they are equally far apart. Otherwise a column begins where all that stands to its left has room; a fan
-    spreads over the gaps to its right, and what is left of the width goes one by one to the fan that lacks most.
+    Without fans, columns are evenly spaced. Otherwise a fan uses the gaps to its right, and fans share the rest of the
+    width.
     """
     count = max(map(len, rows), default=1)
     fans = [place for row in rows for place in row if place in fanned]
@@ -163,9 +173,9 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
 
 
 def spread(rows: Sequence[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> list[int]:
-    """Where each column begins, and the end of the last, if each place gets the room that it needs.
+    """Return where each column starts, and the end of the last, so that each place gets the room that it needs.
 
-    What is left of the width goes one by one to the place that lacks most of what it preferred for.
+    The rest of the width goes, cell by cell, to the place that is furthest from its preferred width.
     """
     return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(preferred.items()), width))
 
@@ -174,7 +184,7 @@ def spread(rows: Sequence[Row], needs: Mapping[str, int], preferred: Mapping[str
 def _spread(
     rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
 ) -> list[int]:
-    """Worked out once for tables that are drawn over and over."""
+    """Cached, because the same table is drawn after every move."""
     needs, preferred = dict(least), dict(most)
     count, growing = max(map(len, rows), default=1), list(preferred)
     starts = _starts(rows, needs, count)
@@ -189,7 +199,7 @@ def _spread(
 
 
 def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int) -> list[int]:
-    """The leftmost beginnings that give each place the room it needs."""
+    """Return the leftmost starts that give each place the room that it needs."""
     starts = [len(GAP) * column for column in range(count + 1)]
     for column in range(count):
         starts[column + 1] = max(starts[column + 1], starts[column] + len(GAP))
@@ -201,11 +211,11 @@ def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int)
 
 
 def next_column(row: Sequence[str], column: int) -> int:
-    """The column up to which a place may spread."""
+    """Return the column that limits a place to the right."""
     return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
 
 
-def _drawn(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str], plain: bool) -> str:
+def _row_line(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str], plain: bool) -> str:
     line = ""
     for column, place in enumerate(row):
         if place != ".":
@@ -216,18 +226,18 @@ def _drawn(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[str
 
 
 def _fan(pile: Sequence[str], room: int) -> str:
-    """As many cards from the top as there is room for, and how many lie below."""
+    """Return the top cards that fit, after the number of those that do not."""
     if not pile:
         return EMPTY
-    shown = len(pile)
-    while shown > 1 and len(_counted(pile, shown)) > room:
-        shown -= 1
-    return _counted(pile, shown)
+    hidden = 0
+    while hidden < len(pile) - 1 and len(" ".join(with_count(pile, hidden))) > room:
+        hidden += 1
+    return " ".join(with_count(pile, hidden))
 
 
-def _counted(pile: Sequence[str], shown: int) -> str:
-    left_out = len(pile) - shown
-    return " ".join([*([f"+{left_out}"] if left_out else []), *pile[left_out:]])
+def with_count(pile: Sequence[str], hidden: int) -> list[str]:
+    """Replace the lowest cards of a pile by their number, as in ``+3``."""
+    return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
 def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
@@ -237,6 +247,7 @@ def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
 
 
 def named_pile(place: str, pile: Sequence[str]) -> str:
+    """Return a named place with its top card and the number of cards."""
     if not pile:
         return f"{place} empty"
     if pile[-1] == BACK:
@@ -250,7 +261,7 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
     for place in row:
         pile = list(piles[place])
         if len(pile) > DEEPEST:
-            pile = [f"+{len(pile) - DEEPEST + 1}", *pile[1 - DEEPEST :]]
+            pile = with_count(pile, len(pile) - DEEPEST + 1)
         columns.append([place, *(pile or [EMPTY])])
     return ["".join(f"{cell:<{step}}" for cell in line) for line in zip_longest(*columns, fillvalue="")]
 
@@ -259,9 +270,9 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
 
 
 def _name(standing: Standing, mark: str, most: int) -> str:
-    """A name cut to so many cells, but not what tells it from others."""
+    """Return a name that fits, without cutting its seat mark."""
     behind = f"{mark} (bot)" if standing.bot else mark
-    return _fitted(standing.name, max(1, most - cells(behind))) + behind
+    return fitted(standing.name, max(1, most - cells(behind))) + behind
 
 
 def _attempts(standing: Standing) -> str:
@@ -271,10 +282,3 @@ def _attempts(standing: Standing) -> str:
 def _bar(share: float, width: int, plain: bool) -> str:
     full = round(share * width)
     return ("#" if plain else "█") * full + ("." if plain else "░") * (width - full)
-
-
-def _fitted(text: str, most: int) -> str:
-    """A text cut to so many cells of a terminal."""
-    while cells(text) > most:
-        text = text[:-1]
-    return text

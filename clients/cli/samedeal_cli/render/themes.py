@@ -1,4 +1,4 @@
-"""Themes: what the inks of a canvas look like, in the terminal's own colours or in ours."""
+"""Themes: the colours of the inks of a canvas."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from samedeal_cli.settings import Suits, Theme
 
 
 class Look(NamedTuple):
-    """A palette, and the colours of the text and of the ground; empty where they are the terminal's own."""
+    """A palette, and the colours of text and background; empty for the terminal's own."""
 
     palette: Palette
     text: str = ""
@@ -27,7 +27,7 @@ TERMINAL: Final[Mapping[Ink, str]] = {
     "target": "92",
     "bar": "36",
 }
-"""The parameters of an SGR sequence for each ink: the terminal shows colours of its own for them."""
+"""The SGR parameters of each ink, for the terminal's own colours."""
 
 _COLORS: Final[Mapping[Theme, Mapping[Ink, str]]] = {
     "terminal": {
@@ -92,7 +92,7 @@ _NO_COLORS: Final = Look(Palette({}, {}))
 
 
 def look(theme: Theme, suits: Suits = "four", *, colored: bool = True) -> Look:
-    """What a theme looks like, with a colour for each suit or one for each two; or without any colour."""
+    """Return the look of a theme, with two or four suit colours, or without colours."""
     if not colored:
         return _NO_COLORS
     colors = dict(_COLORS[theme])

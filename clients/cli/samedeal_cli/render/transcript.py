@@ -1,4 +1,4 @@
-"""The transcript: a replay as readable text, in the manner of a game's score sheet."""
+"""A replay as text: heading, one line for each event, results."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,24 +27,24 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, seat_marks, told_apart
+from samedeal_cli.render.phrases import clock, seat_marks, with_unique_names
 
 _FEW = 3
-"""So many cards are named one by one when they move together."""
+"""Cards that move together are listed up to this number, then counted."""
 _LONGEST = 240
 _OUTCOMES = {"won": "won", "lost": "lost", "timeout": "out of time", "scratched": "scratched: the nonce did not come"}
 
 
 def lines(replay: Replay) -> Iterator[str]:
-    """The whole race, a line for each thing that happened. Raises Refused if the log does not hold."""
+    """Yield the lines of the whole race. Raises Refused for an invalid log."""
     races = list(replay.races())
     yield from heading(replay.header, races[-1].deal)
     for seat in races[-1].seats:
-        yield f"Seat {seat.number}     {named(seat.name, seat.bot)}{', who left' if seat.left else ''}"
+        yield f"Seat {seat.number}     {name_with_bot(seat.name, seat.bot)}{', who left' if seat.left else ''}"
     yield ""
     yield "entry      time  what happened"
     for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
-        yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {happening(before, after, entry)}"
+        yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}"
     yield ""
     yield from results(replay.standings)
     yield ""
@@ -52,85 +52,85 @@ def lines(replay: Replay) -> Iterator[str]:
 
 
 def heading(header: Header, deal: str | None) -> Iterator[str]:
-    """What was settled before the race."""
+    """Yield the settings of a race."""
     options = header.options
     rules = [
         f"{clock(options.limit_ms)} on the clock",
         "undo" if options.undo else "no undo",
-        f"{options.attempts} attempt{'s' * (options.attempts > 1)}" if options.attempts else "any number of attempts",
+        f"{options.attempts} attempt{'s' * (options.attempts > 1)}" if options.attempts else "unlimited attempts",
         *(f"{option} {choice}" for option, choice in header.variant.items()),
     ]
     yield f"Race       {header.race}"
     yield f"Game       {GAMES[header.game].title} ({header.rules})"
-    yield f"Opened     {day(header.opened_at)}"
+    yield f"Created    {day(header.opened_at)}"
     yield f"Rules      {printable(', '.join(rules))}"
     kind = "open" if header.seed is not None else f"daily of {header.date}" if header.daily else "sealed"
     yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
 
 
 def results(standings: tuple[Standing, ...]) -> Iterator[str]:
-    """The standings, a line each."""
+    """Yield the standings, one line each."""
     if not standings:
-        yield "Nobody raced."
-    for standing in told_apart(standings):
+        yield "There were no racers."
+    for standing in with_unique_names(standings):
         outcome = _OUTCOMES.get(standing.outcome, standing.outcome)
         yield (
-            f"{standing.place:>2}. {named(standing.name, standing.bot)}: {outcome},"
+            f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {outcome},"
             f" {standing.home} of {standing.goal} home after {clock(standing.ms)}"
             + (f", {standing.attempts} attempts" if standing.attempts > 1 else "")
         )
 
 
-def happening(before: Race, after: Race, entry: Entry) -> str:
-    """What an entry did to the race, in words."""
+def entry_text(before: Race, after: Race, entry: Entry) -> str:
+    """Describe an entry of the log."""
     match entry.event:
         case Joined(seat=seat, name=name, bot=bot):
-            return f"{named(name, bot)} takes seat {seat}"
+            return f"{name_with_bot(name, bot)} takes seat {seat}"
         case Left(seat=seat):
-            return f"{called(before, seat)} leaves"
+            return f"{racer_name(before, seat)} leaves"
         case Readied(seat=seat):
-            return f"{called(before, seat)} is ready"
+            return f"{racer_name(before, seat)} is ready"
         case Unreadied(seat=seat):
-            return f"{called(before, seat)} is not ready after all"
+            return f"{racer_name(before, seat)} is not ready"
         case Counting():
             return f"the countdown begins: {clock(before.options.start_delay_ms)}"
         case Nonce(seat=seat):
-            return f"{called(before, seat)} opens the nonce"
+            return f"{racer_name(before, seat)} reveals the nonce"
         case Dealt():
             return "the cards are dealt"
         case Moved(seat=seat, move=move):
-            return f"{called(before, seat)} {_move(before, after, seat, move)}"
+            return f"{racer_name(before, seat)} {_move(before, after, seat, move)}"
         case Taken(seat=seat):
-            return f"{called(before, seat)} is back on a newer connection"
+            return f"{racer_name(before, seat)} reconnects"
         case Resigned(seat=seat):
-            return f"{called(before, seat)} resigns"
+            return f"{racer_name(before, seat)} resigns"
         case Closed():
             return "the race is over" if after.stage == "over" else "the race is called off"
 
 
 def since_start(race: Race, at: int) -> str:
-    """A time on the race's clock, which is negative before the deal, or since the opening if nothing was dealt."""
+    """Return the time since the deal, negative before it; without a deal, the time since the race was created."""
     return clock(at - (race.header.opened_at if race.started_at is None else race.started_at))
 
 
-def named(name: str, bot: bool) -> str:
+def name_with_bot(name: str, bot: bool) -> str:
     return f"{printable(name)} (bot)" if bot else printable(name)
 
 
-def called(race: Race, number: int) -> str:
-    """The name of a racer, with the seat where others have the same."""
+def racer_name(race: Race, number: int) -> str:
+    """Return the unique name of a racer."""
     marks = seat_marks({seat.number: seat.name for seat in race.seats})
     return f"{printable(race.seat(number).name)}{marks[number]}"
 
 
 def printable(text: str) -> str:
-    """A text out of a file that may be anybody's, without what could move a terminal's cursor, and not endless."""
+    """Return untrusted text without control characters and of limited length."""
     clean = safe_text(text)
     return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"
 
 
 def in_ascii(line: str) -> str:
-    """A line with the few signs used here written otherwise."""
+    """Return a line in ASCII."""
     swapped = line.translate({ord("✔"): "+", ord("✘"): "x", ord("·"): "-", ord("→"): "->", ord("…"): "..."})
     return swapped.encode("ascii", "replace").decode()
 
@@ -145,20 +145,20 @@ def day(ms: int) -> str:
 def _move(before: Race, after: Race, number: int, move: str) -> str:
     old, new = before.seat(number).run, after.seat(number).run
     if old is None or new is None:
-        raise AssertionError("only who was dealt to can move")
+        raise AssertionError("a racer without a table cannot move")
     if move == RESTART:
         return f"restart  attempt {new.attempts}"
     ends = "" if new.game.outcome == "playing" else f"  {new.game.outcome}"
-    return f"{move}  {done(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
+    return f"{move}  {move_effect(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
 
 
-def done(old: Game, new: Game, move: str) -> str:
-    """What a move did to a table, other than a restart."""
-    return "takes it back" if move == UNDO else "; ".join(shifts(old, new))
+def move_effect(old: Game, new: Game, move: str) -> str:
+    """Describe a move other than a restart."""
+    return "undone" if move == UNDO else "; ".join(card_moves(old, new))
 
 
-def shifts(old: Game, new: Game) -> list[str]:
-    """Which cards went where, automatic consequences included."""
+def card_moves(old: Game, new: Game) -> list[str]:
+    """Return which cards went where, including automatic moves."""
     lost: dict[str, Counter[str]] = {}
     gained: dict[str, Counter[str]] = {}
     for place, pile in old.table.piles.items():
@@ -166,13 +166,13 @@ def shifts(old: Game, new: Game) -> list[str]:
             continue
         less, more = Counter(map(str, pile)), Counter(map(str, new.table[place]))
         lost[place], gained[place] = less - more, more - less
-    told = []
+    moves = []
     for source, cards in lost.items():
         for target, arrived in gained.items():
             both = cards & arrived
             if both:
-                told.append(f"{_cards(both)} {source} → {target}")
-    return told
+                moves.append(f"{_cards(both)} {source} → {target}")
+    return moves
 
 
 def _cards(cards: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""The player's page: a moment of a recording as a canvas of any size."""
+"""The view of the replay player: draws a moment of a recording on a canvas of any size."""
 
 import re
 from typing import Final
@@ -8,20 +8,21 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.table_view import Marks, draw_table
-from samedeal_cli.render.text_table import card_text, cells
-from samedeal_cli.render.transcript import in_ascii, named, printable, shifts
+from samedeal_cli.render.text_table import card_text, note_phrases
+from samedeal_cli.render.text_width import cells
+from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import KEYS, SPEEDS, Player
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 20
-"""The smallest page with a table on it; on a smaller one there is one line."""
+"""The smallest screen with a table; a smaller one has one line."""
 LIST_FROM: Final = 80
-"""From which width on there is a list of moves beside the table."""
+"""The width from which there is a list of moves beside the table."""
 PANE: Final = 38
-"""How wide the table of each racer is at least, where several are shown."""
+"""The minimum width of each table when several are shown."""
 WIDE_LIST: Final = 36
 SHORT: Final = 16
-"""How much of a name is shown at most where everybody is on one line."""
+"""The maximum width of a name when all racers are on one line."""
 
 MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
     "home": ("•", "home"),
@@ -30,7 +31,7 @@ MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
     "restart": ("«", "restart"),
     "end": ("■", "end"),
 }
-"""How each kind of mark is drawn and called; of several in one cell the last of these is seen."""
+"""The sign and the name of each kind of mark; of several in one cell, the last one here is shown."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(MARKS)}
 _HINTS: Final = (
     ("Space", "space", "play"),
@@ -42,34 +43,34 @@ _HINTS: Final = (
     ("<>", ">", "speed"),
     ("/", "/", "go to"),
     ("?", "?", "keys"),
-    ("q", "q", "leave"),
+    ("q", "q", "quit"),
 )
-"""The keys on the last line: how they are written, which one a click stands for, what they do."""
+"""The keys of the footer: label, key for a click, and action."""
 _CARD = re.compile(r"(?<![A-Za-z0-9])[2-9TJQKA][SHCD](?![A-Za-z0-9])")
 
 
-def page(player: Player, width: int, height: int) -> Canvas:
-    """The moment that a player is at, as it is shown on so many cells by so many."""
+def draw_screen(player: Player, width: int, height: int) -> Canvas:
+    """Draw the player's position."""
     canvas = Canvas(max(1, width), max(1, height))
     if width < LEAST_WIDTH or height < LEAST_HEIGHT:
         _one_line(player, canvas)
     else:
-        _head(player, canvas)
+        _draw_heading(player, canvas)
         if player.helping:
-            _help(canvas)
+            _draw_help(canvas)
         else:
-            strips = max(1, min(len(player.recording.tracks), height - 23))
-            floor = height - 5 - strips
+            racer_lines = max(1, min(len(player.recording.tracks), height - 23))
+            floor = height - 5 - racer_lines
             if player.comparing and len(player.shown(width // PANE)) > 1:
-                _panes(player, canvas, Spot(2, 0, width, floor - 2))
+                _draw_tables(player, canvas, Spot(2, 0, width, floor - 2))
             else:
-                _table(player, canvas, Spot(2, 0, width, floor - 2))
+                _draw_table_and_moves(player, canvas, Spot(2, 0, width, floor - 2))
             canvas.line(floor)
-            _deed(player, canvas, floor + 1)
-            _timeline(player, canvas, floor + 2)
-            _times(player, canvas, floor + 3)
-            _strips(player, canvas, floor + 4, strips)
-            _foot(player, canvas, height - 1)
+            _draw_move(player, canvas, floor + 1)
+            _draw_timeline(player, canvas, floor + 2)
+            _draw_times(player, canvas, floor + 3)
+            _draw_racers(player, canvas, floor + 4, racer_lines)
+            _draw_footer(player, canvas, height - 1)
     if player.plain:
         canvas.in_ascii()
     return canvas
@@ -77,20 +78,22 @@ def page(player: Player, width: int, height: int) -> Canvas:
 
 def _one_line(player: Player, canvas: Canvas) -> None:
     track, made = player.track, player.track.index(player.n)
-    line = f"{called(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
+    line = (
+        f"{racer_name(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
+    )
     canvas.write(0, 0, f"{line}  needs {LEAST_WIDTH}x{LEAST_HEIGHT}, has {canvas.width}x{canvas.height}")
 
 
-def _head(player: Player, canvas: Canvas) -> None:
+def _draw_heading(player: Player, canvas: Canvas) -> None:
     track = player.track
     checked, style = {
         None: ("checking …", DIM),
         True: ("VERIFIED ✔", Style("good")),
         False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
     }[player.verified]
-    ends = f"{ending(track, player.n)}   "
+    ends = f"{outcome_text(track, player.n)}   "
     right = canvas.width - 1 - cells(ends + checked)
-    name, game = called(player, track), player.recording.game.title
+    name, game = racer_name(player, track), player.recording.game.title
     titles = (f"Replay · {game} · ", f"{game} · ", "")
     title = next((title for title in titles if cells(title + name) < right - 2), "")
     column = canvas.write(0, 1, title)
@@ -100,47 +103,47 @@ def _head(player: Player, canvas: Canvas) -> None:
     canvas.line(1)
 
 
-def ending(track: Track, n: int) -> str:
-    """How a racer's game stands, and since when if it is over."""
+def outcome_text(track: Track, n: int) -> str:
+    """Return the outcome of a racer, and its time once it is final."""
     outcome = track.outcome(n)
     if n < track.ended.n:
         return outcome
     return f"{'out of time' if outcome == 'timeout' else outcome} {clock(track.ended.at)}"
 
 
-def _help(canvas: Canvas) -> None:
-    for row, (keys, says) in enumerate(KEYS.items(), start=3):
+def _draw_help(canvas: Canvas) -> None:
+    for row, (keys, text) in enumerate(KEYS.items(), start=3):
         canvas.write(row, 3, keys, BOLD)
-        canvas.write(row, 14, says)
+        canvas.write(row, 14, text)
     column = 3
     for kind, (mark, word) in MARKS.items():
         column = canvas.write(canvas.height - 3, column, mark, _mark_style(kind))
         column = canvas.write(canvas.height - 3, column, f" {word}   ", DIM)
-    canvas.write(canvas.height - 1, 1, "any key goes back", DIM)
+    canvas.write(canvas.height - 1, 1, "press any key to return", DIM)
 
 
 # Tables.
 
 
-def _table(player: Player, canvas: Canvas, room: Spot) -> None:
-    """One table, and the moves around the last one where there is room for them."""
+def _draw_table_and_moves(player: Player, canvas: Canvas, room: Spot) -> None:
+    """Draw one table, and the list of moves if there is room."""
     width = room.width - 2
     if room.width >= LIST_FROM:
         list_width = 21 if room.width < LIST_FROM + 20 else min(WIDE_LIST, room.width - 60)
         width = room.width - list_width - 3
-        _list(player, canvas, Spot(room.row, room.width - list_width, list_width, room.height))
+        _draw_moves(player, canvas, Spot(room.row, room.width - list_width, list_width, room.height))
     draw_board(player, player.track, canvas, Spot(room.row, 1, width, room.height))
 
 
-def _panes(player: Player, canvas: Canvas, room: Spot) -> None:
-    """Several tables side by side."""
+def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
+    """Draw several tables side by side."""
     shown = player.shown(room.width // PANE)
     each = room.width // len(shown)
     for number, index in enumerate(shown):
         track, column = player.recording.tracks[index], number * each
         watched = index == player.watched
         made = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
-        name = f"{'▸' if watched else ' '}{called(player, track)}"
+        name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
         end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(made))
         canvas.write(room.row, end, made, DIM)
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(room.row, column, each)
@@ -152,20 +155,20 @@ def _panes(player: Player, canvas: Canvas, room: Spot) -> None:
 
 
 def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, marked: bool = True) -> None:
-    """A table, with marks on what came last. Its spots are not for clicking: nobody plays here."""
+    """Draw a table and mark the cards of the last move. Its places cannot be clicked."""
     index = track.index(player.n)
     game = track.steps[index].game
-    fresh = _arrived(track.steps[index - 1].game, game) if index and marked else set()
+    changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
     spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
-    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=fresh), labels=game.labels)
+    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=changed), labels=game.labels)
     canvas.spots = spots
-    notes = "  ".join(f"{name} {value}" for name, value in game.notes.items())
+    notes = " · ".join(note_phrases(game.notes, game.view()))
     canvas.write(room.row + room.height - 1, room.column, notes, DIM, most=room.width)
 
 
 def _arrived(old: Game, new: Game) -> set[str]:
-    """Where another card lies on top, face up."""
+    """Return the places with a new face-up card on top."""
     tops = {place: pile[-1] for place, pile in new.table.piles.items() if pile and place not in new.hidden}
     return {place for place, top in tops.items() if (top, len(new.table[place])) != _top(old, place)}
 
@@ -178,7 +181,7 @@ def _top(game: Game, place: str) -> tuple[str, int]:
 # Moves.
 
 
-def _list(player: Player, canvas: Canvas, room: Spot) -> None:
+def _draw_moves(player: Player, canvas: Canvas, room: Spot) -> None:
     track, now = player.track, player.track.index(player.n)
     for row in range(room.row, room.row + room.height):
         canvas.write(row, room.column - 1, "│", DIM)
@@ -189,37 +192,37 @@ def _list(player: Player, canvas: Canvas, room: Spot) -> None:
         step = track.steps[index]
         style = BOLD if index == now else DIM if index > now else PLAIN
         start = canvas.write(row, room.column + 1, f"{'▸' if index == now else ' '}{index:>4} {step.move:<5} ", style)
-        says = _told(player, track, index)
+        text = _move_text(player, track, index)
         left = room.column + room.width - start
-        canvas.cards(row, start, says if cells(says) <= left else _cards(player, track, index), style, most=left)
+        canvas.cards(row, start, text if cells(text) <= left else _cards(player, track, index), style, most=left)
 
 
-def _told(player: Player, track: Track, index: int) -> str:
-    """What a move did."""
+def _move_text(player: Player, track: Track, index: int) -> str:
+    """Describe a move."""
     before, step = track.steps[index - 1], track.steps[index]
     if step.move == UNDO:
-        return "takes it back"
+        return "undone"
     if step.move == RESTART:
         return f"attempt {step.attempt}"
-    return _drawn(player, "; ".join(shifts(before.game, step.game)))
+    return _with_cards(player, "; ".join(card_moves(before.game, step.game)))
 
 
 def _cards(player: Player, track: Track, index: int) -> str:
-    """The cards that a move was about."""
+    """Return the cards of a move."""
     return " ".join(card_text(card, ascii=player.plain) for card in dict.fromkeys(_moved(track, index)))
 
 
 def _moved(track: Track, index: int) -> list[str]:
     before, step = track.steps[index - 1], track.steps[index]
-    return [] if step.move in (UNDO, RESTART) else _CARD.findall("; ".join(shifts(before.game, step.game)))
+    return [] if step.move in (UNDO, RESTART) else _CARD.findall("; ".join(card_moves(before.game, step.game)))
 
 
-def _drawn(player: Player, text: str) -> str:
-    """A text with its cards as they are drawn."""
+def _with_cards(player: Player, text: str) -> str:
+    """Replace the cards in a text by their display texts."""
     return _CARD.sub(lambda card: card_text(card[0], ascii=player.plain), text)
 
 
-def _deed(player: Player, canvas: Canvas, row: int) -> None:
+def _draw_move(player: Player, canvas: Canvas, row: int) -> None:
     track, index = player.track, player.track.index(player.n)
     step = track.steps[index]
     column = canvas.write(row, 1, f"{index}/{len(track.steps) - 1}  ", BOLD)
@@ -229,8 +232,8 @@ def _deed(player: Player, canvas: Canvas, row: int) -> None:
     if index:
         column = canvas.write(row, column, f"{clock(step.at)}  ", DIM)
         column = canvas.write(row, column, f"{step.move}  ", BOLD, most=end - column)
-        says = _told(player, track, index)
-        canvas.cards(row, column, says, most=max(0, end - column - 1))
+        text = _move_text(player, track, index)
+        canvas.cards(row, column, text, most=max(0, end - column - 1))
     else:
         canvas.write(row, column, "the cards are dealt", DIM)
 
@@ -238,7 +241,7 @@ def _deed(player: Player, canvas: Canvas, row: int) -> None:
 # Time.
 
 
-def _timeline(player: Player, canvas: Canvas, row: int) -> None:
+def _draw_timeline(player: Player, canvas: Canvas, row: int) -> None:
     width = canvas.width - 4
     now = _share(player, player.at, width)
     canvas.write(row, 1, "├", DIM)
@@ -256,7 +259,7 @@ def _timeline(player: Player, canvas: Canvas, row: int) -> None:
 
 
 def _share(player: Player, at: float, width: int) -> int:
-    """Which of so many cells a time falls in."""
+    """Return the cell of a time on the timeline."""
     return min(width - 1, int(at * width / max(1, player.recording.length)))
 
 
@@ -272,7 +275,7 @@ def _mark_style(kind: MarkKind) -> Style:
             return Style("bad")
 
 
-def _times(player: Player, canvas: Canvas, row: int) -> None:
+def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
     at, end = clock(int(player.at)), clock(player.recording.length)
     column = canvas.write(row, 2, f"{at:>{len(end)}}", BOLD)
     column = canvas.write(row, column, f" of {end}", DIM)
@@ -294,30 +297,30 @@ def _times(player: Player, canvas: Canvas, row: int) -> None:
 # Racers.
 
 
-def _strips(player: Player, canvas: Canvas, row: int, rows: int) -> None:
-    """How far everybody has come: a line each where there are enough of them, or as many as fit on one."""
+def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
+    """Draw the progress of all racers: one line each if there is room, else all on one line."""
     tracks = player.recording.tracks
     if rows == 1:
-        _one_strip(player, canvas, row)
+        _draw_racers_on_one_line(player, canvas, row)
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
-    longest = min(24, max(cells(called(player, track)) for track in tracks))
+    longest = min(24, max(cells(racer_name(player, track)) for track in tracks))
     bar = min(40, canvas.width - longest - 32)
     for line, index in enumerate(range(first, first + rows), start=row):
         track, watched = tracks[index], index == player.watched
         canvas.write(
-            line, 1, f"{'▸' if watched else ' '}{called(player, track)}", _racer_style(watched), most=longest + 1
+            line, 1, f"{'▸' if watched else ' '}{racer_name(player, track)}", _racer_style(watched), most=longest + 1
         )
         column = draw_bar(track, player.n, canvas, line, longest + 4, bar)
-        canvas.write(line, column, f" {best(track, player.n):>7}  {ending(track, player.n)}")
+        canvas.write(line, column, f" {score_text(track, player.n):>7}  {outcome_text(track, player.n)}")
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(line, 0, canvas.width)
 
 
-def _one_strip(player: Player, canvas: Canvas, row: int) -> None:
-    """As many racers as there is room for, with bars if there is room for these too; the one looked at among them."""
+def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
+    """Draw as many racers as fit on one line, always with the watched one; with bars if there is room."""
     tracks = player.recording.tracks
-    names = [cells(called(player, track)) for track in tracks]
-    counts = [cells(best(track, player.n)) for track in tracks]
+    names = [cells(racer_name(player, track)) for track in tracks]
+    counts = [cells(score_text(track, player.n)) for track in tracks]
     needed = sum(min(name, SHORT) + count + 4 for name, count in zip(names, counts, strict=True))
     bar = 6 if needed + 7 * len(tracks) <= canvas.width else 0
     most = SHORT if needed <= canvas.width else max(4, canvas.width // len(tracks) - max(counts) - 4)
@@ -329,9 +332,9 @@ def _one_strip(player: Player, canvas: Canvas, row: int) -> None:
             break
         start = column
         column = canvas.write(row, column, "▸" if watched else " ", BOLD)
-        column = canvas.write(row, column, called(player, track), _racer_style(watched), most=most) + 1
+        column = canvas.write(row, column, racer_name(player, track), _racer_style(watched), most=most) + 1
         column = draw_bar(track, player.n, canvas, row, column, bar) + bool(bar)
-        column = canvas.write(row, column, best(track, player.n)) + 2
+        column = canvas.write(row, column, score_text(track, player.n)) + 2
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
 
 
@@ -346,46 +349,46 @@ def _racer_style(watched: bool) -> Style:
     return BOLD if watched else PLAIN
 
 
-def called(player: Player, track: Track) -> str:
-    name = named(track.standing.name, track.standing.bot)
+def racer_name(player: Player, track: Track) -> str:
+    name = name_with_bot(track.standing.name, track.standing.bot)
     return in_ascii(name) if player.plain else name
 
 
 def _home(track: Track, n: int) -> str:
-    """How many cards are home on the table."""
+    """Return how many cards are home on the table."""
     game = track.step(n).game
     return f"{game.home}/{game.goal}"
 
 
-def best(track: Track, n: int) -> str:
-    """The most cards that were home in any attempt, which is what counts."""
+def score_text(track: Track, n: int) -> str:
+    """Return the most cards home in any attempt, which is the score."""
     step = track.step(n)
     return f"{step.best}/{step.game.goal}"
 
 
-# The last line.
+# The footer.
 
 
-def _foot(player: Player, canvas: Canvas, row: int) -> None:
-    if not player.keyed:
+def _draw_footer(player: Player, canvas: Canvas, row: int) -> None:
+    if not player.interactive:
         canvas.write(row, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
         return
-    if player.typed is not None:
-        column = canvas.write(row, 1, f"/{player.typed}", BOLD)
+    if player.input is not None:
+        column = canvas.write(row, 1, f"/{player.input}", BOLD)
         canvas.write(row, column, " ", Style(reverse=True))
-        canvas.write(row, column + 3, "1:48 is a time, m35 a move; Enter goes there", DIM)
+        canvas.write(row, column + 3, "a time such as 1:48 or a move such as m35, then Enter", DIM)
         return
     if player.note:
         canvas.write(row, 1, printable(player.note), Style("news"))
         return
     alone = len(player.recording.tracks) == 1
     hints = [hint for hint in _HINTS if not (alone and hint[1] in ("tab", "c"))]
-    while sum(3 + cells(keys) + cells(says) for keys, _, says in hints) > canvas.width + 1 and len(hints) > 2:
-        hints.pop(-3)  # the last two stay: how to learn of the others, and how to leave
+    while sum(3 + cells(keys) + cells(action) for keys, _, action in hints) > canvas.width + 1 and len(hints) > 2:
+        hints.pop(-3)  # help and quit always stay
     column = 1
-    for keys, key, says in hints:
+    for keys, key, action in hints:
         start = column
         column = canvas.write(row, column, keys, BOLD)
-        column = canvas.write(row, column, f" {says}", DIM)
+        column = canvas.write(row, column, f" {action}", DIM)
         canvas.spots[f"key:{key}"] = Spot(row, start, column - start)
         column += 2

@@ -1,4 +1,4 @@
-"""Happenings: what is worth telling about the racers, worked out from how they stood and how they stand."""
+"""News about the racers, from the difference between two standings."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -6,44 +6,44 @@ from typing import Final
 from samedeal.race.seat import Standing
 from samedeal_cli.render.phrases import clock
 
-Known = Mapping[int, Standing]
-"""How the racers stand by seat, with names that tell them apart."""
+StandingsBySeat = Mapping[int, Standing]
+"""With unique names."""
 
-QUARTERS: Final = {1: "a quarter", 2: "half way", 3: "three quarters"}
+QUARTERS: Final = {1: "a quarter", 2: "halfway", 3: "three quarters"}
 WAITING: Final = ("waiting", "ready")
 
 
-def happenings(before: Known, now: Known, own: int | None) -> Iterator[str]:
-    """Who came, went, stopped, passed one, or got past a quarter; nothing else is worth an interruption."""
+def race_news(before: StandingsBySeat, now: StandingsBySeat, own: int | None) -> Iterator[str]:
+    """Yield who joined, left, stopped, passed a quarter of the cards, or changed places with you."""
     for seat in before.keys() - now.keys():
-        yield f"{before[seat].name} has left"
+        yield f"{before[seat].name} left"
     for seat, standing in now.items():
         if seat != own:
-            yield from _of_one(before.get(seat), standing)
+            yield from _racer_news(before.get(seat), standing)
     if own is None or own not in before or own not in now or before[own].outcome in WAITING:
         return
     if now[own].place != before[own].place:
-        yield f"you are {now[own].place} of {len(now)}{_passing(before, now, own)}"
+        yield f"you are {now[own].place} of {len(now)}{_overtaking(before, now, own)}"
 
 
-def _of_one(before: Standing | None, now: Standing) -> Iterator[str]:
+def _racer_news(before: Standing | None, now: Standing) -> Iterator[str]:
     name = f"{now.name} (bot)" if now.bot else now.name
     if before is None:
-        yield f"{name} is here, {now.outcome}"
+        yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"
     elif now.outcome != before.outcome and now.outcome in WAITING:
-        yield f"{name} is {'ready' if now.outcome == 'ready' else 'not ready after all'}"
+        yield f"{name} is {'ready' if now.outcome == 'ready' else 'not ready'}"
     elif now.outcome != before.outcome and now.outcome == "scratched":
         yield f"{name} was scratched"
     elif now.outcome == "won" != before.outcome:
-        yield f"{name} has won in {clock(now.ms)}"
+        yield f"{name} won in {clock(now.ms)}"
     elif now.done and not before.done:
-        yield f"{name} has stopped, {now.outcome}, {now.home} of {now.goal} home"
+        yield f"{name} stopped, {now.outcome}, {now.home} of {now.goal} home"
     elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
-        yield f"{name} is past {QUARTERS.get(quarter, 'it all')}, {now.home} of {now.goal} home"
+        yield f"{name} is past {QUARTERS.get(quarter, 'the goal')}, {now.home} of {now.goal} home"
 
 
-def _passing(before: Known, now: Known, own: int) -> str:
-    """Who passed whom, when it was one."""
+def _overtaking(before: StandingsBySeat, now: StandingsBySeat, own: int) -> str:
+    """Return who passed whom, if it was only one racer."""
     up = now[own].place < before[own].place
     names = [
         standing.name

@@ -1,4 +1,4 @@
-"""A recording: a finished race laid out for looking at, every table of every racer and when it came."""
+"""A finished race for playback: every table of every racer, and its time."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,21 +14,20 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
-from samedeal_cli.render.phrases import told_apart
+from samedeal_cli.render.phrases import with_unique_names
 
 MarkKind = Literal["home", "undo", "restart", "think", "end"]
-"""What is marked on a racer's way: a card that came home, a move taken back, another attempt, a move that was long
-thought about, and where the racer stopped."""
+"""A marked event of a racer: a card that went home, an undo, a restart, a long think, and the end."""
 THINK_MS: Final = 2_000
-"""A pause is a long think if it is at least this long, and several times as long as usual for its racer."""
+"""A long think lasts at least this long, and several times as long as the racer's average pause."""
 THINK_TIMES: Final = 3
 
 
 class Step(NamedTuple):
-    """A racer's table after one more move; the first is the deal."""
+    """A racer's table after a move; the first step is the deal."""
 
     n: int
-    """The number of the log's entry."""
+    """The number of the log entry."""
     at: int
     """Milliseconds since the deal."""
     move: Move
@@ -39,7 +38,7 @@ class Step(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A point of a racer's way that is worth going to."""
+    """An event on the timeline of a racer."""
 
     n: int
     at: int
@@ -48,28 +47,28 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Track:
-    """One racer's way through the deal."""
+    """The timeline of one racer."""
 
     standing: Standing
-    """The last one, with a name that tells the racer from the others."""
+    """The final standing, with a unique name."""
     steps: Sequence[Step]
     ended: Mark
 
     def index(self, n: int) -> int:
-        """How many moves were made up to an entry of the log."""
+        """Return how many moves the racer had made at a log entry."""
         return max(0, bisect_right(self._numbers, n) - 1)
 
     def step(self, n: int) -> Step:
-        """Where the racer was after an entry of the log."""
+        """Return the racer's step at a log entry."""
         return self.steps[self.index(n)]
 
     def outcome(self, n: int) -> str:
-        """What the racer's game was called after an entry of the log."""
+        """Return the racer's outcome at a log entry."""
         return self.standing.outcome if n >= self.ended.n else self.step(n).game.outcome
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
-        """All that is marked, in the order in which it happened."""
+        """All marks, in order."""
         return tuple(sorted([*self._marks(), self.ended], key=lambda mark: mark.n))
 
     @cached_property
@@ -96,29 +95,29 @@ class Track:
 
 @dataclass(frozen=True)
 class Recording:
-    """A race that is over, as far as there is something to look at."""
+    """A finished race that was dealt."""
 
     header: Header
     game: type[Game]
     deal: str
     dealt_at: int
-    """When the cards were dealt, in milliseconds since 1970."""
+    """The time of the deal, in milliseconds since 1970."""
     length: int
-    """How long it lasted from the deal on, in milliseconds."""
+    """The duration of the race from the deal, in milliseconds."""
     tracks: tuple[Track, ...]
-    """Everybody who was dealt to, by seat."""
+    """The racers with a table, by seat."""
     dealt_n: int
-    """The number of the entry that dealt."""
+    """The number of the entry of the deal."""
     entry_times: Sequence[int]
-    """When each entry of the log came, in milliseconds since the deal; in order."""
+    """The times of the log entries, in milliseconds since the deal."""
 
     @classmethod
     def of(cls, replay: Replay) -> Self:
-        """What a replay shows. Raises Refused where its log does not hold, and LookupError if nobody was dealt to."""
+        """Build the recording of a replay. Raises Refused for an invalid log, and LookupError if it has no deal."""
         steps: dict[int, list[Step]] = {}
         ended: dict[int, Mark] = {}
         dealt = last = None
-        # One pass, and of each race only what is new in it: the whole races would take memory by the square.
+        # Keep only the new table of each race: keeping every race takes quadratic memory.
         for entry, race in zip(replay.entries, _after_each(replay), strict=True):
             last = race
             if race.started_at is None:
@@ -133,53 +132,53 @@ class Recording:
                 if seat.run and seat.run.done:
                     ended[seat.number] = Mark(entry.n, entry.at - race.started_at, "end")
         if dealt is None or last is None or dealt.started_at is None or not steps:
-            raise LookupError("nobody was dealt to in this race: there is nothing to look at")
+            raise LookupError("this race has no deal: there is nothing to watch")
         length = min(last.at, dealt.ends_at or last.at) - dealt.started_at
         close = Mark(last.n, length, "end")
-        standings = {standing.seat: standing for standing in told_apart(last.standings())}
+        standings = {standing.seat: standing for standing in with_unique_names(last.standings())}
         return cls(
             header=replay.header,
             game=dealt.game,
             deal=dealt.deal or "",
             dealt_at=dealt.started_at,
             length=length,
-            tracks=tuple(Track(standings[seat], tuple(way), ended.get(seat, close)) for seat, way in steps.items()),
+            tracks=tuple(Track(standings[seat], tuple(track), ended.get(seat, close)) for seat, track in steps.items()),
             dealt_n=dealt.n,
             entry_times=tuple(min(length, entry.at - dealt.started_at) for entry in replay.entries),
         )
 
     def number(self, ms: float) -> int:
-        """The number of the last entry that had come so long after the deal."""
+        """Return the number of the last entry at a time, in milliseconds since the deal."""
         return max(self.dealt_n, bisect_right(self.entry_times, ms))
 
     def time(self, n: int) -> int:
-        """When an entry came, in milliseconds since the deal."""
+        """Return the time of an entry, in milliseconds since the deal."""
         return self.entry_times[n - 1]
 
     def racer(self, seat: int) -> int | None:
-        """Which of the tracks is that of a seat."""
+        """Return the index of the track of a seat."""
         seats = [track.standing.seat for track in self.tracks]
         return seats.index(seat) if seat in seats else None
 
     @cached_property
     def first(self) -> int:
-        """Which of the tracks is that of the best racer."""
+        """The index of the best racer's track."""
         return min(range(len(self.tracks)), key=lambda index: self.tracks[index].standing.place)
 
     @cached_property
     def times(self) -> tuple[int, ...]:
-        """When anybody moved, in order."""
+        """The times of all moves, in order."""
         return tuple(sorted({at for track in self.tracks for at in track.times}))
 
 
 def gap(times: Sequence[int], at: float, end: int) -> tuple[int, int]:
-    """Between which of the times a moment lies: the last up to it and the first after it, or the end."""
+    """Return the interval around a moment: the last time up to it, and the first after it or the end."""
     before = bisect_right(times, at)
     return times[max(0, before - 1)], times[before] if before < len(times) else end
 
 
 def neighbours(marks: Sequence[Mark], n: int) -> tuple[Mark | None, Mark | None]:
-    """The last mark before an entry of the log and the first after it."""
+    """Return the last mark before a log entry, and the first after it."""
     before, after = bisect_left(marks, n, key=_number), bisect_right(marks, n, key=_number)
     return marks[before - 1] if before else None, marks[after] if after < len(marks) else None
 

@@ -1,6 +1,6 @@
-"""The replay player: which moment of a recording is looked at, and where each key leads from there.
+"""The state of the replay player: the position in a recording, and what time and keys change.
 
-It is pure. Time is told to it (`ticked`), keys are told to it (`pressed`), and each answers with the next state.
+It is immutable: `advance` and `on_key` return the next state.
 """
 
 from collections.abc import Sequence
@@ -13,62 +13,62 @@ from samedeal_cli.state.recording import Recording, Step, Track, gap, neighbours
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 USUAL_SPEED: Final = 4.0
 PAUSE_MS: Final = 2_000
-"""How long a pause lasts at most while thinking is skipped, in milliseconds of the onlooker's time."""
-LONGEST_TYPED: Final = 12
+"""The longest pause while pauses are shortened, in milliseconds of real time."""
+MAX_INPUT: Final = 12
 
 KEYS: Final[dict[str, str]] = {
-    "Space": "play, or pause",
-    "← →": "the move before, the next one",
-    "↑ ↓": "the next card that came home, the one before",
-    "[ ]": "the mark before, the next one",
+    "Space": "play, pause",
+    "← →": "previous move, next move",
+    "↑ ↓": "next card home, previous card home",
+    "[ ]": "previous mark, next mark",
     "< >": "slower, faster",
-    "t": "shorten long pauses, or do not",
-    "0-9": "so many tenths of the race",
-    "Home End": "the deal, the end of the race",
-    "/": "a time or a move: /1:48, /m35",
-    "Tab": "the next racer",
-    "c": "several racers side by side, or one",
-    "?": "these keys",
-    "q": "leave",
+    "t": "shorten long pauses, or not",
+    "0-9": "jump to a tenth of the race",
+    "Home End": "start, end",
+    "/": "go to a time or a move: /1:48, /m35",
+    "Tab": "next racer",
+    "c": "show racers side by side, or one",
+    "?": "help",
+    "q": "quit",
 }
-"""What each key does, as the player's help and the manual have it."""
+"""All keys, as the help shows them."""
 
 
 @dataclass(frozen=True)
 class Player:
-    """A moment of a recording, who is looked at, and how the time goes on."""
+    """A position in a recording, the watched racer, and the playback settings."""
 
     recording: Recording
     n: int
-    """How far the log is taken into account. It says more than the time where several things happened at once."""
+    """The number of the last log entry shown; more precise than the time, as entries can share one."""
     at: float = 0.0
     """Milliseconds since the deal."""
     watched: int = 0
-    """Which of the recording's tracks is looked at."""
+    """The index of the watched track."""
     speed: float = USUAL_SPEED
     pause_ms: int = PAUSE_MS
     playing: bool = False
     skipping: bool = True
     comparing: bool = False
     helping: bool = False
-    typed: str | None = None
-    """What has been typed after ``/`` so far."""
+    input: str | None = None
+    """The text typed after ``/``, or None."""
     note: str = ""
-    """What there is to say about the last key."""
+    """A message about the last key."""
     verified: bool | None = None
-    """What a verification of the replay has found, as soon as it is known."""
+    """Whether the replay is valid, or None while that is unknown."""
     plain: bool = False
-    """Whether only ASCII may be shown."""
-    keyed: bool = True
-    """Whether there are keys to be pressed; in a picture there are none."""
+    """Whether to show only ASCII."""
+    interactive: bool = True
+    """Whether to show keys; pictures and casts have none."""
     left: bool = False
 
     @classmethod
     def of(cls, recording: Recording, *, watched: int | None = None, plain: bool = False) -> Self:
-        """A player at the deal; the best racer is looked at unless it is said who."""
+        """Return a player at the deal that watches a track, by default that of the best racer."""
         return cls(recording, recording.dealt_n, watched=recording.first if watched is None else watched, plain=plain)
 
-    # What is looked at.
+    # Queries.
 
     @property
     def track(self) -> Track:
@@ -83,15 +83,15 @@ class Player:
         return self.at >= self.recording.length
 
     def shown(self, most: int) -> Sequence[int]:
-        """Which tracks stand side by side where there is room for so many: the one looked at and its neighbours."""
+        """Return the indices of the tracks to show, at most `most`: the watched one and its neighbours."""
         count = min(max(1, most), len(self.recording.tracks)) if self.comparing else 1
         start = min(self.watched, len(self.recording.tracks) - count)
         return range(start, start + count)
 
     # Time.
 
-    def ticked(self, ms: float) -> Self:
-        """The player when so many milliseconds have passed for the onlooker."""
+    def advance(self, ms: float) -> Self:
+        """Return the player after some real time, in milliseconds."""
         if not self.playing:
             return self
         at = self.at
@@ -103,7 +103,7 @@ class Player:
 
     @property
     def due(self) -> float | None:
-        """In how many of the onlooker's milliseconds something changes on the table; None if nothing ever will."""
+        """The real time until the next move (ms); None while paused and at the end."""
         if not self.playing or self.ended:
             return None
         return (self._gap(self.at)[1] - self.at) / self._rate(self.at)
@@ -113,109 +113,111 @@ class Player:
         return gap(times, at, self.recording.length)
 
     def _rate(self, at: float) -> float:
-        """How many milliseconds of the race pass in one of the onlooker's."""
+        """Return how many milliseconds of the race pass in one of real time."""
         start, end = self._gap(at)
         return max(self.speed, (end - start) / self.pause_ms) if self.skipping and self.pause_ms else self.speed
 
-    # Going somewhere.
+    # Seeking.
 
-    def sought(self, ms: float) -> Self:
-        """At a time of the race, or as near to it as there is one."""
+    def seek(self, ms: float) -> Self:
+        """Go to a time since the deal (ms), limited to the race."""
         return self._to(min(max(0.0, ms), float(self.recording.length)))
 
-    def went(self, moment: Moment) -> Self:
-        """At a moment. Raises ValueError for a move that the racer never made."""
+    def go_to(self, moment: Moment) -> Self:
+        """Go to a moment. Raises ValueError if the racer made fewer moves."""
         if moment.move is None:
-            return self.sought(moment.ms or 0)
+            return self.seek(moment.ms or 0)
         made = len(self.track.steps) - 1
         if moment.move > made:
             raise ValueError(f"{self.track.standing.name} made {made} moves")
         return self._at(self.track.steps[moment.move].n)
 
-    def stepped(self, by: int) -> Self:
-        """So many moves of the racer on, or back."""
+    def step_by(self, by: int) -> Self:
+        """Go some moves of the racer forward or back."""
         index = self.track.index(self.n) + by
         if index < 0 or index >= len(self.track.steps):
-            return self if index < 0 else replace(self, note="that was the last move")
+            return self if index < 0 else replace(self, note="this is the last move")
         return self._at(self.track.steps[index].n)
 
     def _to(self, at: float) -> Self:
-        """At a time with all that has come by then."""
+        """Go to a time, after its entries."""
         playing = self.playing and at < self.recording.length
         return replace(self, at=at, n=self.recording.number(at), playing=playing)
 
     def _at(self, n: int) -> Self:
-        """Right after an entry of the log."""
+        """Go to a log entry."""
         return replace(self, n=n, at=float(self.recording.time(n)))
 
-    def _marked(self, *, home: bool, forward: bool) -> Self:
-        """At the next mark of a kind, or the one before."""
+    def _go_to_mark(self, *, home: bool, forward: bool) -> Self:
+        """Go to the next or the previous mark of a kind."""
         marks = [mark for mark in self.track.marks if (mark.kind == "home") == home]
         now = self.n if forward else max(self.step.n, self.track.ended.n if self.n >= self.track.ended.n else 0)
         before, after = neighbours(marks, now)
         mark = after if forward else before
         if mark is None:
-            return replace(self, note="there is none after it" if forward else "there is none before it")
+            return replace(self, note="no next mark" if forward else "no previous mark")
         return self._at(mark.n)
 
     # Keys.
 
-    def pressed(self, key: str) -> Self:
-        """The player after a key: the character that it types, or a name such as ``left``, ``tab`` or ``escape``."""
-        if self.typed is not None:
-            return self._typed(key)
+    def on_key(self, key: str) -> Self:
+        """Handle a key: the character that it types, or a name such as ``left``, ``tab`` or ``escape``."""
+        if self.input is not None:
+            return self._edit_input(key)
         quiet = replace(self, note="")
         if self.helping:
             return replace(quiet, helping=False)
-        still = replace(quiet, playing=False)
+        paused = replace(quiet, playing=False)
         match key:
             case "space":
-                return quiet.sought(0)._playing() if self.ended else replace(quiet, playing=not self.playing)
+                return quiet.seek(0)._play() if self.ended else replace(quiet, playing=not self.playing)
             case "left":
-                return still.stepped(-1)
+                return paused.step_by(-1)
             case "right":
-                return still.stepped(1)
+                return paused.step_by(1)
             case "up" | "down":
-                return quiet._marked(home=True, forward=key == "up")
+                return quiet._go_to_mark(home=True, forward=key == "up")
             case "[" | "]":
-                return quiet._marked(home=False, forward=key == "]")
+                return quiet._go_to_mark(home=False, forward=key == "]")
             case "<" | ">":
-                return quiet._paced(key == ">")
+                return quiet._change_speed(key == ">")
             case "t":
                 return replace(quiet, skipping=not self.skipping)
             case "home":
                 return quiet._at(self.recording.dealt_n)
             case "end":
-                return quiet.sought(self.recording.length)
+                return quiet.seek(self.recording.length)
             case "tab" | "shift+tab":
                 return replace(quiet, watched=self._next(1 if key == "tab" else -1))
             case "c":
                 alone = len(self.recording.tracks) == 1
                 return (
-                    replace(quiet, note="nobody else raced") if alone else replace(quiet, comparing=not self.comparing)
+                    replace(quiet, note="there are no other racers")
+                    if alone
+                    else replace(quiet, comparing=not self.comparing)
                 )
             case "/":
-                return replace(quiet, typed="")
+                return replace(quiet, input="")
             case "?":
                 return replace(quiet, helping=True)
             case "q":
                 return replace(quiet, left=True)
             case _ if len(key) == 1 and key in "0123456789":
-                return quiet.sought(self.recording.length * int(key) / 10)
+                return quiet.seek(self.recording.length * int(key) / 10)
             case _:
                 return quiet
 
-    def watching(self, seat: int) -> Self:
-        """The player that looks at the racer of a seat. Raises ValueError if nobody was dealt to there."""
+    def watch_seat(self, seat: int) -> Self:
+        """Watch the racer of a seat. Raises ValueError if the seat has no table."""
         index = self.recording.racer(seat)
         if index is None:
             raise ValueError(f"nobody played from seat {seat}")
         return replace(self, watched=index)
 
-    def _playing(self) -> Self:
+    def _play(self) -> Self:
         return replace(self, playing=True)
 
-    def _paced(self, faster: bool) -> Self:
+    def _change_speed(self, faster: bool) -> Self:
         speeds = [speed for speed in SPEEDS if (speed > self.speed if faster else speed < self.speed)]
         if not speeds:
             return self
@@ -224,25 +226,20 @@ class Player:
     def _next(self, by: int) -> int:
         return (self.watched + by) % len(self.recording.tracks)
 
-    def _typed(self, key: str) -> Self:
-        typed = self.typed or ""
+    def _edit_input(self, key: str) -> Self:
+        text = self.input or ""
         if key == "enter":
-            closed = replace(self, typed=None, note="")
-            if not typed:
+            closed = replace(self, input=None, note="")
+            if not text:
                 return closed
             try:
-                return replace(closed, playing=False).went(parse_moment(typed))
+                return replace(closed, playing=False).go_to(parse_moment(text))
             except ValueError as error:
                 return replace(closed, note=str(error))
-        if key == "escape" or (key == "backspace" and not typed):
-            return replace(self, typed=None)
+        if key == "escape" or (key == "backspace" and not text):
+            return replace(self, input=None)
         if key == "backspace":
-            return replace(self, typed=typed[:-1])
-        if len(key) == 1 and key.isprintable() and len(typed) < LONGEST_TYPED:
-            return replace(self, typed=typed + key)
+            return replace(self, input=text[:-1])
+        if len(key) == 1 and key.isprintable() and len(text) < MAX_INPUT:
+            return replace(self, input=text + key)
         return self
-
-
-def pace(speed: float) -> str:
-    """A speed as it is shown: ``½×``, ``4×``."""
-    return "½×" if speed == 0.5 else f"{speed:g}×"

@@ -1,0 +1,144 @@
+"""The lobby and the countdown of a race."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from samedeal.race.events import Header
+from samedeal_cli.net.http_api import GameInfo
+from samedeal_cli.race_app.drawing import (
+    TWO_COLUMNS,
+    draw_heading,
+    draw_keys,
+    draw_messages,
+    draw_question,
+    quit_label,
+)
+from samedeal_cli.race_app.overlays import GOOD
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
+from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.text_width import cells, fitted
+from samedeal_cli.state.race_state import RaceState
+
+DIGITS: Final = {
+    "0": ("███", "█ █", "█ █", "█ █", "███"),
+    "1": (" █ ", "██ ", " █ ", " █ ", "███"),
+    "2": ("███", "  █", "███", "█  ", "███"),
+    "3": ("███", "  █", "███", "  █", "███"),
+    "4": ("█ █", "█ █", "███", "  █", "  █"),
+    "5": ("███", "█  ", "███", "  █", "███"),
+    "6": ("███", "█  ", "███", "█ █", "███"),
+    "7": ("███", "  █", "  █", "  █", "  █"),
+    "8": ("███", "█ █", "███", "█ █", "███"),
+    "9": ("███", "█ █", "███", "  █", "███"),
+}
+SPECTATORS: Final = {
+    "progress": "see scores only",
+    "after": "see all after the end",
+    "open": "see all tables",
+}
+
+
+def draw_lobby(state: RaceState, canvas: Canvas) -> None:
+    """Draw who is in the race and what its rules are."""
+    header = state.header
+    seats = f"{len(state.standings)}/{header.options.max_racers}" if header else ""
+    draw_heading(state, canvas, f"open {seats}")
+    ready = state.me is not None and state.me.outcome == "ready"
+    keys = [("r", "not ready" if ready else "ready")] if state.me else []
+    keys += [("y", "copy link"), ("Q", "QR code"), ("i", "rules"), ("?", "help")]
+    keys += [("!", "give up your seat")] if state.me else []
+    bottom = draw_keys(canvas, [*keys, ("q", quit_label(state))], 2)
+    canvas.line(bottom)
+    canvas.write(2, 1, "invite", DIM)
+    canvas.cards(2, 10, fitted(state.link, canvas.width - 11, "…"), BOLD)
+    canvas.spots["key:y"] = Spot(2, 10, min(cells(state.link), canvas.width - 11))
+    right = canvas.width // 2 + 1 if canvas.width >= TWO_COLUMNS else 28
+    canvas.write(5, 1, "RACERS", BOLD)
+    canvas.write(5, right, "THIS RACE", BOLD)
+    last = bottom - 4
+    _draw_racers(state, canvas, 6, last, right - 2)
+    if header:
+        _draw_deal(canvas, 3, header)
+    if header and state.game:
+        for row, (name, text) in zip(range(6, last), settings_of_race(header, state.game), strict=False):
+            canvas.write(row, right, name, DIM)
+            canvas.write(row, right + 11, fitted(text, canvas.width - right - 11, "…"))
+    if state.overlay == "leave":
+        draw_question(canvas, bottom - 3, "Give up your seat and quit?")
+    else:
+        canvas.write(bottom - 3, 1, fitted(_status(state), canvas.width - 2, "…"), BOLD)
+    draw_messages(state, canvas, bottom - 2, 2)
+
+
+def _status(state: RaceState) -> str:
+    """Return what the race is waiting for."""
+    if state.me is None:
+        return "You are watching. The race starts when everyone is ready."
+    if state.me.outcome != "ready":
+        return "Press r when you are ready."
+    others = [standing.name for standing in state.standings if standing.outcome != "ready"]
+    if others:
+        return f"You are ready. Waiting for {', '.join(others)}."
+    return "You are ready. Invite friends: press y to copy the link."
+
+
+def _draw_deal(canvas: Canvas, row: int, header: Header) -> None:
+    canvas.write(row, 1, "deal", DIM)
+    if header.seed is not None:
+        canvas.write(row, 10, fitted(f"{header.game}:{header.seed}", canvas.width - 11, "…"))
+        return
+    text = f"sha256 {header.commitment}"
+    if 10 + len(text) >= canvas.width:
+        text = f"sha256 {header.commitment[:20]} … {header.commitment[-20:]}"
+    canvas.write(row, 10, text, DIM)
+
+
+def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: int) -> None:
+    shown = state.standings[: max(0, last - row)]
+    if len(state.standings) > len(shown):
+        shown = shown[:-1]
+        canvas.write(last - 1, 1, f"and {len(state.standings) - len(shown)} more", DIM)
+    for line, standing in enumerate(shown, start=row):
+        ready, own = standing.outcome == "ready", standing.seat == state.seat
+        canvas.write(line, 1, "✓" if ready else "·", GOOD if ready else DIM)
+        text = standing.name + (" (you)" if own else "") + (" (bot)" if standing.bot else "")
+        canvas.write(line, 3, fitted(text, width - 14, "…"), BOLD if own else PLAIN)
+        canvas.write(line, width - 9, "ready" if ready else "not ready", GOOD if ready else DIM)
+    if not state.standings:
+        canvas.write(row, 1, "no racers yet", DIM)
+
+
+def settings_of_race(header: Header, game: GameInfo) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a race and their values."""
+    options = header.options
+    yield "goal", f"{game.goal} cards home"
+    yield "time limit", clock(options.limit_ms)[:-2]
+    yield "ranking", "win time, then cards"
+    yield "undo", "until a card turns up" if options.undo else "off"
+    yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
+    yield "spectators", SPECTATORS[options.spectators]
+    if header.seed is not None:
+        yield "shuffle", "from a known seed"
+    elif header.daily:
+        yield "shuffle", "deal of the day"
+    else:
+        yield "shuffle", "secret, friendly" if options.filter != "any" else "secret, provably fair"
+    for name, value in header.variant.items():
+        yield name, value if isinstance(value, str) else "on" if value else "off"
+    yield "countdown", f"{options.start_delay_ms / 1000:g} s"
+
+
+def draw_countdown(state: RaceState, canvas: Canvas) -> None:
+    """Draw the seconds to the deal in large digits."""
+    seconds = -(-(state.left_ms or 0) // 1000)
+    draw_heading(state, canvas, f"starts in {seconds} s")
+    canvas.line(draw_keys(canvas, [("i", "rules"), ("?", "help"), ("q", quit_label(state))], 1))
+    digits = str(seconds)
+    middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
+    for index, digit in enumerate(digits):
+        for line, pixels in enumerate(DIGITS[digit], start=middle):
+            canvas.write(line, column + 8 * index, "".join(pixel * 2 for pixel in pixels), GOOD)
+    names = ", ".join(standing.name for standing in state.standings)
+    for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
+        shown = fitted(text, canvas.width - 4, "…")
+        canvas.write(line, (canvas.width - cells(shown)) // 2, shown, style)

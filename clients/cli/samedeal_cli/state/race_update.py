@@ -1,0 +1,188 @@
+"""Updates of the race state: what each message from the server, the clock and the terminal changes."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from samedeal.race.events import Header
+from samedeal.race.run import UNDO
+from samedeal.race.seat import Standing
+from samedeal.wire.messages import Board, View
+from samedeal_cli.net.http_api import GameInfo
+from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
+from samedeal_cli.render.text_table import card_text, with_cards
+from samedeal_cli.state.race_keys import Step, on_key
+from samedeal_cli.state.race_news import race_news
+from samedeal_cli.state.race_state import QUESTIONS, Check, NewsItem, Notice, ParSummary, RaceState
+
+MAX_NEWS: Final = 200
+STAGE_NEWS: Final = {
+    "countdown": "everyone is ready",
+    "running": "go!",
+    "over": "the race is over",
+    "cancelled": "the race was cancelled",
+}
+
+
+@dataclass(frozen=True)
+class Connected:
+    """The server accepted the connection."""
+
+    header: Header
+    game: GameInfo
+    away_s: float | None = None
+    """How long the server holds a seat of the lobby after a disconnect (s), if known."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The current view, standings and remaining time."""
+
+    view: View
+    standings: tuple[Standing, ...]
+    left_ms: int | None
+
+
+@dataclass(frozen=True)
+class Tick:
+    """The clock has changed."""
+
+    left_ms: int | None
+
+
+@dataclass(frozen=True)
+class MoveRefused:
+    """The server refused a request."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class ConnectionLost:
+    """The connection is lost; the client reconnects."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class ConnectionRestored:
+    """The client has reconnected."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The results of verifying the replay, or the reason why it was not verified."""
+
+    checks: tuple[Check, ...] = ()
+    unverified_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Resized:
+    """The terminal has a new size."""
+
+    width: int
+    height: int
+
+
+Message = (
+    Connected
+    | Snapshot
+    | Tick
+    | MoveRefused
+    | Notice
+    | ConnectionLost
+    | ConnectionRestored
+    | Verified
+    | ParSummary
+    | Resized
+)
+
+
+def update(state: RaceState, message: Message) -> RaceState:
+    """Return the state after a message."""
+    match message:
+        case Connected(header=header, game=game, away_s=away_s):
+            return replace(state, header=header, game=game, away_s=away_s)
+        case Snapshot():
+            return _apply_snapshot(state, message)
+        case Tick(left_ms=left_ms):
+            return replace(state, left_ms=left_ms)
+        case MoveRefused(reason=reason):
+            notice = Notice(with_cards(reason), "bad")
+            return replace(state, pending=None, queued_keys=(), picks=(), notice=notice)
+        case Notice():
+            return replace(state, notice=message)
+        case ConnectionLost(reason=reason):
+            return replace(state, connection_error=reason)
+        case ConnectionRestored():
+            return replace(state, connection_error="")
+        case Verified(checks=checks, unverified_reason=reason):
+            return replace(state, checks=checks, unverified_reason=reason)
+        case ParSummary():
+            return replace(state, par=message)
+        case Resized(width=width, height=height):
+            return replace(state, width=width, height=height)
+
+
+def handle_queued_key(state: RaceState) -> Step:
+    """Handle the next queued key. Call this when the server has answered a move."""
+    if state.pending is not None or not state.queued_keys or not state.can_play:
+        return replace(state, queued_keys=()), None
+    key, *others = state.queued_keys
+    return on_key(replace(state, queued_keys=tuple(others)), key)
+
+
+def _apply_snapshot(state: RaceState, snapshot: Snapshot) -> RaceState:
+    view, before = snapshot.view, state.view
+    standings = with_unique_names(snapshot.standings)
+    after = replace(state, view=view, standings=standings, left_ms=snapshot.left_ms)
+    if before:  # the first snapshot is not news
+        old = {standing.seat: standing for standing in state.standings}
+        new = {standing.seat: standing for standing in standings}
+        texts = [*race_news(old, new, view.seat)]
+        if before.stage != view.stage and view.stage in STAGE_NEWS:
+            texts.append(STAGE_NEWS[view.stage])
+        news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
+        after = replace(after, news=news[-MAX_NEWS:])
+        if view.stage != before.stage:
+            after = replace(after, notice=None, overlay="" if state.overlay in QUESTIONS else state.overlay, input=None)
+        if before.board and view.board:
+            after = _apply_board(state, after, before.board, view.board)
+    if after.over and not state.over:
+        after = replace(after, pending=None, notice=None)  # the results page shows it all
+    return replace(after, picks=after.picks if after.can_play else ())
+
+
+def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> RaceState:
+    if new.ply != old.ply:
+        return replace(after, picks=(), pending=None, notice=_notice_after_move(state.pending, old, new, after.me))
+    if new.outcome != old.outcome:
+        return replace(after, pending=None, notice=_notice_of_outcome(new, after.me))
+    return after
+
+
+def _notice_after_move(move: str | None, old: Board, new: Board, me: Standing | None) -> Notice | None:
+    if new.outcome != old.outcome and new.outcome != "playing":
+        return _notice_of_outcome(new, me)
+    if new.attempt != old.attempt:
+        return Notice(f"Deal restarted: attempt {new.attempt}. Your best attempt counts.")
+    if move is None:
+        return None
+    if move == UNDO:
+        return Notice("Move undone.", "")
+    text = f"{move}: {change_sentence(old, new, card_text)}"
+    return Notice(text, "good" if new.home > old.home else "")
+
+
+def _notice_of_outcome(board: Board, me: Standing | None) -> Notice | None:
+    match board.outcome:
+        case "won":
+            return Notice(f"You won{f' in {clock(me.ms)}' if me else ''}! Waiting for the others…", "good")
+        case "playing":
+            return None
+        case "resigned":
+            return Notice("You resigned. Your best attempt counts.")
+        case outcome:
+            keys = [key for key, possible in (("u undo", board.undo), ("b restart", board.restart)) if possible]
+            options = f" ({', '.join([*keys, '! resign'])})." if keys else ". That was your last attempt."
+            return Notice(f"Your game is {outcome}{options}", "bad")
