@@ -12,7 +12,7 @@ from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api, Dailies, Daily
 from samedeal_cli.render.phrases import clock, utc_time
-from samedeal_cli.render.transcript import printable
+from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, examples
 
 STAGES = {

@@ -16,7 +16,7 @@ from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.net.http_api import GameInfo
-from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, with_unique_names
+from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, utc_time, with_unique_names
 from samedeal_cli.render.text_table import with_cards
 from samedeal_cli.settings import program
 from samedeal_cli.state.race_news import race_news
