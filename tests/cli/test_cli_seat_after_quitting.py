@@ -16,7 +16,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.race_view import page
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_state import Cut, Entered, Scene, told
-from support.browser import BROWSER, browser, opened, seated
+from support.browser import BROWSER, join_race, launch_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server
@@ -86,7 +86,7 @@ def test_a_server_that_does_not_say_is_no_failure(body: bytes) -> None:
 
 
 def test_the_time_is_named_only_when_it_is_known() -> None:
-    assert seat_phrase("open", 12.0) == "your seat is held for 12 s"
+    assert seat_phrase("open", 12.0) == "Your seat is held for 12 s"
     assert seat_phrase("open", None) == "your seat is held for a short time"
     assert seat_phrase("countdown", 12.0) == seat_phrase("running", None) == "your seat is reserved"
 
@@ -112,14 +112,14 @@ def test_the_full_screen_says_what_happens_at_each_stage() -> None:
 @pytest.mark.xdist_group("browser")
 @pytest.mark.asyncio
 async def test_the_page_says_what_happens_at_each_stage(redis_url: str) -> None:
-    async with browser() as chromium, opened(chromium) as watched:
+    async with launch_browser() as chromium, open_page(chromium) as watched:
         for options, says in (
-            (OPEN, "your seat is held for 12 s"),
-            (RUNNING, "your clock runs, your seat is reserved"),
+            (OPEN, "Your seat is held for 12 s"),
+            (RUNNING, "The clock keeps running. Your seat is reserved"),
         ):
             with Server(redis_url, away_seconds="12") as server:
                 race = server.create("corners", seed="42", **options)
-                await seated(watched.page, server, race)
+                await join_race(watched.page, server, race)
                 if options is RUNNING:
                     await watched.page.wait_for_selector(".table .pile")
                 else:
