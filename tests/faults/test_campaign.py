@@ -15,9 +15,10 @@ from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Joined, Move
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import History, Try, faults
+from support.campaign import History, Try
 from support.faults import Survivor
 from support.finished_races import NAMES, SECRET, Logged, nonce, opened
+from support.race_check import faults
 from support.torture import violations
 
 

@@ -18,7 +18,7 @@ import pytest
 from samedeal_server.races.room import Room
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws.session import Session
-from support.simulation import MISFORTUNES, ON_ONE_PROCESS, simulated
+from support.simulation import FAULTS, SINGLE_PROCESS_FAULTS, simulate
 from support.store_model import Script, append
 
 SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 1000)
@@ -33,16 +33,16 @@ pytestmark = pytest.mark.timeout(600 + SEEDS)
 
 @pytest.mark.parametrize("share", range(SHARES))
 def test_whatever_happens_no_acknowledged_move_is_lost(share: int) -> None:
-    befell = set[str]()
+    faults = set[str]()
     moves = 0
     for seed in range(share, SEEDS, SHARES):
-        outcome = simulated(str(seed))
-        befell.update(outcome.befell)
+        outcome = simulate(str(seed))
+        faults.update(outcome.faults)
         moves += outcome.moves
         assert not outcome.violations, f"seed {seed}: {outcome.violations}"
     assert moves > SEEDS // SHARES
     if SEEDS >= 1000:
-        assert befell == {which.__name__ for which in (*MISFORTUNES, *ON_ONE_PROCESS)}
+        assert faults == {which.__name__ for which in (*FAULTS, *SINGLE_PROCESS_FAULTS)}
 
 
 @pytest.mark.parametrize("seed", [3, 18, 52])
@@ -54,12 +54,12 @@ def test_the_same_seed_is_the_same_history(seed: int) -> None:
     ]
     assert told[0].stdout == told[1].stdout
     assert told[0].stdout.count("\n") > 100
-    assert simulated(str(seed)).trace == simulated(str(seed)).trace != simulated(str(seed + 1)).trace
+    assert simulate(str(seed)).trace == simulate(str(seed)).trace != simulate(str(seed + 1)).trace
 
 
 def test_a_failure_names_the_command_that_repeats_it() -> None:
     weakened = (
-        "import sys, simulation\n"
+        "import sys\nfrom support import simulation\n"
         "from samedeal_server.ws.session import Session\n"
         "Session._mine = lambda self, race: True\n"
         "sys.exit(simulation.main())"
@@ -130,6 +130,6 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
     if plant:
         plant(monkeypatch)
     scripts = {"append.lua": script} if script else None
-    found = next((seed for seed in range(PLANTED_SEEDS) if simulated(str(seed), scripts).violations), None)
+    found = next((seed for seed in range(PLANTED_SEEDS) if simulate(str(seed), scripts).violations), None)
     assert found is not None
     print(f"{fault}: found with seed {found}")

@@ -5,7 +5,8 @@ from random import Random
 
 from samedeal.race.events import Moved
 from samedeal.race.race import MAX_MOVES
-from support.campaign import AHEAD, Persistent, acknowledged, faults, more, racing, started, true
+from support.campaign import AHEAD, Persistent, acknowledged, more, racing, started, true
+from support.race_check import faults
 from support.servers import Server
 
 

@@ -1,124 +1,24 @@
-"""What can befall a service of two servers and a store in the middle of a race. Each misfortune ends by itself."""
+"""Faults of a service of two servers and a store in the middle of a race. Each ends by itself."""
 
 import asyncio
 import contextlib
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed
-
-from samedeal.proof import commitments, receipts
-from samedeal.race.race import MAX_MOVES, RESTART, UNDO
-from samedeal.wire import messages as m
-from support.campaign import Persistent, started
+from support.campaign import started
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey
 from support.servers import Server
+from support.survivor import Survivor
 
 APPEND = b"}:log"
 """What stands in every request that appends to a log, and in those that read one."""
-LEARNING = 0.1
-"""The share of attempts, from the second on, that a racer plays by legal moves and not as it did before."""
-
-
-class Survivor(Persistent):
-    """A racer who gets through anything, plays until told to stop, and keeps receipts."""
-
-    ping_s, close_s = 1.5, 0.5
-
-    def __init__(self, name: str, race: str, doors: list[Proxy], chance: Random, pause_s: float = 0.03) -> None:
-        """`pause_s` is how long it thinks at most about a move."""
-        super().__init__(name, race, doors, chance)
-        self.pause_s = pause_s
-        self.answered_at: list[float] = []
-        """The times of all acknowledgements, in order."""
-        self._made: list[str] = []
-        """The moves of the present attempt, without those that were taken back."""
-        self._line: list[str] = []
-        """The longest attempt so far. It is made again and again without asking which moves are legal, which costs
-        server and racer much less."""
-        self.receipts: list[receipts.Kept] = []
-        self.overtaken = 0
-        """How often a connection was replaced by one of this racer's own that came late."""
-        self.refusals: list[str] = []
-        """Moves that were not taken, though they were legal."""
-        self.done = False
-        """Whether there is nothing left to be played."""
-
-    async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        if kind is m.Nonce and self.view and self.view.seat:
-            self.receipts.append(receipts.NonceKept(self.view.seat, fields["nonce"]))
-        while True:
-            answer = await super().ask(kind, **fields)
-            if not (isinstance(answer, m.Problem) and answer.code == "replaced"):
-                return answer
-            self.overtaken += 1
-            await self.resume()
-
-    async def hear(self) -> m.FromServer:
-        message = await super().hear()
-        self.heard.clear()  # there is too much of it to be kept
-        if isinstance(message, m.View):
-            if message.header:
-                self.receipts.append(receipts.HeaderKept(message.header))
-            self.receipts.append(receipts.DigestKept(message.n, message.h))
-        return message
-
-    async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
-        """Comes back also where the server thinks that a newer connection has the seat: there is no other."""
-        if closed and closed.rcvd and closed.rcvd.code == 4009:
-            self.overtaken += 1
-            closed = None
-        return await super().resume(closed)
-
-    async def race_until(self, enough: asyncio.Event) -> None:
-        """The whole race, which goes on until it is enough."""
-        await self.begin(self.race)
-        while not enough.is_set() and not self.done:
-            move = self.choice()
-            if move is None or len(self.history.tries) == MAX_MOVES:
-                self.done = True
-            elif refused := (await self.attempt(move)).refused:
-                self.refusals.append(f"{move}: {refused}")
-                self.done = True
-            else:
-                await self._has_made(move)
-            await asyncio.sleep(self.chance.random() * self.pause_s)
-        await enough.wait()
-        await self.stop()
-
-    def choice(self) -> str | None:
-        if self.legal:
-            return super().choice()
-        board, at = self.board, len(self._made)
-        if at < len(self._line):
-            return UNDO if board.undo and self.chance.random() < 0.1 else self._line[at]
-        return RESTART if board.restart else None
-
-    async def _has_made(self, move: str) -> None:
-        self.answered_at.append(time.monotonic())
-        if move == RESTART:
-            self._line = max(self._line, self._made, key=len)
-            self._made = []
-            await self._ask_for(legal=self.chance.random() < LEARNING)
-        elif move == UNDO:
-            self._made.pop()
-        else:
-            self._made.append(move)
-
-    async def _ask_for(self, *, legal: bool) -> None:
-        """Joins once more, on this connection, for views with or without the legal moves."""
-        if legal != self.legal:
-            self.legal = legal
-            promise = commitments.nonce_commitment(self.race, self.nonce)
-            await self.ask(m.Join, race=self.race, commitment=promise, legal=legal)
 
 
 @dataclass
@@ -136,7 +36,7 @@ class Service:
     """A replica of the store, at the end of `copying`."""
     copying: Proxy | None = None
     tally: Counter[str] = field(default_factory=Counter)
-    """What has befallen it: `server-kills`, `store-kills`, `stalled-store-kills`, `cuts`, `failovers`. However many
+    """Faults so far: `server-kills`, `store-kills`, `stalled-store-kills`, `cuts`, `failovers`. However many
     processes or connections are ended by one blow, it counts once."""
 
     async def slay_store(self) -> None:
@@ -144,20 +44,20 @@ class Service:
         await self.store.kill()
 
 
-Befall = Callable[[Service, Random], Coroutine[Any, Any, None]]
-MISFORTUNES: dict[str, Befall] = {}
+Fault = Callable[[Service, Random], Coroutine[Any, Any, None]]
+FAULTS: dict[str, Fault] = {}
 """By name; what stands before the first hyphen is whom it befalls: of two at once it must not be the same."""
 COUNTS_AS: dict[str, tuple[str, ...]] = {}
 """By name, what a misfortune adds to in `Service.tally`."""
 
 
-def misfortune(*counts_as: str) -> Callable[[Befall], Befall]:
+def fault(*counts_as: str) -> Callable[[Fault], Fault]:
     """Puts it on the list, with what it counts as."""
 
-    def listed(befall: Befall) -> Befall:
-        name = befall.__name__.replace("_", "-")
-        MISFORTUNES[name], COUNTS_AS[name] = befall, counts_as
-        return befall
+    def listed(fault: Fault) -> Fault:
+        name = fault.__name__.replace("_", "-")
+        FAULTS[name], COUNTS_AS[name] = fault, counts_as
+        return fault
 
     return listed
 
@@ -209,7 +109,7 @@ async def restarted(server: Server) -> None:
         await asyncio.sleep(0.1)
 
 
-@misfortune("server-kills")
+@fault("server-kills")
 async def server_killed(service: Service, chance: Random) -> None:
     """With all its workers, or one of these, who is replaced without our doing."""
     server = chance.choice(service.servers)
@@ -224,7 +124,7 @@ async def server_killed(service: Service, chance: Random) -> None:
     await restarted(server)
 
 
-@misfortune()
+@fault()
 async def server_ended(service: Service, chance: Random) -> None:
     """As for an upgrade."""
     server = chance.choice(service.servers)
@@ -232,7 +132,7 @@ async def server_ended(service: Service, chance: Random) -> None:
     await restarted(server)
 
 
-@misfortune()
+@fault()
 async def server_frozen(service: Service, chance: Random) -> None:
     """Its racers go over to the other one when it takes too long, and then it wakes up."""
     server = chance.choice(service.servers)
@@ -246,14 +146,14 @@ async def server_frozen(service: Service, chance: Random) -> None:
 # The store.
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed(service: Service, chance: Random) -> None:
     await service.slay_store()
     await while_away(chance)
     await service.store.start()
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((20, 200, 900)))
     await while_away(chance)
@@ -262,7 +162,7 @@ async def store_killed_with_a_slow_disk(service: Service, chance: Random) -> Non
     await service.store.start()
 
 
-@misfortune("store-kills", "stalled-store-kills")
+@fault("store-kills", "stalled-store-kills")
 async def store_killed_with_a_stalled_disk(service: Service, chance: Random) -> None:
     """It is in the middle of a flush that does not end."""
     service.store.turn(flush_ms=600_000)
@@ -274,7 +174,7 @@ async def store_killed_with_a_stalled_disk(service: Service, chance: Random) -> 
     await service.store.start()
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed_while_it_rewrites_its_log(service: Service, chance: Random) -> None:
     await service.store.ask("BGREWRITEAOF")
     await asyncio.sleep(chance.uniform(0, 0.02))
@@ -282,7 +182,7 @@ async def store_killed_while_it_rewrites_its_log(service: Service, chance: Rando
     await service.store.start()
 
 
-@misfortune()
+@fault()
 async def store_frozen(service: Service, chance: Random) -> None:
     service.store.send(signal.SIGSTOP)
     try:
@@ -291,46 +191,46 @@ async def store_frozen(service: Service, chance: Random) -> None:
         service.store.send(signal.SIGCONT)
 
 
-@misfortune()
+@fault()
 async def store_asleep(service: Service, chance: Random) -> None:
     """It answers in the end: what was asked meanwhile is done, though nobody waits for it any more."""
     await service.store.ask("DEBUG", "SLEEP", chance.choice((0.1, 0.5, 1.2, 2.5)))
 
 
-@misfortune()
+@fault()
 async def store_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((5, 50, 300, 1200)))
     await while_away(chance)
     service.store.turn()
 
 
-@misfortune()
+@fault()
 async def store_full(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "maxmemory", 1)
     await while_away(chance)
     await service.store.ask("CONFIG", "SET", "maxmemory", 0)
 
 
-@misfortune()
+@fault()
 async def store_read_only(service: Service, chance: Random) -> None:
     await service.store.ask("REPLICAOF", "127.0.0.1", 1)
     await while_away(chance)
     await service.store.ask("REPLICAOF", "NO", "ONE")
 
 
-@misfortune()
+@fault()
 async def store_without_replicas(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 3)
     await while_away(chance)
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 0)
 
 
-@misfortune()
+@fault()
 async def store_without_scripts(service: Service, chance: Random) -> None:
     await service.store.ask("SCRIPT", "FLUSH")
 
 
-@misfortune()
+@fault()
 async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
     """Every server measures it at least every 5 s."""
     service.store.turn(ahead_ms=chance.choice((-60_000, -5_000, -300, 300, 5_000, 60_000)))
@@ -341,7 +241,7 @@ async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
 # The lines between them.
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_cut(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     line = chance.choice(service.lines)
@@ -350,20 +250,20 @@ async def line_cut(service: Service, chance: Random) -> None:
     line.mend()
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_cut_within_a_request(service: Service, chance: Random) -> None:
     for _ in range(chance.randint(1, 5)):
         service.tally["cuts"] += await happened(chance.choice(service.lines).cut_within(APPEND))
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_lost_answers(service: Service, chance: Random) -> None:
     """The append is done, and the server does not hear of it."""
     for _ in range(chance.randint(1, 5)):
         service.tally["cuts"] += await happened(chance.choice(service.lines).lose_answer(APPEND))
 
 
-@misfortune()
+@fault()
 async def line_stalled(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.stall()
@@ -371,7 +271,7 @@ async def line_stalled(service: Service, chance: Random) -> None:
     line.mend()
 
 
-@misfortune()
+@fault()
 async def line_slow(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
@@ -382,7 +282,7 @@ async def line_slow(service: Service, chance: Random) -> None:
 # The racers' connections.
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def door_shut(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     door = chance.choice(service.doors)
@@ -391,19 +291,19 @@ async def door_shut(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def door_reset(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     for door in service.doors:
         door.reset()
 
 
-@misfortune()
+@fault()
 async def door_half_closed(service: Service, chance: Random) -> None:
     chance.choice(service.doors).half_close(answers=chance.random() < 0.5)
 
 
-@misfortune()
+@fault()
 async def door_stalled(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.stall()
@@ -411,7 +311,7 @@ async def door_stalled(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@misfortune()
+@fault()
 async def door_slow(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.delay_s, door.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
@@ -419,7 +319,7 @@ async def door_slow(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@misfortune()
+@fault()
 async def racers_go_over(service: Service, chance: Random) -> None:
     """Without a word, in the middle of a move."""
     for _ in range(chance.randint(1, 2 * len(service.players))):
@@ -432,7 +332,7 @@ async def racers_go_over(service: Service, chance: Random) -> None:
 # All of them.
 
 
-@misfortune("server-kills", "store-kills")
+@fault("server-kills", "store-kills")
 async def everything_killed(service: Service, chance: Random) -> None:
     """All processes at once, at times over a disk that has yet to write: nobody's memory helps."""
     service.store.turn(flush_ms=chance.choice((50, 1500)))

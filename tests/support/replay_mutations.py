@@ -1,22 +1,20 @@
 """Every way in which replays are tampered with: each function makes mutations of some kinds, by chance and by plan."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import structs
 
-from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment, daily_commitment, first_digest, nonce_commitment
+from samedeal.proof.commitments import commitment, first_digest, nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.proof.signature import Signature, public_key, signed
-from samedeal.race.events import AnyEvent, Closed, Header, Moved, Nonce, Resigned, Taken, header_bytes
-from samedeal.race.race import Race
+from samedeal.race.events import header_bytes
 from samedeal.replays.replay import Replay
-from support.finished_races import DAY, SECRET, SIGNING_KEY, Logged
+from support.finished_races import SECRET, SIGNING_KEY
+from support.rewritten_replays import OTHER_SECRET, commitment_of, rewritten_replays
 from support.tampered_replays import (
     DAY_MS,
     FORMS,
@@ -38,7 +36,6 @@ from support.tampered_replays import (
 OUR_KEY = public_key(SIGNING_KEY)
 THEIR_SIGNING_KEY = bytes(range(64, 96))
 """The key of somebody who is not the server."""
-OTHER_SECRET = bytes(range(96, 128))
 
 
 class Mutation(NamedTuple):
@@ -256,15 +253,9 @@ def seals(race: Subject, random: Random) -> Iterator[Mutation]:
     yield from values(dealt, "k", race.event(dealt).get("k", 0) + 1, 0, -1, None)
     yield from values(race.last, "secret", _other_hex(random, SECRET.hex()), OTHER_SECRET.hex(), None)
     content = put(race.content, ("entries", race.last - 1, 2, "secret"), OTHER_SECRET.hex())
-    content["header"]["commitment"] = _commitment(race, OTHER_SECRET)
+    content["header"]["commitment"] = commitment_of(race, OTHER_SECRET)
     may = frozenset({"filter", "moves", "standings"} if race.kind != "open" else ())
     yield _whole("secret", "another and the commitment to it", random, content, Expected({"chain": 1}, may=may))
-
-
-def _commitment(race: Subject, secret: bytes) -> str:
-    if race.kind == "daily":
-        return daily_commitment(race.replay.header.game, DAY, secret)
-    return commitment(race.name, secret)
 
 
 def moves(race: Subject, random: Random) -> Iterator[Mutation]:
@@ -300,83 +291,9 @@ def signature(race: Subject, random: Random) -> Iterator[Mutation]:
         yield _whole("signature", what, random, content, Expected({"signature": None}), keys=keys)
 
 
-# Logs written anew by somebody who knows the secret, as everybody does who has the replay.
-
-
-class Story(NamedTuple):
-    """A race as somebody tells it who writes a whole chain for it."""
-
-    what: str
-    header: Header
-    events: Sequence[tuple[int, AnyEvent]]
-    """Each with its time."""
-    secret: bytes = SECRET
-
-
-def told(race: Subject, random: Random) -> list[tuple[str, Replay]]:
-    """Other races than the one that was, all as the rules allow them and signed by the server."""
-    replays = ((story.what, _folded(story)) for story in _stories(race, random))
-    return [(what, replay) for what, replay in replays if replay and replay != race.replay]
-
-
-def _folded(story: Story) -> Replay | None:
-    log = Logged(Race.opened(story.header, story.secret))
-    try:
-        for at, event in story.events:
-            log.say(event, at - log.race.at)
-    except Refused:
-        return None
-    return log.replay()
-
-
-def _stories(race: Subject, random: Random) -> Iterator[Story]:
-    """All kinds of stories, whether the rules allow them or not."""
-    head, entries = race.replay.header, race.replay.entries
-    events = [(entry.at, entry.event) for entry in entries]
-    (dealt,), running = race.numbers("dealt"), range(race.numbers("dealt")[0] + 1, race.last)
-    end = events[-1][0]
-    stop: list[tuple[int, AnyEvent]] = [(end, Resigned(seat=1)), (end, Resigned(seat=2))]
-    closing: tuple[int, AnyEvent] = (end, Closed(secret=SECRET.hex()))
-
-    def with_fields(n: int, **fields: Any) -> list[tuple[int, AnyEvent]]:
-        return [*events[: n - 1], (entries[n - 1].at, structs.replace(entries[n - 1].event, **fields)), *events[n:]]
-
-    for n in race.numbers("joined"):
-        forged = {"name": "eve", "player": "player-9", "bot": n != 2, "by": "0" * 16}
-        for field, value in forged.items():
-            yield Story(f"{field} of seat {n} is {value}", head, with_fields(n, **{field: value}))
-    for n in random.sample(range(1, race.last + 1), 3):
-        later = [*events[: n - 1], *((at + 7, event) for at, event in events[n - 1 :])]
-        yield Story(f"all from entry {n} on is later", head, later)
-    for n in random.sample(running, 3):
-        again = [*events[: n - 1], (entries[n - 1].at, Taken(seat=1)), *events[n - 1 :]]
-        yield Story(f"seat 1 is taken before entry {n}", head, again)
-        yield Story(f"both stop before entry {n}", head, [*events[: n - 1], *stop, closing])
-    races = list(race.replay.races())
-    for n in random.sample(race.numbers("moved"), 3):
-        run = races[n - 1].seat(race.event(n)["seat"]).run
-        for move in random.sample(run.game.moves(), 1) if run else ():
-            moved = (entries[n - 1].at, Moved(seat=race.event(n)["seat"], move=move))
-            yield Story(f"entry {n} is {move}", head, [*events[: n - 1], moved, *stop, closing])
-    for option, other in {"spectators": "progress", "unlisted": True, "max_racers": 31, "limit_ms": 7_200_000}.items():
-        changed = structs.replace(head.options, **{option: other})
-        yield Story(f"{option} is {other}", structs.replace(head, options=changed), events)
-    yield Story("another salt", structs.replace(head, salt="77" * 16), events)
-    yield Story("it was opened earlier", structs.replace(head, opened_at=head.opened_at - 1), events)
-    if race.kind != "friendly":  # or another deal would be the first that passes
-        elsewhere = structs.replace(head, commitment=_commitment(race, OTHER_SECRET))
-        its_end = (end, Closed(secret=OTHER_SECRET.hex()))
-        yield Story("another secret", elsewhere, [*events[:dealt], *stop, its_end], OTHER_SECRET)
-    if race.kind == "sealed":
-        nonce = random.randbytes(32)
-        chosen = with_fields(2, commitment=nonce_commitment(race.name, nonce))[: dealt - 2]
-        other_nonce = (entries[dealt - 2].at, Nonce(seat=2, nonce=nonce.hex()))
-        yield Story("seat 2 has another nonce", head, [*chosen, other_nonce, events[dealt - 1], *stop, closing])
-
-
 def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
     """Another race with a whole chain, by somebody who has not the server's key."""
-    for what, replay in random.sample(found := told(race, random), min(len(found), 14)):
+    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 14)):
         own = signed(THEIR_SIGNING_KEY, race.name, replay.digest)
         ways: dict[str, tuple[Signature | None, tuple[str, ...]]] = {
             "anew, the signature as it was": (race.replay.signature, random.choice(((), (OUR_KEY,)))),
@@ -395,7 +312,7 @@ def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
 def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
     """Another race, told and signed by the server itself to somebody who has receipts."""
     kind = "against receipts"
-    for what, replay in random.sample(found := told(race, random), min(len(found), 10)):
+    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 10)):
         kept = _receipts(race, random)
         if expected := _contradiction(race.replay, replay, kept):
             what = f"{what}, and there are receipts of {[digest.n for digest in kept.digests]}"

@@ -285,7 +285,7 @@ def delete_empty(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) ->
 
 def source(name: str) -> bytes:
     """The text of a script of the server."""
-    return files("samedeal_server").joinpath(name).read_bytes()
+    return files("samedeal_server.store").joinpath(name).read_bytes()
 
 
 SCRIPTS: dict[str, Script] = {

@@ -6,7 +6,7 @@ from the order of its entries. The code that verifies is not asked for it.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -41,20 +41,15 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from support import finished_races
 from support.finished_races import NAMES, OPENED_AT, SECRET, Logged
+from support.replay_fields import Path, is_valid
 
 msgpack: Any = import_module("msgpack")  # it has no types
-
-Path = tuple[str | int, ...]
-"""The way to a value in a replay as lists and dicts."""
 Form = Literal["json", "msgpack", "lines"]
 FORMS: tuple[Form, ...] = ("json", "msgpack", "lines")
 Kind = Literal["sealed", "open", "daily", "friendly"]
-
-
 DAY_MS = 86_400_000
-
-
 # The races.
+
 
 OPTIONS: dict[Kind, dict[str, Any]] = {
     "sealed": {"unlisted": True},
@@ -64,6 +59,8 @@ OPTIONS: dict[Kind, dict[str, Any]] = {
 }
 VARIANTS: dict[str, dict[str, str | bool]] = {"corners": {"refill": "waste"}, "gallery": {"cap": False}}
 RACES: list[tuple[str, Kind]] = [(slug, kind) for slug in GAMES for kind in OPTIONS if kind != "friendly"]
+
+
 RACES += [("corners", "friendly")]
 """Games, and kinds of races of them."""
 
@@ -245,7 +242,7 @@ def broken_at(n: int, event: Any, **must: int | None) -> Expected:
 
 def expected_of(race: Subject, path: Path, value: Any) -> Expected:
     """What has to be found where one value is another, or with None is not there."""
-    if not _may_be(path, value):
+    if not is_valid(path, value):
         return UNREADABLE
     content = put(race.content, path, value)
     match path:
@@ -276,7 +273,7 @@ def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None
         return UNREADABLE
     if not found:
         return None
-    if any(value is None or not _may_be(path, value) for path, value in found):
+    if any(value is None or not is_valid(path, value) for path, value in found):
         return UNREADABLE
     if len(found) == 1:
         return expected_of(race, *found[0])
@@ -314,93 +311,6 @@ def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, 
             yield from _differences(*pair, (*path, at))
     elif type(one) is not type(other) or one != other:
         yield path, other
-
-
-# What may stand in a file (section 1 of the page).
-
-
-def _text(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
-
-
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def _is(*choices: Any) -> Callable[[Any], bool]:
-    return lambda value: any(type(value) is type(choice) and value == choice for choice in choices)
-
-
-def _object(known: set[str], forms: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """An object with some fields, or with any if none are named."""
-    return lambda value: (
-        isinstance(value, dict) and (not known or {*value} == known) and all(map(forms, value.values()))
-    )
-
-
-HEX32, TIME = _text("[0-9a-f]{64}"), _whole(0, 253_402_300_799_999)
-OPTIONAL: dict[str, Callable[[Any], bool]] = {
-    "variant": _object(set(), lambda value: type(value) in (str, bool)),
-    "seed": _text(r"[^|\x00-\x1f\x7f]{1,128}"),
-    "daily": _is(True),
-    "salt": _text("[0-9a-f]{32}"),
-    "max_racers": lambda value: _whole(1, 32)(value) and value != 8,
-    "start_delay_ms": lambda value: _whole(0, 60_000)(value) and value != 5_000,
-    "undo": _is(False),
-    "attempts": _whole(1, 1_000),
-    "spectators": _is("after", "open"),
-    "filter": _is("friendly/1"),
-    "unlisted": _is(True),
-    "bot": _is(True),
-    "by": _text("[0-9a-f]{16}"),
-    "k": _whole(1, 2**20),
-}
-"""The fields that are left out at their defaults, and what they may be where they are not."""
-FIELDS: dict[str, Callable[[Any], bool]] = {
-    "race": _text("[a-z0-9-]{1,64}"),
-    "game": _text(".*"),
-    "rules": _text(".*"),
-    "opened_at": TIME,
-    "limit_ms": _whole(1_000, 7_200_000),
-    "seat": _whole(1, 2**20),
-    "player": _text(".{1,64}"),
-    "name": _text(".{1,48}"),
-    "move": _text("[!-~]{1,64}"),
-    "value": _text("[0-9a-f]{128}"),
-    "signature": _object({"key", "value"}, _text("[0-9a-f]+")),
-    **dict.fromkeys(("commitment", "nonce", "secret", "digest", "key"), HEX32),
-}
-"""The fields that are always there, those of the standings apart."""
-STANDING: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("place", "seat", "home", "goal", "attempts", "ms"), lambda value: type(value) is int),
-    **dict.fromkeys(("name", "outcome"), lambda value: isinstance(value, str)),
-    **dict.fromkeys(("bot", "done"), lambda value: type(value) is bool),
-    "progress": lambda value: type(value) in (int, float),
-}
-ENTRY: tuple[Callable[[Any], bool], ...] = (
-    lambda value: type(value) is int and value > 0,
-    TIME,
-    lambda _: False,
-    HEX32,
-)
-
-
-def _may_be(path: Path, value: Any) -> bool:
-    """Whether a value may stand at a place of the file, or with None be missing there."""
-    match path:
-        case ("standings", _, str(field)):
-            return STANDING[field](value)
-        case ("entries", _, int(part)):
-            return ENTRY[part](value)
-        case ("header", "variant", _):
-            return type(value) in (str, bool)
-        case ("entries", _, _, "commitment"):
-            return value is None or HEX32(value)
-        case (*_, str(field)) if field in OPTIONAL:
-            return value is None or OPTIONAL[field](value)
-        case (*_, str(field)) if field in FIELDS:
-            return FIELDS[field](value)
-    return False
 
 
 # What has to be found under another header, and where an event is another (sections 2 to 5).

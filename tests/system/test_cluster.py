@@ -31,10 +31,11 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.race_log import Behind, RaceLog
-from support.campaign import Persistent, faults, more, racing, seeded, started
+from support.campaign import Persistent, more, racing, seeded, started
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
 from support.finished_races import SECRET, finished
+from support.race_check import faults
 from support.races_by_hand import closed
 from support.races_by_hand import running as dealt
 from support.servers import Server

@@ -20,8 +20,9 @@ from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.campaign import RESTARTING, Persistent, acknowledged, racing, seeded, started, store_pid, true
 from support.finished_races import SECRET
+from support.race_check import faults
 from support.servers import Server
 
 FIVE = ("ada", "bo", "cy", "di", "ed")

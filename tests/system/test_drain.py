@@ -12,8 +12,9 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started
+from support.campaign import RESTARTING, Persistent, acknowledged, racing, seeded, started
 from support.logged_server import Line, request
+from support.race_check import faults
 from support.servers import Server
 
 MOVES = 200

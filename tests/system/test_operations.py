@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from samedeal_server.ops import metrics
-from support.campaign import Persistent, acknowledged, faults, racing, started
+from support.campaign import Persistent, acknowledged, racing, started
+from support.race_check import faults
 from support.servers import Server
 
 ROOT = Path(__file__).parents[2]

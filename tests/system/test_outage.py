@@ -20,8 +20,9 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import Persistent, acknowledged, counts, faults, racing, seeded, started, store_pid, true
+from support.campaign import Persistent, acknowledged, racing, seeded, started, store_pid, true
 from support.faulty_proxy import Proxy
+from support.race_check import counts, faults
 from support.servers import Racer, Server
 
 

@@ -11,19 +11,8 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Counting, Dealt, Taken
 from samedeal.wire import messages as m
-from support.campaign import (
-    REPLACED,
-    Persistent,
-    Try,
-    acknowledged,
-    counts,
-    faults,
-    more,
-    racing,
-    seeded,
-    started,
-    true,
-)
+from support.campaign import REPLACED, Persistent, Try, acknowledged, more, racing, seeded, started, true
+from support.race_check import counts, faults
 from support.servers import Racer, Server
 
 MOVES = 40

@@ -15,8 +15,9 @@ import pytest
 
 from samedeal.games.catalogue import GAMES
 from server.test_metrics import value
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.campaign import RESTARTING, Persistent, acknowledged, racing, seeded, started, store_pid, true
 from support.logged_server import LoggedServer
+from support.race_check import faults
 from support.servers import Server
 
 MOVES = 40

@@ -1,0 +1,107 @@
+"""Checks of a simulated race."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from samedeal.race.events import Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned, Taken, Unreadied
+from samedeal.replays.replay import Replay
+from samedeal.wire import messages as m
+from support.race_check import contradicted, of_kind, unlike, unverified
+from support.simulated_faults import until
+from support.simulated_racer import Player, Scene
+
+
+async def check_race(scene: Scene, race: str) -> list[str]:
+    """Waits until a race is kept, and checks everything that is known of it."""
+    world = scene.world
+    archive, model = scene.slots[0].process.archive, world.store.model
+    await until(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
+    await asyncio.sleep(0.5)
+    while race.encode() in _live(scene):  # noted so by a command that came late, and due in an hour, or a day
+        model.execute("ZADD", "races:due", 0, race)
+        await asyncio.sleep(0.5)
+    replay = await archive.replay(race)
+    assert replay
+    players = [player for player in scene.players if player.race == race]
+    histories = [player.history for player in players]
+    found = [*unverified(replay), *contradicted(replay, histories), *unlike(replay, histories)]
+    found += _invented(replay, players)
+    if not scene.failed_over:  # what is written again may also be asked for again
+        found += _doubled(replay)
+    for player in players:
+        if player.stage == "over" and player.view and player.view.standings != replay.standings:
+            found.append(f"{player.name} was told other standings than the replay's")
+    for slot in scene.slots:
+        room = await slot.process.registry.room(race)
+        if (room.race.n, room.race.digest, room.race.closed) != (len(replay.entries), replay.digest, True):
+            found.append(f"{slot.process.name} has another race than the replay")
+    entries = await scene.slots[0].process.log.read(race)
+    if not scene.failed_over and entries and tuple(entries) != replay.entries:
+        found.append("the log is not the replay's")
+    if (times := model.kept.get(f"replay:{{{race}}}".encode())) != 1:
+        found.append(f"the race was kept {times} times")
+    return found
+
+
+def _busy(scene: Scene, race: str) -> bool:
+    """Whether some process has yet to hear that the race is over."""
+    its = [slot.process.registry._rooms.get(race) for slot in scene.slots]
+    return any(room and not room.race.closed for room in its)
+
+
+def _live(scene: Scene) -> list[bytes]:
+    """The races that are noted as live."""
+    found: list[bytes] = scene.world.store.model.execute("ZRANGEBYSCORE", "races:due", "-inf", 2**53, "LIMIT", 0, 100)
+    return found
+
+
+def _invented(replay: Replay, players: Sequence[Player]) -> Iterator[str]:
+    """What nobody asked for, or what is there more often than it was asked for."""
+
+    def events(kind: type[object]) -> list[Any]:
+        return [entry.event for entry in of_kind(replay, kind)]
+
+    by_seat = {event.seat: player for event in events(Joined) for player in players if player.player == event.player}
+    for entry in replay.entries:
+        seat = getattr(entry.event, "seat", None)
+        if seat is not None and seat not in by_seat:
+            yield f"entry {entry.n} is about a seat of nobody who is known"
+            return
+    for kind, request in (
+        (Joined, m.Join),
+        (Readied, m.Ready),
+        (Unreadied, m.Ready),
+        (Nonce, m.Nonce),
+        (Resigned, m.Resign),
+    ):
+        for seat, count in Counter(event.seat for event in events(kind)).items():
+            if count > by_seat[seat].asked[request]:
+                yield f"{kind.__name__} of seat {seat} is there {count} times"
+    for event in events(Joined):
+        if replay.header.sealed and event.commitment != by_seat[event.seat].promise:
+            yield f"seat {event.seat} has made another promise"
+    for event in events(Nonce):
+        if event.nonce != by_seat[event.seat].nonce.hex():
+            yield f"seat {event.seat} has another nonce"
+    seated = {standing.name for standing in replay.standings}
+    yield from (
+        f"{player.name} was not let in and has a seat" for player in players if player.out and player.name in seated
+    )
+    for once in (Counting, Dealt, Closed):
+        if len(events(once)) != 1:
+            yield f"{once.__name__} is there {len(events(once))} times"
+
+
+def _doubled(replay: Replay) -> Iterator[str]:
+    """Seats that were taken again by the connection that had them."""
+    sitting: dict[str, int] = {}
+    for entry in replay.entries:
+        event = entry.event
+        if isinstance(event, Joined | Taken) and event.by:
+            if event.by in sitting:
+                yield f"one connection took a seat twice, with entries {sitting[event.by]} and {entry.n}"
+            sitting[event.by] = entry.n
+        elif isinstance(event, Left):
+            sitting.clear()
