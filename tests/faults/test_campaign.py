@@ -16,10 +16,10 @@ from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from support.campaign import History, Try
-from support.faults import Survivor
 from support.finished_races import NAMES, SECRET, Logged, nonce, opened
 from support.race_check import faults
-from support.torture import violations
+from support.survivor import Survivor
+from support.torture_run import violations
 
 
 def raced() -> tuple[Replay, list[History]]:

@@ -11,7 +11,7 @@ import pytest
 
 from support.campaign import seeded
 from support.faults import COUNTS_AS, FAULTS
-from support.torture import make_plan
+from support.torture_run import make_plan
 
 TORTURE = ("-m", "support.torture")
 

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Error, Page, Response, async_playwright
 
 from support.servers import Server
@@ -57,6 +58,20 @@ async def launch_browser() -> AsyncIterator[Browser]:
             yield chromium
         finally:
             await chromium.close()
+
+
+@pytest.fixture(scope="module")
+def page_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with an embedded store, for all tests of a module."""
+    with Server(data_dir=tmp_path_factory.mktemp("page")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def page_browser() -> AsyncIterator[Browser]:
+    """A browser for all tests of a module."""
+    async with launch_browser() as chromium:
+        yield chromium
 
 
 @asynccontextmanager

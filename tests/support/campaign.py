@@ -20,50 +20,50 @@ from support.servers import Racer, Reachable, Server
 
 REPLACED, RESTARTING = 4009, 1012
 PAUSE_S = 0.02
-"""How long a racer waits before it tries again what was not possible."""
+"""Delay before a racer retries (s)."""
 AHEAD = 200
-"""How many moves a racer may be ahead of what its test has asked for. This keeps racers busy while a test does its
-work, but on a machine of any speed they stop long before the race's limit on moves."""
+"""How many moves racers may make without being asked to. They stay busy while a test works, but on fast machines they
+stop long before they reach the race's limit on moves."""
 ATTEMPT = 30
 """A racer restarts after this many moves. Random play never wins a game this early, so it cannot end the race."""
 
 
 def seeded() -> Random:
-    """The chance of a test, different every time and told, so that CAMPAIGN_SEED can bring it back."""
+    """Return a random generator. Prints its seed; set CAMPAIGN_SEED to repeat a run."""
     seed = int(os.environ.get("CAMPAIGN_SEED") or secrets.randbelow(2**32))
     print(f"CAMPAIGN_SEED={seed}")
     return Random(seed)
 
 
-# What the clients saw.
+# What the clients recorded.
 
 
 @dataclass
 class Try:
-    """A move that a racer asked for, and what came of it as far as the racer was told."""
+    """A move that a racer requested, and the response."""
 
     ply: int
     move: str
     seen: int
-    """The newest entry that the racer knew of when it first asked."""
+    """The newest entry that the racer knew when it first sent the request."""
     asked_at: float
     answered_at: float | None = None
     n: int = 0
-    """The newest entry by the time of the acknowledgement."""
+    """The newest entry in the acknowledgement."""
     refused: str | None = None
     joined: int = 0
-    """The newest entry when the connection took the seat on which this was asked for last."""
+    """The newest entry when the last connection that sent the request took the seat."""
 
 
 @dataclass
 class History:
-    """Everything that one racer did and was told in a race, on one connection after another."""
+    """The requests and responses of one racer in a race, over all its connections."""
 
     name: str
     player: str = ""
     tries: list[Try] = field(default_factory=list)
     receipts: set[tuple[int, str]] = field(default_factory=set)
-    """Number and digest of the newest entry, from every view."""
+    """Number and digest of the newest entry in each view."""
     resigned: bool = False
 
     @property
@@ -72,28 +72,28 @@ class History:
 
 
 class Persistent(Racer):
-    """A racer who reconnects after every loss and says again what was not answered, until it is."""
+    """A racer who reconnects after every lost connection and repeats requests until there is a response."""
 
     def __init__(self, name: str, race: str, servers: Sequence[Reachable], chance: Random) -> None:
-        """The first of the servers is the one to begin with."""
+        """Create a racer who connects to the first server and falls back to the others."""
         super().__init__(name, chance.randbytes(32))
         self.race, self.servers, self.chance = race, list(servers), chance
         self.history = History(name)
         self.losses: list[int | None] = []
-        """The close code of every connection that was lost, None for one that broke."""
+        """The close code of each lost connection, or None if it ended without one."""
         self.unavailable = 0
         self.legal = True
-        """Whether views are to have the legal moves."""
+        """Whether to request legal moves in views."""
         self.made = 0
         """The number of moves acknowledged so far."""
         self.allowance = 0
         """In `race`, the value of `made` at which the racer pauses. `acknowledged` raises it."""
         self.enough = False
-        """Whether `race` is to return."""
+        """Set to make `race` return."""
         self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        """The answer that settles it: a View, or a Problem other than the store's being away."""
+        """Return the final response: a View, or a Problem other than store-unavailable."""
         if kind is m.Hello:
             answer = await super().ask(kind, **fields)
             if isinstance(answer, m.Problem):
@@ -124,13 +124,13 @@ class Persistent(Racer):
                 await self.resume(closed)
 
     async def join(self, race: str) -> m.FromServer:
-        """Connects and takes the seat, or takes it up again."""
+        """Connect and take the seat, or take it back."""
         return await self.resume()
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
-        """A new connection to the first of the servers that serves: hello, join, the whole view.
+        """Connect to the first available server and rejoin the race. Return the view.
 
-        A racer who was replaced does not come back.
+        A racer whose seat was taken over by a newer connection does not return.
         """
         if closed:
             self.losses.append(closed.rcvd.code if closed.rcvd else None)
@@ -152,13 +152,13 @@ class Persistent(Racer):
             await asyncio.sleep(PAUSE_S)
 
     def want(self, move: str) -> Try:
-        """A move from the newest view, not yet asked for."""
+        """Record a move from the newest view that has not been sent."""
         assert self.view
         self.history.tries.append(Try(self.board.ply, move, self.view.n, time.monotonic()))
         return self.history.tries[-1]
 
     async def settle(self, attempt: Try) -> Try:
-        """Asks for a move until it is known what comes of it."""
+        """Send a move until there is a final response."""
         try:
             answer = await self.ask(m.Move, move=attempt.move, ply=attempt.ply)
         finally:
@@ -173,38 +173,38 @@ class Persistent(Racer):
         return attempt
 
     async def attempt(self, move: str) -> Try:
-        """Makes a move from the newest view."""
+        """Make a move from the newest view."""
         return await self.settle(self.want(move))
 
     async def play(self, moves: int) -> None:
-        """Makes so many moves, as fast as they are acknowledged."""
+        """Make a number of moves, each as soon as the previous one is acknowledged."""
         for _ in range(moves):
             move = self.choice()
             if move is None or (await self.attempt(move)).refused:
                 return
 
     def choice(self) -> str | None:
-        """A legal move, now and then an undo; a new attempt where there is no other."""
+        """Choose a legal move or sometimes undo; restart if there is no other move."""
         board = self.board
         if board.moves and not (board.undo and self.chance.random() < 0.1):
             return self.chance.choice(board.moves)
         return UNDO if board.undo else RESTART if board.restart else None
 
     async def stop(self) -> m.View:
-        """Resigns and waits for the end."""
+        """Resign and wait for the end of the race."""
         self.history.resigned = True
         await self.ask(m.Resign)
         return await self.until(lambda view: view.stage == "over")
 
     async def begin(self, race: str) -> m.View:
-        """Is ready, opens the nonce and waits for the deal."""
+        """Get ready, reveal the nonce and wait for the deal."""
         if not self.view:
             await self.join(race)
         await self.ask(m.Ready)
         return await self.dealt()
 
     async def play_on(self) -> None:
-        """Plays until `enough`. A racer without allowance pings instead, so it notices when its connection is lost."""
+        """Play until `enough`. A racer without allowance pings instead, so that it notices a lost connection."""
         attempt_moves = 0
         while not self.enough:
             if self.made >= self.allowance:
@@ -218,7 +218,7 @@ class Persistent(Racer):
             attempt_moves = 0 if move == RESTART else attempt_moves + 1
 
     async def run(self) -> None:
-        """The whole race, from the seat to the end."""
+        """Play a whole race."""
         await self.begin(self.race)
         await self.play_on()
         await self.stop()
@@ -226,9 +226,9 @@ class Persistent(Racer):
 
 @contextlib.asynccontextmanager
 async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
-    """Runs one race per field while the block lasts, and then until each player has made a few more moves.
+    """Run one race per field while the block runs, and then until each player has made a few more moves.
 
-    No race ends before that, however fast the machine and however long the block. Players who have no seat join first.
+    Races do not end earlier. Players without a seat join first.
     """
     players = [player for field in fields for player in field]
     try:
@@ -246,7 +246,7 @@ async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
 
 
 async def acknowledged(players: Sequence[Persistent], count: int) -> None:
-    """Lets the players move until `count` of their moves have been acknowledged since the race began."""
+    """Let the players move until `count` of their moves have been acknowledged in total."""
     while sum(player.made for player in players) < count:
         for player in players:
             player.allowance = player.made + AHEAD
@@ -254,24 +254,21 @@ async def acknowledged(players: Sequence[Persistent], count: int) -> None:
 
 
 async def more(players: Sequence[Persistent], count: int = 3) -> None:
-    """Lets the players move until each of them has made `count` more moves."""
+    """Let the players move until each has made `count` more moves."""
     await asyncio.gather(*(acknowledged([player], player.made + count) for player in players))
 
 
 async def true(what: Callable[[], bool]) -> None:
-    """Returns when something has come true."""
-    while not what():  # noqa: ASYNC110 - whatever it is, nobody tells
+    """Wait until a condition is true."""
+    while not what():  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.002)
 
 
 async def started(server: Server, port: int = 0) -> Server:
-    """The server, started while everything else goes on."""
+    """Start a server without blocking the event loop."""
     return await asyncio.to_thread(server.start, port)
 
 
-# The store, dead or alive.
-
-
 def store_pid(data_dir: Path) -> int:
-    """The process of the store of a data directory."""
+    """Return the process id of the store in a data directory."""
     return int((data_dir / "store.lock").read_text())

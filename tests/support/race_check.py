@@ -29,16 +29,13 @@ from support.campaign import History, Try
 
 
 def faults(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
-    """Everything in the replay of a race that is not as its racers were told, or as the rules have it.
-
-    `kept` are receipts that have to agree with it.
-    """
-    told = list(histories)
-    return [*unverified(replay, kept), *contradicted(replay, told), *_invented(replay, told), *unlike(replay, told)]
+    """Return all violations: facts that do not hold, and differences from what the racers saw or the receipts show."""
+    seen = list(histories)
+    return [*unverified(replay, kept), *contradicted(replay, seen), *_invented(replay, seen), *unlike(replay, seen)]
 
 
 def counts(replay: Replay) -> Counter[type[object]]:
-    """How many entries there are of each kind of event."""
+    """Count the entries by kind of event."""
     return Counter(type(entry.event) for entry in replay.entries)
 
 
@@ -46,12 +43,12 @@ def unverified(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
     facts = verify(replay, receipts=kept)
     yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
-        yield "the entries are not numbered from 1 on"
+        yield "the entries are not numbered from 1"
     table = {standing.seat: standing for standing in replay.standings}
     try:
         played = _played(replay)
     except Refused as refused:
-        yield f"the rules do not allow what is there: {refused.text}"
+        yield f"the rules do not allow this log: {refused.text}"
         return
     for seat, (home, attempts) in played.items():
         if seat not in table or (table[seat].home, table[seat].attempts) != (home, attempts):
@@ -59,7 +56,7 @@ def unverified(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
 
 
 def _played(replay: Replay) -> dict[int, tuple[int, int]]:
-    """By seat the most cards home and the number of attempts, from the rules of the game alone."""
+    """Return the most cards home and the number of attempts by seat, computed with the rules of the game alone."""
     nonces = {entry.event.seat: bytes.fromhex(entry.event.nonce) for entry in of_kind(replay, Nonce)}
     (dealt,) = of_kind(replay, Dealt)
     root = commitments.root(replay.secret, (nonces[seat] for seat in sorted(nonces)))
@@ -82,7 +79,7 @@ def _played(replay: Replay) -> dict[int, tuple[int, int]]:
 
 
 def _seated(replay: Replay) -> set[int]:
-    """The seats that somebody had in the end."""
+    """Return the seats that were taken at the end."""
     seats = set[int]()
     for entry in replay.entries:
         if isinstance(entry.event, Joined):
@@ -93,7 +90,7 @@ def _seated(replay: Replay) -> set[int]:
 
 
 def contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
-    """Views that show another log than the replay's."""
+    """Find views whose digests differ from the replay's."""
     digests = {entry.n: entry.h for entry in replay.entries}
     digests[0] = commitments.first_digest(replay.secret, header_bytes(replay.header))
     for history in histories:
@@ -103,24 +100,24 @@ def contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
 
 
 def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
-    """What nobody asked for, or what is there more than once."""
+    """Find events that were not requested or that occur more than once."""
     players = {history.player for history in histories}
     for kind in (Joined, Readied, Nonce):
         seats = Counter(getattr(entry.event, "seat", 0) for entry in replay.entries if isinstance(entry.event, kind))
         if sorted(seats.elements()) != list(range(1, len(players) + 1)):
-            yield f"{kind.__name__} is not there once for every racer: {seats}"
+            yield f"{kind.__name__} does not occur once for each racer: {seats}"
     if {entry.event.player for entry in of_kind(replay, Joined)} != players:
-        yield "others have joined than those who are known"
+        yield "unknown players joined"
     for once in (Counting, Dealt, Closed):
         if counts(replay)[once] != 1:
-            yield f"{once.__name__} is there {counts(replay)[once]} times"
+            yield f"{once.__name__} occurs {counts(replay)[once]} times"
     resigned = {_seats(replay).get(history.player) for history in histories if history.resigned}
     if {entry.event.seat for entry in of_kind(replay, Resigned)} - resigned:
-        yield "somebody resigned who did not say so"
+        yield "a racer resigned without a request"
 
 
 def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
-    """Moves that are not there as they were acknowledged, or are there though nobody made them."""
+    """Find acknowledged moves that are missing or misplaced, and moves that were not requested."""
     tries: dict[str, list[Try]] = defaultdict(list)
     for history in histories:
         tries[history.player] += history.tries
@@ -128,10 +125,10 @@ def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     for entry in of_kind(replay, Moved):
         logs[entry.event.seat].append(entry)
     placed: list[tuple[Try, int]] = []
-    for player, its in tries.items():
+    for player, requests in tries.items():
         log = logs.pop(_seats(replay).get(player, 0), [])
         found = [entry.event.move for entry in log if isinstance(entry.event, Moved)]
-        for attempt in its:
+        for attempt in requests:
             if attempt.answered_at is None or attempt.refused:
                 continue
             if attempt.ply >= len(log) or found[attempt.ply] != attempt.move:
@@ -142,22 +139,22 @@ def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
             if not attempt.seen < n <= attempt.n:
                 yield f"out of place: {player} ply {attempt.ply} is entry {n}, not after {attempt.seen} by {attempt.n}"
         asked: dict[tuple[int, str], list[Try]] = defaultdict(list)
-        for attempt in its:
+        for attempt in requests:
             if not attempt.refused:
                 asked[attempt.ply, attempt.move].append(attempt)
         takings = [entry.n for entry in of_kind(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
         for ply, move in enumerate(found):
             if not asked[ply, move]:
-                yield f"in the log, and nobody asked for it: {player} ply {ply}, {move}"
+                yield f"in the log, but not requested: {player} ply {ply}, {move}"
             elif all(any(attempt.joined < n < log[ply].n for n in takings) for attempt in asked[ply, move]):
-                yield f"from a connection that had been replaced: {player} ply {ply}, {move}"
+                yield f"from a replaced connection: {player} ply {ply}, {move}"
     if any(logs.values()):
-        yield "somebody moved who is not known"
+        yield "an unknown seat moved"
     yield from _disordered(placed)
 
 
 def _disordered(placed: list[tuple[Try, int]]) -> Iterator[str]:
-    """Moves that were asked for when another was acknowledged already, and stand before it."""
+    """Find moves that precede a move that was acknowledged before they were requested."""
     by_ack = sorted((attempt.answered_at or 0.0, n) for attempt, n in placed)
     floor = position = 0
     for attempt, n in sorted(placed, key=lambda pair: pair[0].asked_at):
@@ -165,7 +162,7 @@ def _disordered(placed: list[tuple[Try, int]]) -> Iterator[str]:
             floor = max(floor, by_ack[position][1])
             position += 1
         if n <= floor:
-            yield f"out of order: {attempt.move} is entry {n}, and {floor} was acknowledged before it was asked for"
+            yield f"out of order: {attempt.move} is entry {n}, and {floor} was acknowledged before the request"
 
 
 def _seats(replay: Replay) -> dict[str, int]:
@@ -173,5 +170,5 @@ def _seats(replay: Replay) -> dict[str, int]:
 
 
 def of_kind(replay: Replay, kind: type[Any]) -> list[Any]:
-    """The entries with events of a kind."""
+    """Return the entries with a kind of event."""
     return [entry for entry in replay.entries if isinstance(entry.event, kind)]

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class Connection:
-    """A WebSocket: to the racer what the client's is, and what `ServerSocket` is made of."""
+    """A WebSocket, as the racer uses it. `ServerSocket` is its other end."""
 
     def __init__(self, world: "World", process: "Process") -> None:
         self._world, self.process = world, process
         self._context = process.call(copy_context)
         self._to_server, self._to_racer = Channel(world), Channel(world)
-        self._lost = False  # for the racer, who has let go of it
+        self._lost = False  # whether the racer abandoned it
 
-    # The session's end.
+    # The server's end.
 
     async def receive(self) -> dict[str, Any]:
         data = await self._to_server.next()
@@ -32,19 +32,19 @@ class Connection:
         return {"type": "websocket.disconnect", "code": 1006}
 
     def tell(self, data: bytes) -> bool:
-        """Sends a message, and says whether there is anybody there."""
+        """Send a message. Return whether the connection is open."""
         if not self._to_server.ended:
             self._to_racer.put(data, self._world.outside)
         return not self._to_server.ended
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Either end closes it."""
+        """Close the connection."""
         if self._lost:
             return
         self.end(code)
 
     def end(self, code: int | None = None) -> None:
-        """It ends for both, each hearing of it when that arrives."""
+        """End the connection. Each side notices after a latency."""
         self._to_racer.put(code, self._world.outside)
         self._to_server.put(code, self._context)
 
@@ -63,14 +63,14 @@ class Connection:
                 async with asyncio.timeout(1.5):
                     data = await self._to_racer.next()
                     break
-            if self.process.frozen:  # it does not answer a ping
+            if self.process.frozen:  # no response to a ping
                 self.vanish()
         if isinstance(data, bytes):
             return data
         raise ConnectionClosedError(Close(data, "") if data else None, None)
 
     def vanish(self) -> None:
-        """The racer lets go of it; the server hears of that late, after everything that was sent."""
+        """The racer abandons the connection. The server notices later, after all messages that were sent."""
         self._lost = True
         self._to_racer.put(None, self._world.outside)
         self._world.loop.call_later(
@@ -79,7 +79,7 @@ class Connection:
 
 
 class ServerSocket:
-    """A WebSocket: to the session what the door gives it. Now and then what is sent has to wait."""
+    """A WebSocket, as the server's session uses it. Sending sometimes blocks."""
 
     def __init__(self, world: "World", connection: Connection) -> None:
         self._world, self._line = world, connection
@@ -89,13 +89,13 @@ class ServerSocket:
         return self._world.chance.random() < 0.8 and self._line.tell(data)
 
     async def send(self, data: bytes, *, text: bool) -> None:
-        await asyncio.sleep(self._world.moment())
+        await asyncio.sleep(self._world.latency())
         if not self._line.tell(data):
             raise WebSocketDisconnect(1006)
 
 
 class Channel:
-    """One direction of a connection: what is sent arrives in order, some time later."""
+    """One direction of a connection: messages arrive in order, after a latency."""
 
     def __init__(self, world: "World") -> None:
         self._world = world
@@ -103,10 +103,10 @@ class Channel:
         self._waiting: asyncio.Future[None] | None = None
         self._free_at = 0.0
         self.ended = False
-        """Whether the end has arrived."""
+        """Whether the end of the connection has arrived."""
 
     def put(self, data: bytes | int | None, context: Context) -> None:
-        self._free_at = max(self._free_at, self._world.loop.time() + self._world.moment()) + 1e-6
+        self._free_at = max(self._free_at, self._world.loop.time() + self._world.latency()) + 1e-6
         self._world.loop.call_at(self._free_at, self._arrive, data, context=context)
 
     def _arrive(self, data: bytes | int | None) -> None:
@@ -121,4 +121,4 @@ class Channel:
             await self._waiting
         if isinstance(self._arrived[0], bytes):
             return self._arrived.popleft()
-        return self._arrived[0]  # an end stays
+        return self._arrived[0]  # the end stays in the queue

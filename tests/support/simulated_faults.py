@@ -14,7 +14,7 @@ async def process_killed(scene: Scene, chance: Random) -> None:
     slot = chance.choice(scene.slots)
     if slot.process.serving:
         slot.process.kill()
-        await asyncio.sleep(while_away(chance))
+        await asyncio.sleep(outage_s(chance))
 
 
 async def process_ended(scene: Scene, chance: Random) -> None:
@@ -22,7 +22,7 @@ async def process_ended(scene: Scene, chance: Random) -> None:
     if slot.process.serving:
         process = slot.process
         process.call(scene.world.loop.create_task, process.end())
-        await until(lambda: process.gone)
+        await eventually(lambda: process.gone)
 
 
 async def process_frozen(scene: Scene, chance: Random) -> None:
@@ -30,26 +30,26 @@ async def process_frozen(scene: Scene, chance: Random) -> None:
     if process.serving and not process.frozen:
         scene.world.held_up.add(process)
         scene.world.loop.freeze(process)
-        await asyncio.sleep(while_away(chance))
+        await asyncio.sleep(outage_s(chance))
         if not process.gone:
             scene.world.loop.thaw(process)
 
 
 async def store_away(scene: Scene, chance: Random) -> None:
     scene.world.store.away = True
-    await asyncio.sleep(while_away(chance))
+    await asyncio.sleep(outage_s(chance))
     scene.world.store.away = False
 
 
 async def store_frozen(scene: Scene, chance: Random) -> None:
     scene.world.store.frozen = True
-    await asyncio.sleep(while_away(chance))
+    await asyncio.sleep(outage_s(chance))
     scene.world.store.thaw()
 
 
 async def store_full(scene: Scene, chance: Random) -> None:
     scene.world.store.full = True
-    await asyncio.sleep(while_away(chance))
+    await asyncio.sleep(outage_s(chance))
     scene.world.store.full = False
 
 
@@ -67,7 +67,7 @@ async def store_with_a_wrong_clock(scene: Scene, chance: Random) -> None:
 async def line_cut(scene: Scene, chance: Random) -> None:
     process = chance.choice(scene.slots).process
     process.cut_off = True
-    await asyncio.sleep(while_away(chance))
+    await asyncio.sleep(outage_s(chance))
     process.cut_off = False
 
 
@@ -88,7 +88,7 @@ async def sessions_cancelled(scene: Scene, chance: Random) -> None:
 
 
 async def tail_lost(scene: Scene, chance: Random) -> None:
-    """A replica takes over that has not had the last of what was written. There must be one process only."""
+    """A replica without the last writes takes over. Requires a single process."""
     store = scene.world.store
     if scene.failing_over:
         return
@@ -96,7 +96,7 @@ async def tail_lost(scene: Scene, chance: Random) -> None:
     copy = store.model.copy()
     await asyncio.sleep(chance.choice((0.01, 0.1, 0.5)) * chance.random())
     store.away = True
-    await asyncio.sleep(while_away(chance))
+    await asyncio.sleep(outage_s(chance))
     store.model.restore(copy)
     store.model.scripts.clear()
     store.away = scene.failing_over = False
@@ -116,15 +116,15 @@ FAULTS: tuple[Fault, ...] = (
     sessions_cancelled,
 )
 SINGLE_PROCESS_FAULTS: tuple[Fault, ...] = (tail_lost, tail_lost, store_frozen, connections_lost, sessions_cancelled)
-"""What befalls one that must keep its memory."""
+"""The faults of a single process, which must keep its memory."""
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Returns when something has come true."""
-    while not true():  # noqa: ASYNC110 - nobody tells
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true."""
+    while not condition():  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.05)
 
 
-def while_away(chance: Random) -> float:
-    """Mostly shorter than the server's patience, at times longer."""
+def outage_s(chance: Random) -> float:
+    """Return the length of an outage (s): usually shorter than the server's timeouts, sometimes longer."""
     return chance.uniform(1, 4) if chance.random() < 0.3 else chance.uniform(0, 0.5)

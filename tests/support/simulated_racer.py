@@ -1,4 +1,4 @@
-"""A simulated racer."""
+"""A simulated racer, and the scene that it races in."""
 
 import asyncio
 from collections import Counter
@@ -18,15 +18,15 @@ from support.servers import Racer, Reachable
 from support.simulated_world import Process, Slot, World
 
 ANSWER_S = 2.0 + 0.3
-"""How long a move may wait for its answer, the way there and back included, if its process runs."""
+"""Maximum time until the response to a move, if the server process runs without interruption (s)."""
 
 
 class LockedOut(Exception):
-    """The race has begun without this racer."""
+    """The race started without this racer."""
 
 
 class Player(Persistent):
-    """A racer who does all that the protocol allows, and a few things that no good client does."""
+    """A racer who uses the whole protocol, including things that well-behaved clients do not do."""
 
     def __init__(self, world: World, name: str, race: str, slots: Sequence[Slot], chance: Random) -> None:
         super().__init__(name, race, cast(Sequence[Reachable], slots), chance)
@@ -34,12 +34,12 @@ class Player(Persistent):
         self.asked = Counter[type[m.Request]]()
         """How often each kind of request was sent."""
         self.out = False
-        """Whether the race began without this racer."""
+        """Whether the race started without this racer."""
         self.wrong: list[str] = []
-        """Answers that should not have been given."""
+        """Incorrect responses."""
         self.pause_s = chance.choice((0.0, 0.005, 0.03))
 
-    # On one connection after another.
+    # Connections.
 
     async def connect(self, server: Any, form: Any = "msgpack", **headers: str) -> "Player":
         self._form = form
@@ -54,7 +54,7 @@ class Player(Persistent):
         return self
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        """The answer that settles it, whatever it takes."""
+        """Return the final response, reconnecting and repeating the request as necessary."""
         request = cast(type[m.Request], kind)
         while True:
             self.asked[request] += 1
@@ -66,7 +66,7 @@ class Player(Persistent):
                 continue
             waited_s = self.world.loop.time() - began
             if kind is m.Move and waited_s > ANSWER_S and process not in self.world.held_up:
-                self.wrong.append(f"{self.name} waited {waited_s:.3f} s for an answer")
+                self.wrong.append(f"{self.name} waited {waited_s:.3f} s for a response")
             if not isinstance(answer, m.Problem):
                 return answer
             if answer.code == "replaced":
@@ -79,27 +79,27 @@ class Player(Persistent):
 
     async def hear(self) -> m.FromServer:
         message = await super().hear()
-        told = message.code if isinstance(message, m.Problem) else getattr(message, "n", "")
-        self.world.note(f"{self.name} hears {type(message).__name__} {told} of {message.re}")
+        detail = message.code if isinstance(message, m.Problem) else getattr(message, "n", "")
+        self.world.note(f"{self.name} receives {type(message).__name__} {detail} for {message.re}")
         return message
 
     async def send(self, data: bytes) -> None:
-        self.world.note(f"{self.name} says {codec.decode_to_server(data, self._form)}"[:160])
+        self.world.note(f"{self.name} sends {codec.decode_to_server(data, self._form)}"[:160])
         await super().send(data)
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
-        """Comes back to the seat wherever there is a server. Raises LockedOut."""
+        """Rejoin on any available server. Raises LockedOut."""
         while True:
             self.chance.shuffle(self.slots)
             for slot in self.slots:
                 with suppress(OSError, ConnectionClosed):
                     await self.close()
                     await self.connect(slot)
-                    return await self.seated()
+                    return await self.take_seat()
             await asyncio.sleep(PAUSE_S)
 
-    async def seated(self) -> m.View:
-        """Joins on the connection that there is. Raises LockedOut, OSError or ConnectionClosed."""
+    async def take_seat(self) -> m.View:
+        """Join on the current connection. Raises LockedOut, OSError or ConnectionClosed."""
         self.asked[m.Join] += 1
         answer = await Racer.ask(self, m.Join, race=self.race, commitment=self.promise)
         if isinstance(answer, m.View):
@@ -127,8 +127,8 @@ class Player(Persistent):
 
     # In the race.
 
-    async def live(self) -> None:
-        """All of it, from the seat to the end."""
+    async def play_race(self) -> None:
+        """Play a whole race."""
         try:
             await self.resume()
             await self.wait_for_others()
@@ -141,7 +141,7 @@ class Player(Persistent):
                 await self.listen()
         except LockedOut:
             self.out = True
-            self.world.note(f"{self.name} is out")
+            self.world.note(f"{self.name} is locked out")
         await self.close()
 
     @property
@@ -150,19 +150,19 @@ class Player(Persistent):
 
     @property
     def ready(self) -> bool:
-        """Whether the seat is known to be."""
+        """Whether the newest view shows this racer as ready."""
         view = self.view
-        return any(its.seat == view.seat and its.outcome == "ready" for its in view.standings) if view else False
+        return any(one.seat == view.seat and one.outcome == "ready" for one in view.standings) if view else False
 
     async def listen(self) -> None:
-        """Hears one message, on whatever connection."""
+        """Receive one message, reconnecting if necessary."""
         try:
             await self.hear()
         except ConnectionClosed:
             await self.resume()
 
     async def wait_for_others(self) -> None:
-        """From the seat to the deal, with a change of mind or two."""
+        """Wait in the lobby until the deal, sometimes leaving or becoming unready."""
         if self.chance.random() < 0.15 and self.stage == "open":
             sent = self.asked[m.Leave]
             self._expect(await self.ask(m.Leave), *(("not-seated",) if self.asked[m.Leave] > sent + 1 else ()))
@@ -181,14 +181,14 @@ class Player(Persistent):
             await self.listen()
 
     async def play(self, moves: int) -> None:
-        """So many moves, some of them again and some of them given up with the connection."""
+        """Make a number of moves. Repeat some of them, and abandon some together with the connection."""
         for _ in range(moves):
             await asyncio.sleep(self.pause_s * self.chance.random())
             move = self.choice() if self.stage == "running" and self.view and self.view.board else None
             if move is None:
                 return
             if self.chance.random() < 0.1:
-                await self.give_up(self.want(move))
+                await self.abandon(self.want(move))
                 continue
             attempt = await self.settle(self.want(move))
             self._expect_taken(attempt.refused)
@@ -200,26 +200,26 @@ class Player(Persistent):
 
     def _expect_taken(self, refused: str | None) -> None:
         if refused not in {None, "race-over"}:
-            self.wrong.append(f"{self.name} was refused a move that was legal or had been made: {refused}")
+            self.wrong.append(f"{self.name} was refused a move that was legal or had already been made: {refused}")
 
-    async def give_up(self, attempt: Try) -> None:
-        """Sends a move and does not wait, but comes back on another connection, and never says it again.
+    async def abandon(self, attempt: Try) -> None:
+        """Send a move, reconnect without waiting for the response, and do not repeat it.
 
-        The old connection may be heard by its server until long after that.
+        The server may still receive messages from the old connection much later.
         """
         attempt.joined = self._joined
         self._id += 1
         with suppress(ConnectionClosed):
             await self.send(codec.encode(m.Move(id=self._id, move=attempt.move, ply=attempt.ply), self._form))
             if self.chance.random() < 0.5:
-                await asyncio.sleep(self.world.moment())
+                await asyncio.sleep(self.world.latency())
             cast(Any, self._socket).vanish()
         await self.resume()
 
 
 @dataclass
 class Scene:
-    """All that takes part in a history."""
+    """Everything that takes part in a history."""
 
     world: World
     slots: list[Slot]

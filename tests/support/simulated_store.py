@@ -1,4 +1,4 @@
-"""The simulated store."""
+"""A simulated store and the client that reaches it."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from support.simulated_world import Process, World
 
 EPOCH_MS = 1_700_000_000_000
-"""When every history begins, by the store's clock."""
+"""The store's clock at the start of each history."""
 
 
 class SimulatedStore:
-    """The model, and how well it can be reached."""
+    """A model of the store, with faults."""
 
     def __init__(self, world: "World", scripts: Mapping[str, Script] | None) -> None:
         self._world = world
         self.ahead_ms = 0
-        """How far its clock is ahead."""
+        """How far its clock is ahead (ms)."""
         self.model = Model(self.now_ms, scripts)
         self.trouble = 0.0
-        """How often something goes wrong with a command."""
+        """The probability that a command fails or is delayed."""
         self.away = self.frozen = self.full = False
         self.appends = 0
-        """How many calls of scripts it has done."""
+        """The number of script calls so far."""
         self.on_append: dict[int, Callable[[], None]] = {}
-        """What is to happen just after so many of them."""
+        """Callbacks by the number of script calls after which they run."""
         self._held: list[Callable[[], None]] = []
         self._blocked: list[Callable[[], None]] = []
 
@@ -41,9 +41,9 @@ class SimulatedStore:
         return EPOCH_MS + int(self._world.loop.time() * 1000) + self.ahead_ms
 
     def ask(self, command: tuple[Word, ...], answer: "asyncio.Future[Any]", who: "Process") -> None:
-        """A command comes in after a while, is done, and is answered after another; or not all of that."""
+        """Execute a command and reply, each after a latency, unless a fault prevents it."""
         chance, later = self._world.chance, self._world.later
-        there, back = self._world.moment(), self._world.moment()
+        there, back = self._world.latency(), self._world.latency()
         if self.away or who.cut_off:
             return later(there, _fail, answer, Unreachable("away"))
         if chance.random() >= self.trouble:
@@ -61,7 +61,7 @@ class SimulatedStore:
         return self._world.note(f"{who.name}: {command[0]!s} {trouble}")
 
     def thaw(self) -> None:
-        """Does what it was asked while it was frozen, in any order: each came on a connection of its own."""
+        """Execute the commands that arrived while frozen, in any order, as they came on different connections."""
         self.frozen = False
         self._world.chance.shuffle(self._held)
         held, self._held = self._held, []
@@ -92,7 +92,7 @@ class SimulatedStore:
         return None
 
     def _block(self, command: tuple[Word, ...], answer: "asyncio.Future[Any] | None", back_s: float) -> None:
-        """Answers when there is something new, or when the time is up."""
+        """Reply when there is a new entry, or at the timeout."""
         open_ = True
 
         def wake(*, up: bool = False) -> None:
@@ -118,7 +118,7 @@ def _fail(answer: "asyncio.Future[Any] | None", error: Exception) -> None:
 
 
 class Client:
-    """What stands in for the library's client: a command has its answer, or an error, within the time of a socket."""
+    """Replaces the Redis client: each command has a reply or an error within the socket timeout."""
 
     def __init__(self, world: "World", process: "Process") -> None:
         self._world, self._process = world, process
@@ -138,7 +138,7 @@ class Client:
 
 
 class ClientStore(Store):
-    """The server's own, over that client."""
+    """The server's store connection, over that client."""
 
     def __init__(self, client: Client) -> None:
         self.health = Health()

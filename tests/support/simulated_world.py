@@ -1,6 +1,6 @@
-"""A simulated world: the server over a model of the store, with connections that are cut and a clock that is moved.
+"""A simulated world: server processes over a model of the store, with simulated connections and time.
 
-Everything from the session to the store's client is what runs in earnest; the sockets on both sides are not.
+Everything between the session and the store's client is the real code. Only the sockets on both sides are simulated.
 """
 
 import asyncio
@@ -38,39 +38,39 @@ RESTARTING = 1012
 
 
 class World:
-    """One store, the addresses at which processes serve, and the chance that decides everything."""
+    """The store, the simulated time, and the random generators that determine everything."""
 
     def __init__(self, seed: str, scripts: Mapping[str, Script] | None = None) -> None:
         self.chance = Random(f"{seed} world")
         self.loop = Loop(Random(f"{seed} order"), shuffled=self.chance.random() < 0.75)
         self.outside: Context = copy_context()
-        """In which nothing belongs to a process."""
+        """A context outside all processes."""
         self.trace: list[str] = []
         self.failures: list[str] = []
-        """What the server logged as an error."""
+        """Errors that the server logged."""
         self.store = SimulatedStore(self, scripts)
         self.held_up = set[Process]()
-        """Processes that did not run all the time."""
+        """Processes that were frozen."""
         self.away_s = 30.0
         self.dice = Random(f"{seed} names")
-        """What the server draws."""
+        """The server's own random generator."""
 
     def note(self, text: str) -> None:
-        """Writes down something that happens."""
+        """Add an event to the trace."""
         self.trace.append(f"{self.loop.time():.6f} {text}")
 
     def later(self, delay_s: float, do: Callable[..., object], *args: Any) -> None:
-        """Has something happen outside of all processes."""
+        """Schedule a call outside all processes."""
         self.loop.call_later(delay_s, do, *args, context=self.outside)
 
-    def moment(self) -> float:
-        """How long something takes on its way: mostly no time at all."""
+    def latency(self) -> float:
+        """Return a random latency (s), usually short."""
         return self.chance.expovariate(1 / 0.0005) if self.chance.random() < 0.9 else self.chance.uniform(0, 0.05)
 
-    def bury(self, processes: Sequence["Process"]) -> None:
-        """Ends whatever is left of them, so that nothing of this world is there in the next."""
+    def stop(self, processes: Sequence["Process"]) -> None:
+        """Cancel all tasks of processes, so that nothing continues in the next world."""
 
-        async def buried() -> None:
+        async def cancel_tasks() -> None:
             while tasks := [task for process in processes for task in process.tasks if not task.done()]:
                 for task in tasks:
                     task.cancel()
@@ -79,14 +79,11 @@ class World:
         for process in processes:
             process.gone = True
             self.loop.thaw(process)
-        self.loop.run_until_complete(buried())
-
-
-# Processes.
+        self.loop.run_until_complete(cancel_tasks())
 
 
 class Process(Owner):
-    """A server process but for its sockets: rooms with their memory, and the sessions of those who are connected."""
+    """A server process without sockets: its rooms, their memory, and the sessions of connected clients."""
 
     def __init__(self, world: World, name: str) -> None:
         super().__init__(name)
@@ -108,20 +105,20 @@ class Process(Owner):
             self.gone = True
 
     def admit(self, connection: "Connection") -> None:
-        """Serves a connection."""
+        """Serve a connection."""
         self.connections.append(connection)
         self.sessions.append(self.world.loop.create_task(self._serve(connection)))
 
     async def _serve(self, connection: "Connection") -> None:
         parts = "msgpack", self.registry, self._guests, self._rate_limits, self._turns, SETTINGS
-        its = _Session(len(self.sessions), ServerSocket(self.world, connection), *parts)
+        session = _Session(len(self.sessions), ServerSocket(self.world, connection), *parts)
         try:
-            await its.run()
+            await session.run()
         finally:
             connection.end()
 
     def kill(self) -> None:
-        """As hard as can be: nothing of it goes on, and its connections break."""
+        """Kill the process: nothing continues, and its connections end."""
         self.gone = True
         self.serving = False
         self.world.loop.freeze(self)
@@ -129,7 +126,7 @@ class Process(Owner):
             connection.end()
 
     async def end(self) -> None:
-        """As for an upgrade."""
+        """Shut down as for an upgrade."""
         self.serving = False
         for connection in self.connections:
             connection.end(RESTARTING)
@@ -138,7 +135,7 @@ class Process(Owner):
 
 
 class _Session(Session):
-    """It has the same place in a set whenever the same history is run."""
+    """A session with a stable hash, so that sets have the same order in each run."""
 
     def __init__(self, number: int, socket: Socket, *parts: Any) -> None:
         self._number = number
@@ -149,7 +146,7 @@ class _Session(Session):
 
 
 class Slot:
-    """An address, at which one process serves after another."""
+    """An address at which one process after another serves."""
 
     url = ""
 
@@ -166,20 +163,20 @@ class Slot:
         return process
 
     def reopen(self) -> None:
-        """Another process, as soon as the one before has gone."""
+        """Start a new process if the previous one has ended."""
         if self.process.gone:
             self.ended.append(self.process)
             self.process = self._opened()
 
-    async def served(self) -> None:
-        """Returns when it serves."""
+    async def ready(self) -> None:
+        """Wait until a process serves."""
         while not self.process.serving:
             self.reopen()
             await asyncio.sleep(0.05)
 
     async def dial(self) -> "Connection":
-        """A connection. Raises OSError where there is none."""
-        await asyncio.sleep(self.world.moment())
+        """Open a connection. Raises OSError."""
+        await asyncio.sleep(self.world.latency())
         process = self.process
         if process.frozen and not process.gone:
             await asyncio.sleep(1)
@@ -191,11 +188,8 @@ class Slot:
         return connection
 
 
-# One world at a time.
-
-
 class _SimulatedTime:
-    """What the world has instead of the module."""
+    """Replaces the module `time`."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -211,7 +205,7 @@ class _SimulatedTime:
 
 
 class _LogRecorder(logging.Handler):
-    """Notes what the server logs as gone wrong."""
+    """Records warnings and errors that the server logs."""
 
     def __init__(self, world: World) -> None:
         super().__init__(logging.WARNING)
@@ -228,13 +222,13 @@ class _LogRecorder(logging.Handler):
 
 @contextmanager
 def active(world: World) -> Generator[None, None, None]:
-    """Has the server's code take its time, its chance and its names from the world while the block lasts."""
-    its, dice = _SimulatedTime(world), world.dice
+    """Make the server's code use the world's time, random numbers and tokens while the block runs."""
+    time, dice = _SimulatedTime(world), world.dice
     logger, noted = logging.getLogger("samedeal_server"), _LogRecorder(world)
     asyncio_logger = logging.getLogger("asyncio")
     with pytest.MonkeyPatch.context() as patch:
         for module in (campaign, clock):
-            patch.setattr(module, "time", its)
+            patch.setattr(module, "time", time)
         for user in (registry, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())

@@ -1,7 +1,7 @@
-"""A simulation: whole histories of a race in moments, with everything that may go wrong where a seed has it go wrong.
+"""Simulation of whole races in simulated time, with faults at times that a seed determines.
 
-Run it as ``make simulate ARGS="--seed 7 --histories 10000"``. The same seed is the same history, step by step. It ends
-with 1 at the first history in which a racer was told something that the replay does not keep.
+Run ``make simulate ARGS="--seed 7 --histories 10000"``. The same seed gives the same history, step by step. Exits
+with 1 at the first history in which a replay contradicts what a racer received.
 """
 
 import argparse
@@ -25,17 +25,14 @@ from support.simulation_check import check_race
 from support.store_model import Script
 
 TROUBLED_S = 3.0
-"""For how long things go wrong."""
+"""How long faults are injected (s)."""
 LONGEST_S = 120.0
-"""How long a history may take in all, by its own clock; most take two or three seconds."""
-
-
-# A history.
+"""Maximum duration of a history in simulated time (s). Most take two or three seconds."""
 
 
 @dataclass
 class Outcome:
-    """What came of a history."""
+    """The result of a history."""
 
     seed: str
     trace: list[str]
@@ -44,11 +41,11 @@ class Outcome:
     lasted_s: float
     faults: list[str]
     moves: int
-    """Acknowledged ones."""
+    """Acknowledged moves."""
 
 
 def simulate(seed: str, scripts: Mapping[str, Script] | None = None) -> Outcome:
-    """The history of a seed, with other models of the scripts if there are any, and all that is wrong with it."""
+    """Simulate the history of a seed and check it. `scripts` replaces models of the store's scripts."""
     world = World(seed, scripts)
     chance = world.chance
     faults: list[str] = []
@@ -58,25 +55,27 @@ def simulate(seed: str, scripts: Mapping[str, Script] | None = None) -> Outcome:
         scene = Scene(world, [])
         violations: list[str] = []
         try:
-            found = world.loop.run_until_complete(_history(scene, faults, 1 if alone else 2))
+            found = world.loop.run_until_complete(run_history(scene, faults, 1 if alone else 2))
             violations += found
         except Exception as error:
-            violations.append(f"the history broke off: {error!r}")
+            violations.append(f"the history ended with {error!r}")
         violations += [
-            f"it logged: {said}" for said in world.failures if not (scene.failed_over and "it is written again" in said)
+            f"the server logged: {message}"
+            for message in world.failures
+            if not (scene.failed_over and "it is written again" in message)
         ]
         violations += world.loop.failures
         violations += [wrong for player in scene.players for wrong in player.wrong]
-        world.bury(scene.processes)
+        world.stop(scene.processes)
     moves = sum(len(player.history.acknowledged) for player in scene.players)
     return Outcome(seed, world.trace, violations, world.loop.steps, world.loop.time(), faults, moves)
 
 
-async def _history(scene: Scene, faults: list[str], slots: int) -> list[str]:
+async def run_history(scene: Scene, faults: list[str], slots: int) -> list[str]:
     world, chance = scene.world, scene.world.chance
     failover = slots == 1 and chance.random() < 0.5
     scene.slots += [Slot(world, name) for name in "AB"[:slots]]
-    await asyncio.gather(*(slot.served() for slot in scene.slots))
+    await asyncio.gather(*(slot.ready() for slot in scene.slots))
     world.store.trouble = chance.choice((0.0, 0.01, 0.05, 0.2))
     plan = [
         (
@@ -88,12 +87,12 @@ async def _history(scene: Scene, faults: list[str], slots: int) -> list[str]:
     try:
         async with asyncio.timeout(LONGEST_S):
             for number in range(1 if chance.random() < 0.8 else 2):
-                await _race(scene, number)
+                await create_race(scene, number)
             injecting = world.loop.create_task(_inject_faults(scene, plan, faults))
-            await asyncio.gather(injecting, *(player.live() for player in scene.players))
+            await asyncio.gather(injecting, *(player.play_race() for player in scene.players))
             return [violation for race in scene.races for violation in await check_race(scene, race)]
     except TimeoutError:
-        return ["play did not go on: " + "; ".join(map(_progress_of, scene.players))]
+        return ["racing stopped: " + "; ".join(map(_progress_of, scene.players))]
 
 
 def _progress_of(player: Player) -> str:
@@ -101,7 +100,7 @@ def _progress_of(player: Player) -> str:
     return f"{player.name} at {n} {player.stage}, {player.unavailable} times without a store"
 
 
-async def _race(scene: Scene, number: int) -> None:
+async def create_race(scene: Scene, number: int) -> None:
     world, chance = scene.world, scene.world.chance
     racers = chance.randint(1, 3)
     options = Options(
@@ -113,7 +112,7 @@ async def _race(scene: Scene, number: int) -> None:
     seed = "an open deal" if chance.random() < 0.1 else None
     while True:
         slot = chance.choice(scene.slots)
-        await slot.served()
+        await slot.ready()
         with suppress(Refused):
             process = slot.process
             room = await process.call(world.loop.create_task, process.registry.create(game, {}, seed, options))
@@ -126,7 +125,7 @@ async def _race(scene: Scene, number: int) -> None:
 
 
 async def _inject_faults(scene: Scene, plan: list[tuple[float, Fault]], faults: list[str]) -> None:
-    """Has everything of the plan happen, at its time or just after an append; then all is well."""
+    """Inject the planned faults, at their times or just after an append. Then wait until all servers run."""
     world = scene.world
 
     async def one(at: float, fault: Fault) -> None:
@@ -140,23 +139,20 @@ async def _inject_faults(scene: Scene, plan: list[tuple[float, Fault]], faults: 
                 async with asyncio.timeout(TROUBLED_S):
                     await happened.wait()
         faults.append(fault.__name__)
-        world.note(f"befalls: {fault.__name__}")
+        world.note(f"fault: {fault.__name__}")
         await fault(scene, world.chance)
 
     await asyncio.gather(asyncio.sleep(TROUBLED_S * world.chance.random()), *(one(*what) for what in plan))
     world.store.trouble = 0.0
-    await asyncio.gather(*(slot.served() for slot in scene.slots))
-
-
-# The command.
+    await asyncio.gather(*(slot.ready() for slot in scene.slots))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Simulate races in which anything may go wrong, and check each.")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="that of the first history")
-    parser.add_argument("--histories", type=int, default=2000, help="how many, each with the next seed")
-    parser.add_argument("--keep-going", action="store_true", help="go on after a violation")
-    parser.add_argument("--trace", action="store_true", help="tell everything that happens")
+    parser = argparse.ArgumentParser(description="Simulate races with faults and check each one.")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="the seed of the first history")
+    parser.add_argument("--histories", type=int, default=2000, help="number of histories, each with the next seed")
+    parser.add_argument("--keep-going", action="store_true", help="continue after a violation")
+    parser.add_argument("--trace", action="store_true", help="print all events")
     args = parser.parse_args()
     faults, moves, steps, violated = Counter[str](), 0, 0, 0
     for seed in range(args.seed, args.seed + args.histories):
@@ -168,13 +164,13 @@ def main() -> int:
         if outcome.violations:
             print(f"seed {seed}: {', '.join(outcome.faults)}")
             print(*(f"    {violation}" for violation in outcome.violations[:9]), sep="\n")
-            print(f'    again: make simulate ARGS="--seed {seed} --histories 1 --trace"')
+            print(f'    repeat: make simulate ARGS="--seed {seed} --histories 1 --trace"')
             violated += 1
             if not args.keep_going:
                 break
     for name, count in sorted(faults.items()):
         print(f"{name:<28} {count:>7}")
-    print(f"from seed {args.seed} on: {steps} steps, {moves} moves acknowledged, {violated} histories violated")
+    print(f"from seed {args.seed}: {steps} steps, {moves} moves acknowledged, {violated} histories violated")
     return int(violated > 0)
 
 

@@ -9,17 +9,17 @@ from samedeal.race.events import Closed, Counting, Dealt, Joined, Left, Nonce, R
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from support.race_check import contradicted, of_kind, unlike, unverified
-from support.simulated_faults import until
+from support.simulated_faults import eventually
 from support.simulated_racer import Player, Scene
 
 
 async def check_race(scene: Scene, race: str) -> list[str]:
-    """Waits until a race is kept, and checks everything that is known of it."""
+    """Wait until a race is archived, and return all violations."""
     world = scene.world
     archive, model = scene.slots[0].process.archive, world.store.model
-    await until(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
+    await eventually(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
     await asyncio.sleep(0.5)
-    while race.encode() in _live(scene):  # noted so by a command that came late, and due in an hour, or a day
+    while race.encode() in _live(scene):  # listed by a delayed command, and due in an hour or a day
         model.execute("ZADD", "races:due", 0, race)
         await asyncio.sleep(0.5)
     replay = await archive.replay(race)
@@ -28,37 +28,37 @@ async def check_race(scene: Scene, race: str) -> list[str]:
     histories = [player.history for player in players]
     found = [*unverified(replay), *contradicted(replay, histories), *unlike(replay, histories)]
     found += _invented(replay, players)
-    if not scene.failed_over:  # what is written again may also be asked for again
+    if not scene.failed_over:  # entries that are written again may also be requested again
         found += _doubled(replay)
     for player in players:
         if player.stage == "over" and player.view and player.view.standings != replay.standings:
-            found.append(f"{player.name} was told other standings than the replay's")
+            found.append(f"{player.name} received other standings than the replay's")
     for slot in scene.slots:
         room = await slot.process.registry.room(race)
         if (room.race.n, room.race.digest, room.race.closed) != (len(replay.entries), replay.digest, True):
-            found.append(f"{slot.process.name} has another race than the replay")
+            found.append(f"{slot.process.name} has another state than the replay")
     entries = await scene.slots[0].process.log.read(race)
     if not scene.failed_over and entries and tuple(entries) != replay.entries:
-        found.append("the log is not the replay's")
+        found.append("the log differs from the replay")
     if (times := model.kept.get(f"replay:{{{race}}}".encode())) != 1:
-        found.append(f"the race was kept {times} times")
+        found.append(f"the race was archived {times} times")
     return found
 
 
 def _busy(scene: Scene, race: str) -> bool:
-    """Whether some process has yet to hear that the race is over."""
-    its = [slot.process.registry._rooms.get(race) for slot in scene.slots]
-    return any(room and not room.race.closed for room in its)
+    """Return whether a process does not know yet that the race is over."""
+    rooms = [slot.process.registry._rooms.get(race) for slot in scene.slots]
+    return any(room and not room.race.closed for room in rooms)
 
 
 def _live(scene: Scene) -> list[bytes]:
-    """The races that are noted as live."""
+    """Return the races that are listed as live."""
     found: list[bytes] = scene.world.store.model.execute("ZRANGEBYSCORE", "races:due", "-inf", 2**53, "LIMIT", 0, 100)
     return found
 
 
 def _invented(replay: Replay, players: Sequence[Player]) -> Iterator[str]:
-    """What nobody asked for, or what is there more often than it was asked for."""
+    """Find events that were not requested, or that occur more often than they were requested."""
 
     def events(kind: type[object]) -> list[Any]:
         return [entry.event for entry in of_kind(replay, kind)]
@@ -67,7 +67,7 @@ def _invented(replay: Replay, players: Sequence[Player]) -> Iterator[str]:
     for entry in replay.entries:
         seat = getattr(entry.event, "seat", None)
         if seat is not None and seat not in by_seat:
-            yield f"entry {entry.n} is about a seat of nobody who is known"
+            yield f"entry {entry.n} is about an unknown seat"
             return
     for kind, request in (
         (Joined, m.Join),
@@ -78,24 +78,24 @@ def _invented(replay: Replay, players: Sequence[Player]) -> Iterator[str]:
     ):
         for seat, count in Counter(event.seat for event in events(kind)).items():
             if count > by_seat[seat].asked[request]:
-                yield f"{kind.__name__} of seat {seat} is there {count} times"
+                yield f"{kind.__name__} of seat {seat} occurs {count} times, more often than requested"
     for event in events(Joined):
         if replay.header.sealed and event.commitment != by_seat[event.seat].promise:
-            yield f"seat {event.seat} has made another promise"
+            yield f"seat {event.seat} has another commitment"
     for event in events(Nonce):
         if event.nonce != by_seat[event.seat].nonce.hex():
             yield f"seat {event.seat} has another nonce"
     seated = {standing.name for standing in replay.standings}
     yield from (
-        f"{player.name} was not let in and has a seat" for player in players if player.out and player.name in seated
+        f"{player.name} was locked out but has a seat" for player in players if player.out and player.name in seated
     )
     for once in (Counting, Dealt, Closed):
         if len(events(once)) != 1:
-            yield f"{once.__name__} is there {len(events(once))} times"
+            yield f"{once.__name__} occurs {len(events(once))} times"
 
 
 def _doubled(replay: Replay) -> Iterator[str]:
-    """Seats that were taken again by the connection that had them."""
+    """Find seats that were taken again by the connection that already had them."""
     sitting: dict[str, int] = {}
     for entry in replay.entries:
         event = entry.event

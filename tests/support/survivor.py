@@ -15,7 +15,7 @@ from support.campaign import Persistent
 from support.faulty_proxy import Proxy
 
 LEARNING = 0.1
-"""The share of attempts, from the second on, that a racer plays by legal moves and not as it did before."""
+"""The share of later attempts with legal moves, instead of a repetition of the longest attempt."""
 
 
 class Survivor(Persistent):
@@ -24,23 +24,22 @@ class Survivor(Persistent):
     ping_s, close_s = 1.5, 0.5
 
     def __init__(self, name: str, race: str, doors: list[Proxy], chance: Random, pause_s: float = 0.03) -> None:
-        """`pause_s` is how long it thinks at most about a move."""
+        """Create a racer who pauses up to `pause_s` before each move."""
         super().__init__(name, race, doors, chance)
         self.pause_s = pause_s
         self.answered_at: list[float] = []
         """The times of all acknowledgements, in order."""
         self._made: list[str] = []
-        """The moves of the present attempt, without those that were taken back."""
+        """The moves of the current attempt, without undone ones."""
         self._line: list[str] = []
-        """The longest attempt so far. It is made again and again without asking which moves are legal, which costs
-        server and racer much less."""
+        """The longest attempt so far. Repeating it needs no legal moves, which is much cheaper for server and racer."""
         self.receipts: list[receipts.Kept] = []
         self.overtaken = 0
-        """How often a connection was replaced by one of this racer's own that came late."""
+        """How often an older connection of this racer, which had been delayed, took over the seat."""
         self.refusals: list[str] = []
-        """Moves that were not taken, though they were legal."""
+        """Legal moves that were refused."""
         self.done = False
-        """Whether there is nothing left to be played."""
+        """Whether there is nothing left to play."""
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
         if kind is m.Nonce and self.view and self.view.seat:
@@ -54,7 +53,7 @@ class Survivor(Persistent):
 
     async def hear(self) -> m.FromServer:
         message = await super().hear()
-        self.heard.clear()  # there is too much of it to be kept
+        self.heard.clear()  # there are too many messages to store
         if isinstance(message, m.View):
             if message.header:
                 self.receipts.append(receipts.HeaderKept(message.header))
@@ -62,14 +61,14 @@ class Survivor(Persistent):
         return message
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
-        """Comes back also where the server thinks that a newer connection has the seat: there is no other."""
+        """Reconnect, even if the server reports that a newer connection has the seat: there is none."""
         if closed and closed.rcvd and closed.rcvd.code == 4009:
             self.overtaken += 1
             closed = None
         return await super().resume(closed)
 
     async def race_until(self, enough: asyncio.Event) -> None:
-        """The whole race, which goes on until it is enough."""
+        """Play a whole race, until `enough` is set."""
         await self.begin(self.race)
         while not enough.is_set() and not self.done:
             move = self.choice()
@@ -104,7 +103,7 @@ class Survivor(Persistent):
             self._made.append(move)
 
     async def _ask_for(self, *, legal: bool) -> None:
-        """Joins once more, on this connection, for views with or without the legal moves."""
+        """Join again on this connection, to switch legal moves in views on or off."""
         if legal != self.legal:
             self.legal = legal
             promise = commitments.nonce_commitment(self.race, self.nonce)

@@ -1,8 +1,7 @@
-"""A torture: race after race on two servers and a store, while misfortunes fault them; then everything is checked.
+"""Torture test: races on two servers and a store while faults are injected. Afterwards, every race is checked.
 
-Run it as ``make torture ARGS="--seed 7 --minutes 5"``, or with ``--long``. A run is a process of its own, in a
-directory of its own, and its name, such as 7.3, is the seed of everything that befalls it; 7.3+cuts is a run that has
-more of what counts as cuts. It ends with 1 at the first violation.
+Run ``make torture ARGS="--seed 7 --minutes 5"``, or use ``--long``. Each run has its own process and directory. Its
+name, such as 7.3, seeds all its faults; 7.3+cuts is a run with more cuts. Exits with 1 at the first violation.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from support.faulty_store import compiled
 from support.torture_run import FAILOVER_EVERY, PLANTED, REST_S, STEP_S, Outcome, extra_counts, make_plan, number, run
 
 STEPS = 8
-"""Misfortunes in a run, some of them two at once."""
+"""Steps of a run, with one or two faults each."""
 LONG = {
     "server-kills": 200,
     "store-kills": 200,
@@ -37,35 +36,32 @@ LONG = {
     "failovers": 20,
     "moves": 500_000,
 }
-"""What there has to be of each thing in a long torture."""
-
-
-# The torture: run after run.
+"""The goals of a long test."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What is the same for all runs of a torture."""
+class RunOptions:
+    """The options that all runs share."""
 
     steps: int
     races: int
     planted: str
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The options that bring it about."""
+    def arguments(self) -> tuple[str, ...]:
+        """The command line arguments."""
         planted = ("--planted", self.planted) if self.planted else ()
         return ("--steps", f"{self.steps}", "--races", f"{self.races}", *planted)
 
 
-async def run_torture(name: str, shape: Shape) -> tuple[Outcome, str]:
-    """A run in a process of its own, with what its servers logged. Nothing is left of it."""
+async def run_torture(name: str, shape: RunOptions) -> tuple[Outcome, str]:
+    """Run in a separate process. Return the outcome and the servers' logs."""
     limit_s = 2 * (STEP_S * (shape.steps + 1) + REST_S)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
         noted = Path(folder, "servers.log")
         with noted.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "support.torture", "--run", name, *shape.words, "--folder", folder),
+                *(sys.executable, "-m", "support.torture", "--run", name, *shape.arguments, "--folder", folder),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
@@ -78,25 +74,25 @@ async def run_torture(name: str, shape: Shape) -> tuple[Outcome, str]:
                 pass
             finally:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # whoever is left
+                    os.killpg(process.pid, signal.SIGKILL)  # remaining processes
                 await process.wait()
         text = noted.read_text(errors="replace")
     try:
         outcome = msgspec.json.decode(said, type=Outcome)
     except msgspec.DecodeError:
-        outcome = Outcome(name, [], violations=[f"the run broke off with status {process.returncode}"])
+        outcome = Outcome(name, [], violations=[f"the run ended with status {process.returncode}"])
     if "Traceback" in text:
-        outcome.violations.append("a server logged a failure of its own")
+        outcome.violations.append("a server logged a traceback")
     return outcome, text
 
 
-def repeat_command(name: str, shape: Shape) -> str:
-    """The command that repeats a run."""
-    return f'make torture ARGS="--run {name} {" ".join(shape.words)}"'
+def repeat_command(name: str, shape: RunOptions) -> str:
+    """Return the command that repeats a run."""
+    return f'make torture ARGS="--run {name} {" ".join(shape.arguments)}"'
 
 
-def told(outcome: Outcome) -> str:
-    """A line about a run."""
+def summary_line(outcome: Outcome) -> str:
+    """Summarize a run in one line."""
     faults = ", ".join(outcome.faults)
     verdict = "VIOLATED" if outcome.violations else "ok"
     moves = outcome.tally.get("moves", 0)
@@ -104,9 +100,9 @@ def told(outcome: Outcome) -> str:
 
 
 class Torture:
-    """Run after run, so many at a time, until there is enough of everything that is wanted or the time is up."""
+    """Starts runs, some at a time, until all goals are reached or the time is up."""
 
-    def __init__(self, seed: int, shape: Shape, goals: dict[str, int], minutes: float, runs: int | None) -> None:
+    def __init__(self, seed: int, shape: RunOptions, goals: dict[str, int], minutes: float, runs: int | None) -> None:
         self.shape, self.goals, self.runs = shape, goals, runs
         self.outcomes: list[Outcome] = []
         self.tally = Counter[str]()
@@ -121,7 +117,7 @@ class Torture:
 
     @property
     def _furthest(self) -> list[str]:
-        """What is furthest from its goal, of what misfortunes bring."""
+        """The goal with the least progress, except the number of moves."""
         missing = [goal for goal in self.missing if goal != "moves"]
         return sorted(missing, key=lambda goal: self.tally[goal] / self.goals[goal])[:1]
 
@@ -130,7 +126,7 @@ class Torture:
         return bool(self.missing) or any(outcome.violations for outcome in self.outcomes)
 
     async def go(self, jobs: int, keep_going: bool) -> None:
-        """Until it is over, which a violation makes it unless it is to keep going."""
+        """Start runs until the test is over. A violation ends it unless `keep_going`."""
         await asyncio.gather(*(self._one_after_another(keep_going) for _ in range(jobs)))
 
     async def _one_after_another(self, keep_going: bool) -> None:
@@ -144,24 +140,24 @@ class Torture:
         outcome, log = await run_torture(name, self.shape)
         self.outcomes.append(outcome)
         self.tally.update(outcome.tally)
-        print(told(outcome), flush=True)
+        print(summary_line(outcome), flush=True)
         if outcome.violations:
             print("\n".join(log.splitlines()[-40:]))
             print(*(f"    {violation}" for violation in outcome.violations[:20]), sep="\n")
-            print(f"    again: {repeat_command(name, self.shape)}", flush=True)
+            print(f"    repeat: {repeat_command(name, self.shape)}", flush=True)
         return outcome
 
     def table(self) -> str:
-        """How often each thing happened in all runs, how soon play went on after it, and what that comes to."""
+        """Return a table of all faults, the times to recover, and the totals."""
         counts = Counter(which for outcome in self.outcomes for step in outcome.faults for which in step.split(" & "))
         back_s = defaultdict[str, list[float]](list)
         for outcome in self.outcomes:
             for which, times in outcome.back_s.items():
                 back_s[which] += times
-        lines = [f"{'misfortune':<42} {'times':>5}   {'back, median':>12}   {'back, longest':>13}"]
+        lines = [f"{'fault':<42} {'times':>5}   {'recovery, median':>16}   {'longest':>13}"]
         for which, number_of_times in sorted(counts.items()):
             times = sorted(back_s[which])
-            back = f"{times[len(times) // 2]:>10.3f} s   {times[-1]:>11.3f} s" if times else ""
+            back = f"{times[len(times) // 2]:>14.3f} s   {times[-1]:>11.3f} s" if times else ""
             lines.append(f"{which:<42} {number_of_times:>5}   {back}")
         lines += [
             f"{what:<42} {self.tally[what]:>7}" + (f" of {self.goals[what]}" if what in self.goals else "")
@@ -170,11 +166,9 @@ class Torture:
         bad = sum(bool(outcome.violations) for outcome in self.outcomes)
         overtaken = sum(outcome.overtaken for outcome in self.outcomes)
         minutes = (time.monotonic() - self._begun_at) / 60
+        lines.append(f"{overtaken} connections lost their seat to an older, delayed connection of the same racer")
         lines.append(
-            f"{overtaken} times a connection lost its seat to an older one of the same racer that had been held up"
-        )
-        lines.append(
-            f"{len(self.outcomes)} runs in {minutes:.1f} minutes, {counts.total()} misfortunes,"
+            f"{len(self.outcomes)} runs in {minutes:.1f} minutes, {counts.total()} faults,"
             f" {self.tally['moves']} moves acknowledged, {bad} runs violated"
         )
         return "\n".join(lines)
@@ -184,8 +178,8 @@ def is_failover(name: str) -> bool:
     return number(name) % FAILOVER_EVERY == FAILOVER_EVERY - 1 or "failovers" in extra_counts(name)
 
 
-def goals(text: str) -> dict[str, int]:
-    """What `--goal` says, such as cuts=500,moves=10000."""
+def parse_goals(text: str) -> dict[str, int]:
+    """Parse `--goal`, such as cuts=500,moves=10000."""
     wanted = {}
     for goal in text.split(","):
         what, _, least = goal.partition("=")
@@ -196,23 +190,23 @@ def goals(text: str) -> dict[str, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Torture servers and stores, and check that no move is lost.")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="what decides all that happens")
-    parser.add_argument("--minutes", type=float, help="how long to begin new runs, 5 if there is no goal")
-    parser.add_argument("--runs", type=int, help="how many runs, instead of --minutes")
-    parser.add_argument("--steps", type=int, default=STEPS, help="misfortunes in each run")
-    parser.add_argument("--races", type=int, default=1, help="races in each run")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--goal", type=goals, default={}, help="go on until there is so much, as in cuts=50,moves=9000")
-    parser.add_argument("--long", action="store_true", help="the torture of docs/reliability.md")
-    parser.add_argument("--keep-going", action="store_true", help="go on after a violation")
+    parser = argparse.ArgumentParser(description="Inject faults and check that no move is lost.")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="seed of all runs")
+    parser.add_argument("--minutes", type=float, help="how long to start new runs, default 5 without a goal")
+    parser.add_argument("--runs", type=int, help="number of runs, instead of --minutes")
+    parser.add_argument("--steps", type=int, default=STEPS, help="faults in each run")
+    parser.add_argument("--races", type=int, default=1, help="concurrent races in each run")
+    parser.add_argument("--jobs", type=int, default=1, help="concurrent runs")
+    parser.add_argument("--goal", type=parse_goals, default={}, help="counts to reach, such as cuts=50,moves=9000")
+    parser.add_argument("--long", action="store_true", help="the long test of docs/reliability.md")
+    parser.add_argument("--keep-going", action="store_true", help="continue after a violation")
     parser.add_argument("--run", metavar="NAME", help="repeat this run, such as 7.3")
-    parser.add_argument("--planted", choices=["", *PLANTED], default="", help="plant a fault that must be found")
+    parser.add_argument("--planted", choices=["", *PLANTED], default="", help="plant a bug, which must be found")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.long:
         args.goal, args.steps, args.races, args.jobs = LONG, 20, 3, 3
-    shape = Shape(args.steps, args.races, args.planted)
+    shape = RunOptions(args.steps, args.races, args.planted)
     if args.folder:
         knobs = compiled(args.folder) is not None
         plan = make_plan(args.run, shape.steps, failover=is_failover(args.run) and not shape.planted, knobs=knobs)
@@ -226,7 +220,7 @@ def main() -> int:
         asyncio.run(_ended_by_sigterm(torture.run(args.run) if args.run else torture.go(args.jobs, args.keep_going)))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return 143
-    finally:  # also when somebody has had enough
+    finally:  # also after an interrupt
         print(torture.table(), flush=True)
     return int(torture.failed)
 

@@ -16,25 +16,33 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof import receipts
 from samedeal.replays.replay import Replay
 from support.campaign import started
-from support.faults import COUNTS_AS, FAULTS, Service, Survivor, of, replica_promoted_without_the_tail, replicated
+from support.faults import (
+    COUNTS_AS,
+    FAULTS,
+    Service,
+    replica_promoted_without_the_tail,
+    start_replication,
+    target_of,
+)
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey, compiled
 from support.race_check import faults
 from support.servers import Server
+from support.survivor import Survivor
 
 AFTER = 10
-"""Moves that everybody makes when it is all over."""
+"""Moves that each racer makes after the last fault."""
 STEP_S, REST_S = 15, 60
-"""How long a run may take at most: for each misfortune, and for the beginning and the end."""
+"""Maximum duration of a run (s): for each fault, and for the start and the end."""
 FAILOVER_EVERY, WORKERS_EVERY = 5, 3
-"""Every so many runs the service is of one server and a store with a replica, or of a server and two workers."""
+"""Every n-th run has one server and a store with a replica, or a server with two workers."""
 FEW, MANY = (5, 0.03), (10, 0.01)
-"""Racers of a race, and how long each thinks about a move, both at most: of the one race of a run, or of several."""
+"""Maximum number of racers and maximum pause before a move (s), for runs of one race and of several races."""
 MORE = 3
-"""How many times more there is of what a run's name asks for."""
+"""How much more often faults occur that the name of a run requests."""
 PLANTED = {"everysec": ("everything-killed",), "early": ("everything-killed",)}
-"""Faults that can be planted, and what brings each of them out: a store that does not wait for its disk, and a server
-that acknowledges moves before they are written."""
+"""Bugs that can be planted, and the faults that reveal them: a store that does not wait for its disk, and a server that
+acknowledges moves before they are written."""
 EARLY = """
 import asyncio
 from samedeal_server import __main__
@@ -52,22 +60,22 @@ async def appended(its, race, before, entries):
 race_log.RaceLog.append = appended
 __main__.main()
 """
-"""The server of the fault `early`."""
+"""The server with the bug `early`."""
 
 
 class Outcome(msgspec.Struct):
-    """What came of a run."""
+    """The result of a run."""
 
     name: str
     faults: list[str]
     tally: dict[str, int] = {}
-    """How many acknowledged `moves` there were, and what is counted in `Service.tally`."""
+    """The number of acknowledged `moves`, and the counters of `Service.tally`."""
     waited_s: float = 0.0
-    """The longest time without an acknowledgement that anybody had after the last misfortune."""
+    """The longest time that a racer waited for an acknowledgement after the last fault."""
     back_s: dict[str, list[float]] = {}
-    """By misfortune, from its end until every racer had had an acknowledgement, where that was waited for."""
+    """By fault, the times from its end until every racer had an acknowledgement, where measured."""
     overtaken: int = 0
-    """Connections that were replaced by an older one of the same racer, which had been held up."""
+    """Connections that lost their seat to an older, delayed connection of the same racer."""
     violations: list[str] = []
 
 
@@ -79,26 +87,32 @@ Plan = list[tuple[str, ...]]
 
 
 def extra_counts(name: str) -> set[str]:
-    """What a run is to have more of than others, by its name."""
+    """Return the counters that the name of a run requests more of."""
     return set(name.split("+")[1:])
 
 
 def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
-    """What befalls a run: everything once before anything twice, but for what its name asks for; now and then two
-    things at once.
-    """
+    """Plan the faults of a run, sometimes two at once: all once before any twice, except those requested."""
     chance = Random(f"{name} plan")
     fit = [which for which in FAULTS if knobs or not re.search("disk|clock", which)]
     fit += [which for which in fit if extra_counts(name) & set(COUNTS_AS[which])] * MORE
     if failover:
-        fit = [which for which in fit if of(which) in {"line", "door"}] + ["store-frozen", "store-full", "store-asleep"]
+        fit = [which for which in fit if target_of(which) in {"line", "door"}] + [
+            "store-frozen",
+            "store-full",
+            "store-asleep",
+        ]
     plan: Plan = []
     deck: list[str] = []
     while len(plan) < steps:
         if len(deck) < 2:
             deck = chance.sample(fit, len(fit)) + deck
         step = [deck.pop()]
-        if chance.random() < 0.3 and of(deck[-1]) != of(step[0]) and "everything" not in {of(deck[-1]), of(step[0])}:
+        if (
+            chance.random() < 0.3
+            and target_of(deck[-1]) != target_of(step[0])
+            and "everything" not in {target_of(deck[-1]), target_of(step[0])}
+        ):
             step.append(deck.pop())
         plan.append(tuple(step))
         if failover and len(plan) % 2:
@@ -110,7 +124,7 @@ def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
 async def running_service(
     name: str, folder: Path, races: int, *, failover: bool, planted: str
 ) -> AsyncIterator[Service]:
-    """The service of a run, with the racers of new races."""
+    """Start the service of a run and create races with racers."""
     chance = Random(f"{name} racers")
     library = compiled(folder)
     lazy = ("--appendfsync", "everysec") if planted == "everysec" else ()
@@ -146,12 +160,12 @@ async def running_service(
             service.spare = Valkey(folder / "spare", library)
             await service.spare.start()
             service.copying = await stack.enter_async_context(Proxy(store.url))
-            await replicated(service)
+            await start_replication(service)
         yield service
 
 
 async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str = "") -> Outcome:
-    """So many races at once through all of the plan."""
+    """Run concurrent races through a plan of faults, and check them."""
     outcome = Outcome(name, [" & ".join(step) for step in plan])
     failover = any("replica-promoted-without-the-tail" in step for step in plan)
     enough = asyncio.Event()
@@ -171,7 +185,7 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
                         outcome.violations.append("the servers have different replays")
                     outcome.violations += violations(replay, [one for one in service.players if one.race == race])
         except TimeoutError:
-            outcome.violations.append("play did not go on: " + progress_of(service))
+            outcome.violations.append("racing stopped: " + progress_of(service))
     moves = sum(len(player.history.acknowledged) for player in service.players)
     outcome.tally = {**service.tally, "moves": moves}
     outcome.overtaken = sum(player.overtaken for player in service.players)
@@ -179,7 +193,7 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
 
 
 async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
-    """Has all of the plan happen, and returns when play has gone on for a while after it."""
+    """Inject all faults of a plan, and wait until every racer has made more moves after the last one."""
     chance = Random(f"{outcome.name} what")
     await wait_for_moves_since(service, 0.0, 3)
     for step in plan:
@@ -188,7 +202,7 @@ async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
             for which in step:
                 group.create_task(ALL[which](service, Random(chance.random())))
         over_at = time.monotonic()
-        if chance.random() < 0.7:  # otherwise the next comes before they have got over it
+        if chance.random() < 0.7:  # otherwise the next fault occurs before recovery
             back_s = await wait_for_moves_since(service, over_at, 1) - over_at
             if len(step) == 1:
                 outcome.back_s.setdefault(step[0], []).append(round(back_s, 3))
@@ -204,7 +218,7 @@ ALL = {**FAULTS, "replica-promoted-without-the-tail": replica_promoted_without_t
 
 
 async def wait_for_moves_since(service: Service, moment: float, moves: int) -> float:
-    """When everybody who can still move has had so many acknowledgements since a moment."""
+    """Wait until each racer who can move has had a number of acknowledgements since a time. Return the time."""
     while True:
         playing = [player for player in service.players if not player.done]
         if all(sum(at > moment for at in player.answered_at[-moves:]) >= moves for player in playing):
@@ -213,7 +227,7 @@ async def wait_for_moves_since(service: Service, moment: float, moves: int) -> f
 
 
 def progress_of(service: Service) -> str:
-    """Where everybody is when play does not go on."""
+    """Describe the progress of all racers."""
     return "; ".join(
         f"{player.name} at {player.view.n if player.view else 0} {player.view.stage if player.view else 'nowhere'},"
         f" {len(player.history.acknowledged)} moves, {player.unavailable} times without a store,"
@@ -223,16 +237,16 @@ def progress_of(service: Service) -> str:
 
 
 def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
-    """Everything in the replay that is not as the racers were told."""
+    """Return all differences between a replay and what its racers saw."""
     kept = [its for player in players for its in receipts.read(map(receipts.line, player.receipts))]
     found = faults(replay, [player.history for player in players], receipts.about(replay.header, kept))
     if any(its.header != replay.header for its in kept):
-        found.append("somebody was told another header than the replay's")
+        found.append("a racer received another header than the replay's")
     found += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]
     for player in players:
         last = player.view
         if not last or last.standings != replay.standings:
-            found.append(f"{player.name} was told other standings than the replay's")
+            found.append(f"{player.name} received other standings than the replay's")
     return found
 
 

@@ -12,6 +12,8 @@ from support.browser import (
     join_race,
     open_page,
     overflow,
+    page_browser,
+    page_server,
     solo,
     tap_moves,
     wait_for_deal,
@@ -20,6 +22,7 @@ from support.browser import (
 from support.servers import Server, racers
 
 pytestmark = browser_marks
+server, chromium = page_server, page_browser
 SIZES = ((320, 568), (390, 844), (768, 1024), (1440, 900))
 BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((element) => !element.hidden)"
 BOXES += ".map((element) => element.getBoundingClientRect().toJSON())"

@@ -13,6 +13,8 @@ from support.browser import (
     join_race,
     new_tab,
     open_page,
+    page_browser,
+    page_server,
     solo,
     tap_moves,
     wait_for_deal,
@@ -21,6 +23,7 @@ from support.browser import (
 from support.servers import Server, racers
 
 pytestmark = browser_marks
+server, chromium = page_server, page_browser
 
 
 async def test_reload_restores_the_table(server: Server, chromium: Browser) -> None:

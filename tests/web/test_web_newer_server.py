@@ -8,11 +8,12 @@ import pytest
 from playwright.async_api import Browser, Page, Route, WebSocketRoute
 
 from samedeal.wire import messages as m
-from support.browser import SOLO, browser_marks, join_race, open_page, wait_for_deal
+from support.browser import SOLO, browser_marks, join_race, open_page, page_browser, wait_for_deal
 from support.saved_store import replay_file
 from support.servers import Server, racers
 
 pytestmark = browser_marks
+chromium = page_browser
 
 
 @pytest.fixture(scope="module")

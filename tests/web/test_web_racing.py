@@ -11,6 +11,8 @@ from support.browser import (
     join_race,
     move_focus,
     open_page,
+    page_browser,
+    page_server,
     places_of,
     solo,
     tap,
@@ -21,6 +23,7 @@ from support.browser import (
 from support.servers import Server
 
 pytestmark = browser_marks
+server, chromium = page_server, page_browser
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))

@@ -5,10 +5,11 @@ import re
 from playwright.async_api import Browser
 
 from samedeal.wire import messages as m
-from support.browser import WINS, browser_marks, open_page, solo
+from support.browser import WINS, browser_marks, open_page, page_browser, page_server, solo
 from support.servers import Server, racers
 
 pytestmark = browser_marks
+server, chromium = page_server, page_browser
 
 
 async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, chromium: Browser) -> None:
