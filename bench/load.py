@@ -126,7 +126,7 @@ class Line(WSListener):
             self.transport.send(_BINARY, data)
 
     async def ask(self, kind: str, **fields: object) -> dict[str, Any]:
-        """Send a request, repeating it while the store is unavailable. Return the response; raise LoadError if refused."""
+        """Send a request, repeating it while the store is unavailable. Raises LoadError if the server refuses it."""
         until = time.perf_counter() + PATIENCE_S
         while True:
             self._id += 1

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,8 @@ import pytest
 from samedeal_server.races.room import Room
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws.session import Session
-from support.simulation import FAULTS, SINGLE_PROCESS_FAULTS, simulate
+from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
+from support.simulation import simulate
 from support.store_model import Script, append
 
 SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 1000)
@@ -64,15 +64,12 @@ def test_a_failure_names_the_command_that_repeats_it() -> None:
         "Session._mine = lambda self, race: True\n"
         "sys.exit(simulation.main())"
     )
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-c", weakened, "--seed", "0", "--histories", str(PLANTED_SEEDS)]
-    told = subprocess.run(command, env=env, capture_output=True, text=True)
+    told = subprocess.run(command, capture_output=True, text=True)
     assert told.returncode == 1, told.stdout + told.stderr
     again = re.search(r'make simulate ARGS="(--seed \d+ --histories 1) --trace"', told.stdout)
     assert again
-    repeated = subprocess.run(
-        [sys.executable, "-c", weakened, *again[1].split()], env=env, capture_output=True, text=True
-    )
+    repeated = subprocess.run([sys.executable, "-c", weakened, *again[1].split()], capture_output=True, text=True)
     assert repeated.returncode == 1
     assert again[0] in repeated.stdout
 

@@ -83,7 +83,7 @@ def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) 
     file, files = tmp_path / "found.json", 300
     run = bench("memory", "--to", str(file), files=files)
     assert run.returncode == 1
-    assert f"Missing: memory/idle: a process may have {files} files open here" in run.stderr
+    assert f"Missing: memory/idle: the limit on open files is {files}" in run.stderr
     found = Found(file)
     assert list(found.run["missing"]) == ["memory/idle"]
     assert "memory/race/corners/2/kib" in found.figures

@@ -229,7 +229,7 @@ def test_of_a_filter_it_says_that_it_is_not_checked(tmp_path: Path) -> None:
     replay["entries"][first(replay, "dealt")][2]["k"] = 7
     assert "deal" not in verified(replay, tmp_path)[1]
     output = run(tmp_path / "replay.json")[1]
-    assert ".7\n?      that no deal before 7 passes friendly/1 is not checked here\n" in output
+    assert ".7\n?      not checked here: whether friendly/1 accepts a deal before 7\n" in output
 
 
 def test_a_nonce_that_came_after_the_deal_is_found_there(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from samedeal.proof.signature import Signature, public_key, signed
 from samedeal.race.events import header_bytes
 from samedeal.replays.replay import Replay
 from support.finished_races import SECRET, SIGNING_KEY
+from support.replay_fields import Path
 from support.rewritten_replays import OTHER_SECRET, commitment_of, rewritten_replays
 from support.tampered_replays import (
     DAY_MS,
@@ -23,7 +24,6 @@ from support.tampered_replays import (
     VARIANTS,
     Expected,
     Form,
-    Path,
     Subject,
     backwards,
     broken_at,
