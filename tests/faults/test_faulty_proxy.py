@@ -1,4 +1,4 @@
-"""The line that tests mistreat: each thing that is done to it has the effect that it is named after."""
+"""The faulty proxy: each fault has its effect."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ PATIENCE_S = 10
 
 
 class Target:
-    """Says every line again, and knows which it has heard, and what came after the last of them."""
+    """Echoes every line and records all received data."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -37,7 +37,7 @@ class Target:
 
 @asynccontextmanager
 async def lines(folder: Path, *, unix: bool = False) -> AsyncIterator[tuple[Target, Proxy]]:
-    """A target with a proxy before it."""
+    """Start a target behind a proxy."""
     target, socket = Target(), folder / "socket"
     if unix:
         server = await asyncio.start_unix_server(target.serve, socket)
@@ -58,7 +58,7 @@ async def connected(proxy: Proxy) -> End:
 
 
 async def said(end: End, line: bytes) -> bytes:
-    """What is answered."""
+    """Return the reply to a line."""
     end[1].write(line)
     return await end[0].readline()
 

@@ -1,4 +1,4 @@
-"""A server that says back what it is told, through the same guard as ours but without its bounds: for conformance."""
+"""An echo server with the server's WebSocket protocol but without its limits, for conformance tests."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ UNBOUNDED = 10**9
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers each message with itself."""
+    """Send back each message."""
     if scope["type"] == "lifespan":
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
@@ -32,14 +32,14 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def config(settings: Settings) -> LimitedConfig:
-    """The guard with every bound of a WebSocket lifted, except that of what one message may be."""
+    """Return limits that are lifted, except for the message size."""
     its = LimitedConfig(echo, settings)
     its.ws_max_size = MAX_BYTES
     return its
 
 
 async def serve() -> None:
-    """Serves at a free port, which it says."""
+    """Serve on a free port and print it."""
     settings = Settings(
         port=0, fragments_per_message=UNBOUNDED, control_frames=UNBOUNDED, ping_seconds=3600, unread_seconds=60
     )

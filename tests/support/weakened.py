@@ -1,7 +1,7 @@
-"""Takes out one defence after another, each in a copy of the tree, and demands that the tests named for it turn red.
+"""Removes one safeguard at a time in a copy of the source tree, and checks that its tests then fail.
 
-Run it as ``make weakened``, or ``make weakened ARGS=fence`` for one of them. Each test has to be green on an
-untouched copy first. It ends with 1 if a defence can be taken out unnoticed.
+Run ``make weakened``, or ``make weakened ARGS=fence`` for one of them. Each test must first pass on an unmodified copy.
+Exits with 1 if no test notices that a safeguard is missing.
 """
 
 import argparse
@@ -19,18 +19,18 @@ PARTS = ("protocol", "server", "clients", "tests")
 SERVER = "server/samedeal_server/"
 
 
-class Defence(NamedTuple):
-    """Something that a promise rests on, how it is taken out, and the tests that are to notice."""
+class Safeguard(NamedTuple):
+    """A safeguard, how to remove it, and the tests that must notice."""
 
     file: str
-    there: str
-    """The text that is the defence, once in the file."""
-    instead: str
+    original: str
+    """The code of the safeguard. Occurs once in the file."""
+    replacement: str
     tests: tuple[str, ...]
 
 
-DEFENCES = {
-    "predecessor": Defence(
+SAFEGUARDS = {
+    "predecessor": Safeguard(
         SERVER + "store/append.lua",
         "if head[2] ~= (done == 0 and before or of(done - 1, 2)) then",
         "if false then",
@@ -40,7 +40,7 @@ DEFENCES = {
             "server/test_room.py::test_two_rooms_of_one_race_grant_every_wish_once",
         ),
     ),
-    "repeat": Defence(
+    "repeat": Safeguard(
         SERVER + "store/append.lua",
         "elseif n > first + count - 1 then",
         "elseif n >= first then\n    status = 'behind'\n  elseif n > first + count - 1 then",
@@ -49,7 +49,7 @@ DEFENCES = {
             "server/test_race_log.py::test_nothing_is_written_twice_when_a_reply_is_lost",
         ),
     ),
-    "fence": Defence(
+    "fence": Safeguard(
         SERVER + "ws/session.py",
         "return seat is not None and seat.taken == self._taken",
         "return seat is not None",
@@ -58,13 +58,13 @@ DEFENCES = {
             "system/test_two_servers.py::test_of_those_who_take_a_seat_at_once_one_has_it",
         ),
     ),
-    "flush": Defence(
+    "flush": Safeguard(
         SERVER + "store/embedded.py",
         '"--appendfsync", "always"',
         '"--appendfsync", "everysec"',
         ("system/test_slow_disk.py::test_what_was_acknowledged_while_the_disk_is_slow_outlives_a_kill",),
     ),
-    "tail": Defence(
+    "tail": Safeguard(
         SERVER + "races/room.py",
         "        if lost := self._entries[n:]:\n            await self._log.append(self.race.id, before, lost)\n",
         "",
@@ -73,13 +73,13 @@ DEFENCES = {
             "system/test_outage.py::test_a_tail_that_the_store_lost_is_written_again",
         ),
     ),
-    "order": Defence(
+    "order": Safeguard(
         SERVER + "races/room.py",
         "await self._log.append(self.race.id, self.race.digest, made)",
         "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, made))",
         ("server/test_room.py::test_nobody_hears_of_anything_before_the_log_has_it",),
     ),
-    "doubt": Defence(
+    "doubt": Safeguard(
         SERVER + "races/room.py",
         "                if self._needs_resync:\n                    await self._reconcile()\n",
         "",
@@ -92,24 +92,24 @@ DEFENCES = {
 """By name."""
 
 
-def copied(folder: Path, defence: Defence | None) -> Path:
-    """A copy of the tree, without a defence if there is one to take out. Raises ValueError if it is not there."""
+def copy_tree(folder: Path, safeguard: Safeguard | None) -> Path:
+    """Copy the source tree and remove a safeguard, if given. Raises ValueError if it is not found."""
     for part in PARTS:
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
-    if defence:
-        file = folder / defence.file
+    if safeguard:
+        file = folder / safeguard.file
         text = file.read_text()
-        if text.count(defence.there) != 1:
-            raise ValueError(f"{defence.file} has {text.count(defence.there)} times: {defence.there}")
-        file.write_text(text.replace(defence.there, defence.instead))
+        if text.count(safeguard.original) != 1:
+            raise ValueError(f"{safeguard.file} has {text.count(safeguard.original)} times: {safeguard.original}")
+        file.write_text(text.replace(safeguard.original, safeguard.replacement))
     return folder
 
 
-def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, bool]:
-    """Which tests pass on a copy of the tree."""
-    with tempfile.TemporaryDirectory(prefix="weak-") as folder:  # with a short name: there will be sockets in it
-        tree = copied(Path(folder) / "t", defence)
+def run_tests(tests: Sequence[str], safeguard: Safeguard | None = None) -> dict[str, bool]:
+    """Return which tests pass on a copy of the tree."""
+    with tempfile.TemporaryDirectory(prefix="weak-") as folder:  # with a short name, because of socket paths
+        tree = copy_tree(Path(folder) / "t", safeguard)
         paths = [str(tree / part) for part in ("protocol", "server", "clients/cli", "tests")]
         env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": folder}
         check = f"import samedeal_server as s; assert s.__file__.startswith({str(tree)!r}), s.__file__"
@@ -127,29 +127,27 @@ def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, b
                 "60",
                 f"tests/{test}",
             ]
-            told = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
-            if told.returncode not in {0, 1} and "Timeout" not in told.stdout + told.stderr:
-                raise RuntimeError(f"{test} could not be run:\n{told.stdout}{told.stderr}")
-            passed[test] = told.returncode == 0
+            result = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
+            if result.returncode not in {0, 1} and "Timeout" not in result.stdout + result.stderr:
+                raise RuntimeError(f"{test} could not run:\n{result.stdout}{result.stderr}")
+            passed[test] = result.returncode == 0
     return passed
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Take out one defence after another; the tests have to notice each.")
-    parser.add_argument(
-        "defences", nargs="*", metavar="NAME", help=f"some of {', '.join(DEFENCES)}; all if none is named"
-    )
-    chosen = parser.parse_args().defences or list(DEFENCES)
-    tests = sorted({test for name in chosen for test in DEFENCES[name].tests})
-    sound = checked(tests)
-    for test in (test for test in tests if not sound[test]):
-        print(f"fails with everything in place: {test}")
+    parser = argparse.ArgumentParser(description="Remove one safeguard at a time and check that tests notice.")
+    parser.add_argument("safeguards", nargs="*", metavar="NAME", help=f"some of {', '.join(SAFEGUARDS)}; default: all")
+    chosen = parser.parse_args().safeguards or list(SAFEGUARDS)
+    tests = sorted({test for name in chosen for test in SAFEGUARDS[name].tests})
+    baseline = run_tests(tests)
+    for test in (test for test in tests if not baseline[test]):
+        print(f"fails on an unmodified copy: {test}")
     unnoticed = 0
     for name in chosen:
-        for test, passed in checked(DEFENCES[name].tests, DEFENCES[name]).items():
+        for test, passed in run_tests(SAFEGUARDS[name].tests, SAFEGUARDS[name]).items():
             unnoticed += passed
-            print(f"{name:<12} {'UNNOTICED' if passed else 'red':<10} {test}", flush=True)
-    return int(unnoticed > 0 or not all(sound.values()))
+            print(f"{name:<12} {'UNNOTICED' if passed else 'noticed':<10} {test}", flush=True)
+    return int(unnoticed > 0 or not all(baseline.values()))
 
 
 if __name__ == "__main__":
