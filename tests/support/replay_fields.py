@@ -1,11 +1,11 @@
-"""The values that may stand at each place of a replay file (docs/replay-format.md, section 1)."""
+"""The valid values of each field of a replay file (docs/replay-format.md, section 1)."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 Path = tuple[str | int, ...]
-"""The way to a value in a replay as lists and dicts."""
+"""The path to a value in a replay as lists and dicts."""
 
 
 def _text(pattern: str) -> Callable[[Any], bool]:
@@ -21,7 +21,7 @@ def _is(*choices: Any) -> Callable[[Any], bool]:
 
 
 def _object(known: set[str], forms: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """An object with some fields, or with any if none are named."""
+    """An object with these fields, or any fields if the set is empty."""
     return lambda value: (
         isinstance(value, dict) and (not known or {*value} == known) and all(map(forms, value.values()))
     )
@@ -44,7 +44,7 @@ OPTIONAL: dict[str, Callable[[Any], bool]] = {
     "by": _text("[0-9a-f]{16}"),
     "k": _whole(1, 2**20),
 }
-"""The fields that are left out at their defaults, and what they may be where they are not."""
+"""The valid values of fields that are omitted at their defaults."""
 FIELDS: dict[str, Callable[[Any], bool]] = {
     "race": _text("[a-z0-9-]{1,64}"),
     "game": _text(".*"),
@@ -59,7 +59,7 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "signature": _object({"key", "value"}, _text("[0-9a-f]+")),
     **dict.fromkeys(("commitment", "nonce", "secret", "digest", "key"), HEX32),
 }
-"""The fields that are always there, those of the standings apart."""
+"""The valid values of required fields, except in standings."""
 STANDING: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("place", "seat", "home", "goal", "attempts", "ms"), lambda value: type(value) is int),
     **dict.fromkeys(("name", "outcome"), lambda value: isinstance(value, str)),
@@ -75,7 +75,7 @@ ENTRY: tuple[Callable[[Any], bool], ...] = (
 
 
 def is_valid(path: Path, value: Any) -> bool:
-    """Whether a value may stand at a place of the file, or with None be missing there."""
+    """Return whether a value is valid at a path, or whether it may be missing if it is None."""
     match path:
         case ("standings", _, str(field)):
             return STANDING[field](value)

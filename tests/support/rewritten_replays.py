@@ -1,4 +1,4 @@
-"""Complete races that did not happen, written by somebody who knows the secret."""
+"""Consistent races that did not happen, as someone who knows the secret (anyone with the replay) can write them."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -24,17 +24,17 @@ def commitment_of(race: Subject, secret: bytes) -> str:
 
 
 class Rewrite(NamedTuple):
-    """A race as somebody tells it who writes a whole chain for it."""
+    """A forged race."""
 
     what: str
     header: Header
     events: Sequence[tuple[int, AnyEvent]]
-    """Each with its time."""
+    """Events with their times."""
     secret: bytes = SECRET
 
 
 def rewritten_replays(race: Subject, random: Random) -> list[tuple[str, Replay]]:
-    """Other races than the one that was, all as the rules allow them and signed by the server."""
+    """Return replays of other races that the rules allow, signed with the server's key."""
     replays = ((rewrite.what, _fold(rewrite)) for rewrite in _rewrite(race, random))
     return [(what, replay) for what, replay in replays if replay and replay != race.replay]
 
@@ -50,7 +50,7 @@ def _fold(rewrite: Rewrite) -> Replay | None:
 
 
 def _rewrite(race: Subject, random: Random) -> Iterator[Rewrite]:
-    """All kinds of stories, whether the rules allow them or not."""
+    """Yield all kinds of rewritten races, whether or not the rules allow them."""
     head, entries = race.replay.header, race.replay.entries
     events = [(entry.at, entry.event) for entry in entries]
     (dealt,), running = race.numbers("dealt"), range(race.numbers("dealt")[0] + 1, race.last)

@@ -1,7 +1,7 @@
-"""Short races to be tampered with, their bytes, and what has to be found in a replay of which one part is another.
+"""Short races to tamper with, their encodings, and the facts that must fail when one part is changed.
 
-What has to be found is worked out from docs/replay-format.md alone: from the part of the file that was changed, and
-from the order of its entries. The code that verifies is not asked for it.
+The expected failures follow from docs/replay-format.md alone: from the changed part of the file and the order of its
+entries. The code under test is not used to compute them.
 """
 
 import json
@@ -43,13 +43,11 @@ from support import finished_races
 from support.finished_races import NAMES, OPENED_AT, SECRET, Logged
 from support.replay_fields import Path, is_valid
 
-msgpack: Any = import_module("msgpack")  # it has no types
+msgpack: Any = import_module("msgpack")  # it has no type hints
 Form = Literal["json", "msgpack", "lines"]
 FORMS: tuple[Form, ...] = ("json", "msgpack", "lines")
 Kind = Literal["sealed", "open", "daily", "friendly"]
 DAY_MS = 86_400_000
-# The races.
-
 
 OPTIONS: dict[Kind, dict[str, Any]] = {
     "sealed": {"unlisted": True},
@@ -62,19 +60,19 @@ RACES: list[tuple[str, Kind]] = [(slug, kind) for slug in GAMES for kind in OPTI
 
 
 RACES += [("corners", "friendly")]
-"""Games, and kinds of races of them."""
+"""Games and kinds of races."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A race that is tampered with."""
+    """A race to tamper with."""
 
     kind: Kind
     replay: Replay
 
     @cached_property
     def content(self) -> Any:
-        """The replay as lists and dicts; to be copied before it is changed."""
+        """The replay as lists and dicts. Copy it before changing it."""
         return json.loads(codec.encode(self.replay, "json"))
 
     @property
@@ -87,7 +85,7 @@ class Subject:
         return len(self.replay.entries)
 
     def numbers(self, *kinds: str) -> list[int]:
-        """The numbers of all entries of some kinds of events."""
+        """Return the numbers of all entries with some kinds of events."""
         return [n for n, _, event, _ in self.content["entries"] if event["t"] in kinds]
 
     def event(self, n: int) -> Any:
@@ -99,7 +97,7 @@ class Subject:
 
 @cache
 def subject(slug: str, kind: Kind) -> Subject:
-    """A short race of two in which every kind of event happens, the same every time."""
+    """Return a short, deterministic race of two with every kind of event."""
     random, log, nonces = Random(f"{slug} {kind}"), _opened(slug, kind), _nonces(slug, kind)
     sealed = log.race.header.sealed
     for seat, name in enumerate(NAMES, start=1):
@@ -135,7 +133,7 @@ def _opened(slug: str, kind: Kind) -> Logged:
 
 
 def _nonces(slug: str, kind: Kind) -> list[bytes]:
-    """The nonces of a race's seats; those of the friendly one are such that its deal is not the first of the root."""
+    """Return the nonces of a race's seats. For friendly races, the first deal of the root does not pass the filter."""
     random = Random(f"nonces of {slug} {kind}")
     nonces = [random.randbytes(32) for _ in NAMES]
     while kind == "friendly" and not 0 < first(GAMES[slug], root(SECRET, nonces[:2]), {}, "friendly/1") < 4:
@@ -147,7 +145,7 @@ def _nonces(slug: str, kind: Kind) -> list[bytes]:
 
 
 def encoded(content: Any, form: Form) -> bytes:
-    """The bytes of a replay, whatever it holds; as MessagePack, whose order is fixed, only of one that can be read."""
+    """Encode a replay, which may be invalid, except as MessagePack, whose field order is fixed."""
     if form == "json":
         return canonical(content)
     if form == "msgpack":
@@ -162,13 +160,13 @@ def canonical(value: Any) -> bytes:
 
 
 def decoded(data: bytes, form: Form) -> Any:
-    """What bytes hold. Raises ValueError if they are not the one way to write it; of JSON that is not asked."""
+    """Decode bytes. Raises ValueError if they are not canonical, except for JSON."""
     if form == "json":
         return _json(data)
     if form == "lines":
         head, *entries, foot = map(_line, data.removesuffix(b"\n").split(b"\n"))
         if not data.endswith(b"\n") or {*head} != {"format", "header"} or {*foot} & {"format", "header", "entries"}:
-            raise ValueError("the lines are not those of a replay")
+            raise ValueError("these are not the lines of a replay")
         return {**head, "entries": entries, **foot}
     try:
         content = msgpack.unpackb(data, object_pairs_hook=_once)
@@ -176,7 +174,7 @@ def decoded(data: bytes, form: Form) -> Any:
     except Exception as error:
         raise ValueError(str(error)) from error
     if again != data:
-        raise ValueError("it is written otherwise than a replay is")
+        raise ValueError("the encoding is not canonical")
     return content
 
 
@@ -193,30 +191,30 @@ def _finite(text: str) -> float:
 def _line(data: bytes) -> Any:
     value = _json(data)
     if canonical(value) != data or re.search(rb'"progress":\d+[,}]', data):
-        raise ValueError("the line is not canonical: only a share has a point, and it always has one")
+        raise ValueError("the line is not canonical: shares, and only shares, have a decimal point")
     return value
 
 
 def _once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     fields = list(pairs)
     if len(dict(fields)) < len(fields):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return dict(fields)
 
 
-# What has to be found.
+# Expected failures.
 
 
 class Expected(NamedTuple):
-    """What has to be found in a replay: these facts fail and no others. Of what cannot be checked nothing is said."""
+    """The facts that must fail in a replay, and no others. Facts that cannot be checked are not listed."""
 
     must: dict[str, int | None]
-    """Facts that fail, each with its entry."""
+    """Facts that fail, with their entries."""
     entry: int | None = None
-    """Where the first of `one_of` fails, whichever it is."""
+    """The entry at which the first of `one_of` fails."""
     one_of: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
-    """What may fail further on, in consequence."""
+    """Facts that may fail later as a consequence."""
 
     def fits(self, found: dict[str, int | None]) -> bool:
         firsts = [entry for fact in self.one_of if (entry := found.get(fact)) is not None]
@@ -228,20 +226,20 @@ class Expected(NamedTuple):
 
 
 UNREADABLE = Expected({"unreadable": None})
-"""The bytes are no replay."""
+"""The bytes are not a replay."""
 LATER = frozenset({"order", "nonces", "filter", "moves", "chain", "standings"})
-"""Where one entry is not what it was, later ones may not fit any more."""
+"""The facts that later entries may violate after a changed one."""
 REFUSED = {"moved": {"moves"}, "resigned": {"moves"}, "joined": {"order", "nonces"}, "nonce": {"order", "nonces"}}
-"""The facts that fail where an event of a kind does not fit, if not `order` alone."""
+"""The facts that fail for an illegal event, by kind, if not only `order`."""
 
 
 def broken_at(n: int, event: Any, **must: int | None) -> Expected:
-    """Entry n is another than it was: either it does not fit, or it does and its digest is not its own."""
+    """Return the failures for a changed entry: either it is illegal, or its digest is wrong."""
     return Expected(must, n, frozenset({"chain"} | REFUSED.get(event["t"], {"order"})), LATER)
 
 
 def expected_of(race: Subject, path: Path, value: Any) -> Expected:
-    """What has to be found where one value is another, or with None is not there."""
+    """Return the failures for a changed value, or for a missing one if `value` is None."""
     if not is_valid(path, value):
         return UNREADABLE
     content = put(race.content, path, value)
@@ -266,7 +264,7 @@ def expected_of(race: Subject, path: Path, value: Any) -> Expected:
 
 
 def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None:
-    """What has to be found in bytes of which one is another; None where they mean the same and may."""
+    """Return the failures for bytes with one change, or None if they have the same meaning."""
     try:
         found = list(_differences(race.content, content := decoded(data, form)))
     except ValueError:
@@ -278,12 +276,14 @@ def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None
     if len(found) == 1:
         return expected_of(race, *found[0])
     (_, at, number), (*entry, time) = (path for path, _ in found)
-    assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), "what lacks in a number the next one has"
+    assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), (
+        "a change of the length of a number also changes the next value"
+    )
     return broken_at(int(at) + 1, race.event(int(at) + 1), numbers=int(at) + 1, **backwards(content))
 
 
 def put(content: Any, path: Path, value: Any) -> Any:
-    """A copy of the content with another value at a place; None takes away what is there."""
+    """Return a copy with another value at a path, or without it if `value` is None."""
     *way, field = path
     copied = inner = deepcopy(content)
     for step in way:
@@ -296,13 +296,13 @@ def put(content: Any, path: Path, value: Any) -> Any:
 
 
 def backwards(content: Any) -> dict[str, int | None]:
-    """The entry at which time runs backwards for the first time, if it does."""
+    """Return the first entry at which time runs backwards, if any."""
     times = [content["header"]["opened_at"], *(at for _, at, _, _ in content["entries"])]
     return next(({"times": n} for n, at in enumerate(times) if at < max(times[: n + 1])), {})
 
 
 def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The places where two contents differ, and what the other has there."""
+    """Yield the paths at which two contents differ, with the second one's values."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for field in one:
             yield from _differences(one[field], other[field], (*path, field))
@@ -313,11 +313,11 @@ def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, 
         yield path, other
 
 
-# What has to be found under another header, and where an event is another (sections 2 to 5).
+# Failures for changed headers and events (sections 2 to 5).
 
 
 def _header(race: Subject, field: str, content: Any) -> Expected:
-    """What has to be found under another header that differs in one field."""
+    """Return the failures for a header with one changed field."""
     header = content["header"]
     daily, opened, variant = "daily" in header, "seed" in header, header.get("variant", {})
     known = GAMES[race.replay.header.game].options
@@ -331,9 +331,9 @@ def _header(race: Subject, field: str, content: Any) -> Expected:
         or (daily and (opened or variant or another_day))
     ):
         return Expected(must | {"commitment": race.last})
-    if field == "seed" and not opened:  # now it is sealed, and nobody has made a promise
+    if field == "seed" and not opened:  # the race is now sealed but has no commitments
         return Expected({"nonces": 1})
-    if field == "seed" and race.kind == "friendly":  # the number of a deal of the root, and there is no root
+    if field == "seed" and race.kind == "friendly":  # its deal has a number but no root
         return Expected({"chain": 1, "order": race.numbers("dealt")[0]})
     another_deal = {"filter", "moves", "standings"} if field in ("seed", "variant") else set()
     later = LATER if "times" in must else frozenset()
@@ -341,7 +341,7 @@ def _header(race: Subject, field: str, content: Any) -> Expected:
 
 
 def _option(race: Subject, field: str, value: Any) -> Expected:
-    """What has to be found under a header in which one option is another."""
+    """Return the failures for a header with one changed option."""
     (dealt,), (counting,), last = race.numbers("dealt"), race.numbers("counting"), race.last
     refused: dict[str, int | None] = {}
     may: set[str] = set()
@@ -364,7 +364,7 @@ def _option(race: Subject, field: str, value: Any) -> Expected:
 
 
 def _event(race: Subject, n: int, field: str, event: Any) -> Expected:
-    """What has to be found where the event of entry n is this one, which differs in one field."""
+    """Return the failures for an event of entry n with one changed field."""
     match event["t"], field:
         case "joined", "seat":
             return Expected({"order": n})

@@ -63,9 +63,7 @@ class Loop:
         self.steps = self._most = 0
         self._loop = cast(asyncio.AbstractEventLoop, self)
         self._now = 0.0
-        self._ready: list[
-            tuple[bool, Owner | None, asyncio.Handle]
-        ] = []  # whether it is a task, its owner, the callback
+        self._ready: list[tuple[bool, Owner | None, asyncio.Handle]] = []  # (is a task, owner, callback)
         self._timers: list[tuple[float, float, int, Owner | None, asyncio.TimerHandle]] = []
         self._count = self._tasks = 0
 
