@@ -15,9 +15,9 @@ from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Joined, Move
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import History, Try
+from support.campaign import History, MoveRequest
 from support.finished_races import NAMES, SECRET, Logged, nonce, opened
-from support.race_check import faults
+from support.race_check import find_violations
 from support.survivor import Survivor
 from support.torture_run import violations
 
@@ -51,7 +51,7 @@ def histories_of(replay: Replay) -> list[History]:
             history.receipts.add((entry.n, entry.h))
         if isinstance(entry.event, Moved):
             tries = histories[entry.event.seat].tries
-            tries.append(Try(len(tries), entry.event.move, entry.n - 1, entry.n, entry.n + 0.5, entry.n))
+            tries.append(MoveRequest(len(tries), entry.event.move, entry.n - 1, entry.n, entry.n + 0.5, entry.n))
     return list(histories.values())
 
 
@@ -80,8 +80,8 @@ def kinds(found: list[str]) -> set[str]:
 
 def test_valid_race_has_no_violations() -> None:
     replay, histories = make_race()
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, [entry.event for entry in replay.entries]), histories) == []
+    assert find_violations(replay, histories) == []
+    assert find_violations(rewritten(replay, [entry.event for entry in replay.entries]), histories) == []
 
 
 # Each function turns a valid race into one with a planted fault.
@@ -243,25 +243,25 @@ def test_check_finds_planted_fault(
     planted: Callable[[Replay, list[History]], Case],
 ) -> None:
     replay, histories = planted(*make_race())
-    found = faults(replay, histories)
+    found = find_violations(replay, histories)
     assert any(fault.startswith(FAULTS[planted]) for fault in found), found
 
 
 def test_log_without_an_unacknowledged_move_is_valid() -> None:
     replay, _ = lost_move(*make_race())
-    assert faults(replay, histories_of(replay)) == []
+    assert find_violations(replay, histories_of(replay)) == []
 
 
 def test_check_finds_swapped_moves_without_entry_numbers() -> None:
     replay, histories = make_race()
     for attempt in (attempt for history in histories for attempt in history.tries):
         attempt.seen, attempt.n = 0, len(replay.entries)
-    assert faults(replay, histories) == []
-    assert kinds(faults(*swapped_moves_of_two_racers(replay, histories))) == {"out of order"}
+    assert find_violations(replay, histories) == []
+    assert kinds(find_violations(*swapped_moves_of_two_racers(replay, histories))) == {"out of order"}
 
 
 def test_check_names_only_the_racer_with_a_different_log() -> None:
-    found = faults(*different_logs(*make_race()))
+    found = find_violations(*different_logs(*make_race()))
     assert found
     assert all(fault.startswith("cy saw entry") for fault in found)
 
@@ -317,18 +317,18 @@ def test_unacknowledged_move_may_be_in_the_log_or_not() -> None:
     histories[1].tries[-1].answered_at = None
     for history in histories:
         history.receipts = {(n, h) for n, h in history.receipts if n <= last}
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, events[:last] + events[last + 1 :]), histories) == []
+    assert find_violations(replay, histories) == []
+    assert find_violations(rewritten(replay, events[:last] + events[last + 1 :]), histories) == []
     histories[1].tries[-1].refused = "illegal-move"
-    assert kinds(faults(replay, histories)) == {"in the log, but not requested"}
+    assert kinds(find_violations(replay, histories)) == {"in the log, but not requested"}
 
 
 def test_check_finds_events_without_a_request() -> None:
     replay, histories = make_race()
     histories[0].resigned = False
-    assert faults(replay, histories) == ["a racer resigned without a request"]
-    assert "unknown players joined" in faults(replay, histories[1:])
-    assert "an unknown seat moved" in faults(replay, histories[1:])
+    assert find_violations(replay, histories) == ["a racer resigned without a request"]
+    assert "unknown players joined" in find_violations(replay, histories[1:])
+    assert "an unknown seat moved" in find_violations(replay, histories[1:])
 
 
 def test_check_finds_a_move_from_a_replaced_connection() -> None:
@@ -337,7 +337,7 @@ def test_check_finds_a_move_from_a_replaced_connection() -> None:
     position = moves_in(events)[10]
     taken = rewritten(replay, [*events[:position], Taken(seat=1), *events[position:]])
     histories = histories_of(taken)
-    assert kinds(faults(taken, histories)) == {"from a replaced connection"}
+    assert kinds(find_violations(taken, histories)) == {"from a replaced connection"}
     for attempt in histories[0].tries[5:]:
         attempt.joined = position + 1
-    assert faults(taken, histories) == []
+    assert find_violations(taken, histories) == []

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from support.campaign import seeded
+from support.campaign import seeded_random
 from support.faults import COUNTS_AS, FAULTS
 from support.torture_run import make_plan
 
@@ -28,13 +28,13 @@ def run_torture(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_no_move_is_lost() -> None:
-    result = run_torture("--run", f"{seeded().randrange(10**6)}.0", "--steps", "5")
+    result = run_torture("--run", f"{seeded_random().randrange(10**6)}.0", "--steps", "5")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "0 runs violated" in result.stdout
 
 
 def test_lost_tail_is_written_again_after_a_failover() -> None:
-    seed = f"{seeded().randrange(10**6)}"
+    seed = f"{seeded_random().randrange(10**6)}"
     result = run_torture("--seed", seed, "--goal", "failovers=1", "--steps", "2")
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"{seed}.0+failovers" in result.stdout

@@ -28,7 +28,7 @@ ATTEMPT = 30
 """A racer restarts after this many moves. Random play never wins a game this early, so it cannot end the race."""
 
 
-def seeded() -> Random:
+def seeded_random() -> Random:
     """Return a random generator. Prints its seed; set CAMPAIGN_SEED to repeat a run."""
     seed = int(os.environ.get("CAMPAIGN_SEED") or secrets.randbelow(2**32))
     print(f"CAMPAIGN_SEED={seed}")
@@ -39,7 +39,7 @@ def seeded() -> Random:
 
 
 @dataclass
-class Try:
+class MoveRequest:
     """A move that a racer requested, and the response."""
 
     ply: int
@@ -61,13 +61,13 @@ class History:
 
     name: str
     player: str = ""
-    tries: list[Try] = field(default_factory=list)
+    tries: list[MoveRequest] = field(default_factory=list)
     receipts: set[tuple[int, str]] = field(default_factory=set)
     """Number and digest of the newest entry in each view."""
     resigned: bool = False
 
     @property
-    def acknowledged(self) -> list[Try]:
+    def acknowledged(self) -> list[MoveRequest]:
         return [attempt for attempt in self.tries if attempt.answered_at is not None and not attempt.refused]
 
 
@@ -151,13 +151,13 @@ class Persistent(Racer):
                     self.unavailable += 1
             await asyncio.sleep(PAUSE_S)
 
-    def want(self, move: str) -> Try:
+    def want(self, move: str) -> MoveRequest:
         """Record a move from the newest view that has not been sent."""
         assert self.view
-        self.history.tries.append(Try(self.board.ply, move, self.view.n, time.monotonic()))
+        self.history.tries.append(MoveRequest(self.board.ply, move, self.view.n, time.monotonic()))
         return self.history.tries[-1]
 
-    async def settle(self, attempt: Try) -> Try:
+    async def settle(self, attempt: MoveRequest) -> MoveRequest:
         """Send a move until there is a final response."""
         try:
             answer = await self.ask(m.Move, move=attempt.move, ply=attempt.ply)
@@ -172,7 +172,7 @@ class Persistent(Racer):
         attempt.answered_at = time.monotonic()
         return attempt
 
-    async def attempt(self, move: str) -> Try:
+    async def attempt(self, move: str) -> MoveRequest:
         """Make a move from the newest view."""
         return await self.settle(self.want(move))
 
@@ -238,14 +238,14 @@ async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
                 player.allowance = player.made + AHEAD
                 group.create_task(player.run())
             yield
-            await more(players, 10)
+            await wait_for_more_moves(players, 10)
             for player in players:
                 player.enough = True
     finally:
         await asyncio.gather(*(player.close() for player in players))
 
 
-async def acknowledged(players: Sequence[Persistent], count: int) -> None:
+async def wait_for_moves(players: Sequence[Persistent], count: int) -> None:
     """Let the players move until `count` of their moves have been acknowledged in total."""
     while sum(player.made for player in players) < count:
         for player in players:
@@ -253,18 +253,18 @@ async def acknowledged(players: Sequence[Persistent], count: int) -> None:
         await asyncio.sleep(0.002)
 
 
-async def more(players: Sequence[Persistent], count: int = 3) -> None:
+async def wait_for_more_moves(players: Sequence[Persistent], count: int = 3) -> None:
     """Let the players move until each has made `count` more moves."""
-    await asyncio.gather(*(acknowledged([player], player.made + count) for player in players))
+    await asyncio.gather(*(wait_for_moves([player], player.made + count) for player in players))
 
 
-async def true(what: Callable[[], bool]) -> None:
+async def eventually(what: Callable[[], bool]) -> None:
     """Wait until a condition is true."""
     while not what():  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.002)
 
 
-async def started(server: Server, port: int = 0) -> Server:
+async def start_server(server: Server, port: int = 0) -> Server:
     """Start a server without blocking the event loop."""
     return await asyncio.to_thread(server.start, port)
 

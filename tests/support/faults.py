@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from support.campaign import started
+from support.campaign import start_server
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey
 from support.servers import Server
@@ -104,7 +104,7 @@ async def restart(server: Server) -> None:
     """Restart a server on its port, retrying while it cannot reach the store."""
     while True:
         with contextlib.suppress(AssertionError):
-            await started(server, server.port)
+            await start_server(server, server.port)
             return
         await asyncio.sleep(0.1)
 

@@ -25,21 +25,26 @@ from samedeal.race.events import (
 )
 from samedeal.race.race import RESTART, UNDO
 from samedeal.replays.replay import Replay
-from support.campaign import History, Try
+from support.campaign import History, MoveRequest
 
 
-def faults(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
+def find_violations(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
     """Return all violations: facts that do not hold, and differences from what the racers saw or the receipts show."""
     seen = list(histories)
-    return [*unverified(replay, kept), *contradicted(replay, seen), *_invented(replay, seen), *unlike(replay, seen)]
+    return [
+        *find_invalid_facts(replay, kept),
+        *find_wrong_receipts(replay, seen),
+        *_invented(replay, seen),
+        *find_wrong_moves(replay, seen),
+    ]
 
 
-def counts(replay: Replay) -> Counter[type[object]]:
+def count_events(replay: Replay) -> Counter[type[object]]:
     """Count the entries by kind of event."""
     return Counter(type(entry.event) for entry in replay.entries)
 
 
-def unverified(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
+def find_invalid_facts(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
     facts = verify(replay, receipts=kept)
     yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
@@ -89,7 +94,7 @@ def _seated(replay: Replay) -> set[int]:
     return seats
 
 
-def contradicted(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+def find_wrong_receipts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Find views whose digests differ from the replay's."""
     digests = {entry.n: entry.h for entry in replay.entries}
     digests[0] = commitments.first_digest(replay.secret, header_bytes(replay.header))
@@ -109,22 +114,22 @@ def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     if {entry.event.player for entry in of_kind(replay, Joined)} != players:
         yield "unknown players joined"
     for once in (Counting, Dealt, Closed):
-        if counts(replay)[once] != 1:
-            yield f"{once.__name__} occurs {counts(replay)[once]} times"
+        if count_events(replay)[once] != 1:
+            yield f"{once.__name__} occurs {count_events(replay)[once]} times"
     resigned = {_seats(replay).get(history.player) for history in histories if history.resigned}
     if {entry.event.seat for entry in of_kind(replay, Resigned)} - resigned:
         yield "a racer resigned without a request"
 
 
-def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+def find_wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Find acknowledged moves that are missing or misplaced, and moves that were not requested."""
-    tries: dict[str, list[Try]] = defaultdict(list)
+    tries: dict[str, list[MoveRequest]] = defaultdict(list)
     for history in histories:
         tries[history.player] += history.tries
     logs: dict[int, list[Entry]] = defaultdict(list)
     for entry in of_kind(replay, Moved):
         logs[entry.event.seat].append(entry)
-    placed: list[tuple[Try, int]] = []
+    placed: list[tuple[MoveRequest, int]] = []
     for player, requests in tries.items():
         log = logs.pop(_seats(replay).get(player, 0), [])
         found = [entry.event.move for entry in log if isinstance(entry.event, Moved)]
@@ -138,7 +143,7 @@ def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
             placed.append((attempt, n))
             if not attempt.seen < n <= attempt.n:
                 yield f"out of place: {player} ply {attempt.ply} is entry {n}, not after {attempt.seen} by {attempt.n}"
-        asked: dict[tuple[int, str], list[Try]] = defaultdict(list)
+        asked: dict[tuple[int, str], list[MoveRequest]] = defaultdict(list)
         for attempt in requests:
             if not attempt.refused:
                 asked[attempt.ply, attempt.move].append(attempt)
@@ -153,7 +158,7 @@ def unlike(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     yield from _disordered(placed)
 
 
-def _disordered(placed: list[tuple[Try, int]]) -> Iterator[str]:
+def _disordered(placed: list[tuple[MoveRequest, int]]) -> Iterator[str]:
     """Find moves that precede a move that was acknowledged before they were requested."""
     by_ack = sorted((attempt.answered_at or 0.0, n) for attempt, n in placed)
     floor = position = 0

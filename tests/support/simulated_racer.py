@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from support.campaign import PAUSE_S, Persistent, Try
+from support.campaign import PAUSE_S, MoveRequest, Persistent
 from support.servers import Racer, Reachable
 from support.simulated_world import Process, Slot, World
 
@@ -202,7 +202,7 @@ class Player(Persistent):
         if refused not in {None, "race-over"}:
             self.wrong.append(f"{self.name} was refused a move that was legal or had already been made: {refused}")
 
-    async def abandon(self, attempt: Try) -> None:
+    async def abandon(self, attempt: MoveRequest) -> None:
         """Send a move, reconnect without waiting for the response, and do not repeat it.
 
         The server may still receive messages from the old connection much later.

@@ -8,7 +8,7 @@ from typing import Any
 from samedeal.race.events import Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.race_check import contradicted, of_kind, unlike, unverified
+from support.race_check import find_invalid_facts, find_wrong_moves, find_wrong_receipts, of_kind
 from support.simulated_faults import eventually
 from support.simulated_racer import Player, Scene
 
@@ -26,7 +26,7 @@ async def check_race(scene: Scene, race: str) -> list[str]:
     assert replay
     players = [player for player in scene.players if player.race == race]
     histories = [player.history for player in players]
-    found = [*unverified(replay), *contradicted(replay, histories), *unlike(replay, histories)]
+    found = [*find_invalid_facts(replay), *find_wrong_receipts(replay, histories), *find_wrong_moves(replay, histories)]
     found += _invented(replay, players)
     if not scene.failed_over:  # entries that are written again may also be requested again
         found += _doubled(replay)

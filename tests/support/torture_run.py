@@ -15,7 +15,7 @@ import msgspec
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import receipts
 from samedeal.replays.replay import Replay
-from support.campaign import started
+from support.campaign import start_server
 from support.faults import (
     COUNTS_AS,
     FAULTS,
@@ -26,7 +26,7 @@ from support.faults import (
 )
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey, compiled
-from support.race_check import faults
+from support.race_check import find_violations
 from support.servers import Server
 from support.survivor import Survivor
 
@@ -143,7 +143,7 @@ async def running_service(
                 "workers": str(workers),
             }
             servers.append(kind(lines[-1].url, **settings))
-        await asyncio.gather(*(started(server) for server in servers))
+        await asyncio.gather(*(start_server(server) for server in servers))
         for server in servers:
             doors.append(await stack.enter_async_context(Proxy(server.url)))
         players, (most, pause_s) = list[Survivor](), FEW if races == 1 else MANY
@@ -239,7 +239,7 @@ def progress_of(service: Service) -> str:
 def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
     """Return all differences between a replay and what its racers saw."""
     kept = [its for player in players for its in receipts.read(map(receipts.line, player.receipts))]
-    found = faults(replay, [player.history for player in players], receipts.about(replay.header, kept))
+    found = find_violations(replay, [player.history for player in players], receipts.about(replay.header, kept))
     if any(its.header != replay.header for its in kept):
         found.append("a racer received another header than the replay's")
     found += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]

@@ -31,11 +31,11 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.race_log import Behind, RaceLog
-from support.campaign import Persistent, more, racing, seeded, started
+from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
 from support.finished_races import SECRET, finished
-from support.race_check import faults
+from support.race_check import find_violations
 from support.races_by_hand import closed
 from support.races_by_hand import running as dealt
 from support.servers import Server
@@ -50,7 +50,7 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
     """Servers over a cluster."""
     servers = [Server(nodes.url) for _ in range(count)]
     try:
-        await asyncio.gather(*(started(server) for server in servers))
+        await asyncio.gather(*(start_server(server) for server in servers))
         yield servers
     finally:
         for server in servers:
@@ -73,40 +73,40 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
     """Checks that every server has the replay, and that it is as the players were told."""
     replays = [await server.replay(players[0].race, 20) for server in servers]
     assert replays == replays[:1] * len(servers)
-    assert faults(replays[0], [player.history for player in players]) == []
+    assert find_violations(replays[0], [player.history for player in players]) == []
 
 
 # Whole races.
 
 
 async def test_slots_move_under_a_race(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
-            await more(players)
+            await wait_for_more_moves(players)
             for step in (nodes.move, nodes.move, nodes.move_at_once):
                 source = await nodes.owner(slot)
                 await step(slot, chance.choice([node for node in nodes.nodes if node is not source]), chance)
                 assert await nodes.owner(slot) is not source
-                await more(players)
+                await wait_for_more_moves(players)
         await checked(servers, players)
     assert [player.losses for player in players] == [[]] * len(players)
 
 
 async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         owner = await nodes.owner(slot_of(players[0].race))
         others = racers(servers, chance, fit=lambda race: nodes.home(slot_of(race)) is not owner)
         async with racing(players, others):
-            await more([*players, *others])
+            await wait_for_more_moves([*players, *others])
             await owner.valkey.kill()
-            await more(others)
+            await wait_for_more_moves(others)
             await owner.valkey.start()
-            await more(players)
+            await wait_for_more_moves(players)
             for node in nodes.nodes:
                 await node.valkey.kill()
             for node in nodes.nodes:
@@ -119,18 +119,18 @@ async def test_nodes_are_killed_under_races_and_those_on_others_go_on(tmp_path: 
 
 async def test_a_replica_takes_over_under_a_race_and_the_first_node_after_it(tmp_path: Path) -> None:
     """With one server: what a replica has not had when it takes over, the server writes again."""
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
-            await more(players)
+            await wait_for_more_moves(players)
             for _ in range(2):
                 first = await nodes.owner(slot)
                 second = await nodes.replica_of(first)
                 await first.valkey.kill()
                 await nodes.owned(slot, second)
-                await more(players)
+                await wait_for_more_moves(players)
                 await first.valkey.start()
                 assert await nodes.replica_of(second) is first
         await checked(servers, players)

@@ -11,8 +11,18 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Counting, Dealt, Taken
 from samedeal.wire import messages as m
-from support.campaign import REPLACED, Persistent, Try, acknowledged, more, racing, seeded, started, true
-from support.race_check import counts, faults
+from support.campaign import (
+    REPLACED,
+    MoveRequest,
+    Persistent,
+    eventually,
+    racing,
+    seeded_random,
+    start_server,
+    wait_for_more_moves,
+    wait_for_moves,
+)
+from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 
 MOVES = 40
@@ -24,7 +34,7 @@ async def pair(redis_url: str) -> AsyncIterator[Pair]:
     """Two servers over the same store."""
     one, other = Server(redis_url), Server(redis_url)
     try:
-        await asyncio.gather(started(one), started(other))
+        await asyncio.gather(start_server(one), start_server(other))
         yield one, other
     finally:
         one.__exit__()
@@ -49,46 +59,46 @@ def seen_moving(player: Persistent) -> set[int]:
 
 
 async def test_one_race_runs_on_both_at_once(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
-            await more(players, MOVES)
+            await wait_for_more_moves(players, MOVES)
             while not all(standing.ms for player in players if player.view for standing in player.view.standings):
-                await more(players)
-            await true(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
+                await wait_for_more_moves(players)
+            await eventually(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
         replays = [await server.replay(players[0].race) for server in pair]
     assert replays[0] == replays[1]
-    assert faults(replays[0], [player.history for player in players]) == []
-    assert [counts(replays[0])[once] for once in (Counting, Dealt, Closed)] == [1, 1, 1]
+    assert find_violations(replays[0], [player.history for player in players]) == []
+    assert [count_events(replays[0])[once] for once in (Counting, Dealt, Closed)] == [1, 1, 1]
     for player in players:
         assert player.losses == []
         assert seen_moving(player) == {standing.seat for standing in replays[0].standings if standing.ms > 0}
 
 
 async def test_racers_go_over_to_the_other_server_in_the_middle(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
             for number, player in enumerate(players, start=1):
-                await acknowledged(players, number * MOVES // 2)
+                await wait_for_moves(players, number * MOVES // 2)
                 player.servers.reverse()
                 await player.close()
         replay = await pair[1].replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
-    assert counts(replay)[Taken] >= len(players)
+    assert find_violations(replay, [player.history for player in players]) == []
+    assert count_events(replay)[Taken] >= len(players)
 
 
 async def test_one_of_the_two_dies_and_its_racers_go_over(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
-            await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+            await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
             pair[1].kill()
         replay = await pair[0].replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
 
 
@@ -155,8 +165,8 @@ async def test_the_older_connection_is_fenced_off_on_the_other_server(pair: Pair
         await older.stop()
         await older.close()
         replay = await pair[0].replay(race)
-    assert faults(replay, histories) == []
-    assert counts(replay)[Taken] == 10
+    assert find_violations(replay, histories) == []
+    assert count_events(replay)[Taken] == 10
 
 
 async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
@@ -172,7 +182,7 @@ async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
             taken = [hand for hand, view in zip(hands, views, strict=True) if isinstance(view, m.View)]
             move = taken[0].choice() or "draw"
             outcomes = await asyncio.gather(*(hand.attempt(move) for hand in taken), return_exceptions=True)
-            made = [attempt for attempt in outcomes if isinstance(attempt, Try) and not attempt.refused]
+            made = [attempt for attempt in outcomes if isinstance(attempt, MoveRequest) and not attempt.refused]
             assert len(made) == 1, (views, outcomes)
             await asyncio.gather(*(hand.close() for hand in hands))
         await ada.close()
@@ -181,7 +191,7 @@ async def test_of_those_who_take_a_seat_at_once_one_has_it(pair: Pair) -> None:
 @pytest.mark.parametrize("servers", [1, 2])
 async def test_a_seat_that_changes_hands_all_the_time_moves_once_each_time(servers: int, pair: Pair) -> None:
     """Three connections take the seat from each other while all move, on one server and on two."""
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
         first = Persistent("ada", race, [pair[0]], Random(chance.random()))
@@ -203,6 +213,6 @@ async def test_a_seat_that_changes_hands_all_the_time_moves_once_each_time(serve
         await last.stop()
         await asyncio.gather(*(hand.close() for hand in (first, last, *hands)))
         replay = await pair[1].replay(race)
-    assert faults(replay, [hand.history for hand in (first, last, *hands)]) == []
+    assert find_violations(replay, [hand.history for hand in (first, last, *hands)]) == []
     assert any(hand.history.acknowledged for hand in hands)
-    assert counts(replay)[Taken] >= 20
+    assert count_events(replay)[Taken] >= 20
