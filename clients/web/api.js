@@ -1,6 +1,6 @@
 // Requests to the server's HTTP API.
 
-/** A failed request: the HTTP status (0 if there was no response), the server's error code, and a message for people. */
+/** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
 export class ApiError extends Error {
   constructor(status, code, detail) {
     super(detail);

@@ -1,8 +1,8 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
 import { ApiError } from "./api.js";
-import { guest, saveGuest, saveNonces, nonces, markOpened } from "./storage.js";
 import { sha256 } from "./sha256.js";
+import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
 
 const CLIENT = "samedeal-web/1";
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
@@ -54,7 +54,8 @@ export class Connection {
   /** Moves are sent one at a time: each waits for the previous response. */
   move(move) {
     const previous = this.moving ?? Promise.resolve();
-    this.moving = previous.catch(() => {}).then(() => this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 }));
+    const send = () => this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
+    this.moving = previous.catch(() => {}).then(send);
     return this.moving;
   }
 
@@ -112,9 +113,8 @@ export class Connection {
     }
     const slept = Date.now() - (this.asleepAt ?? Date.now()) > ASLEEP_MS;
     this.asleepAt = null;
-    if (this.status === "lost" || this.status === "connecting" || (this.status === "up" && (slept || type === "online"))) {
-      this.reopen();
-    }
+    const down = this.status === "lost" || this.status === "connecting";
+    if (down || (this.status === "up" && (slept || type === "online"))) this.reopen();
   }
 
   // Connecting.
@@ -290,7 +290,8 @@ export class Connection {
 
   /** Sends a message if the connection is up. Pending requests are sent again after a reconnect. */
   send(message, early = false) {
-    if ((this.entered || early) && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+    const open = this.socket?.readyState === WebSocket.OPEN;
+    if (open && (this.entered || early)) this.socket.send(JSON.stringify(message));
   }
 
   nextId() {

@@ -1,6 +1,6 @@
 // Helpers to create and update elements.
 
-/** Creates an element. Attributes named `on…` are listeners; true sets an attribute; false, null and undefined omit it. */
+/** Creates an element. Attributes `on…` are listeners; true sets an attribute; false, null and undefined omit it. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

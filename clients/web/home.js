@@ -146,7 +146,8 @@ export class HomePage {
     try {
       const [{ races }, { replays }] = await Promise.all([fetchJson("/races?limit=20"), fetchJson("/replays?limit=8")]);
       const live = races.filter((race) => ["open", "countdown", "running"].includes(race.stage));
-      updateList(this.races, live, (race) => this.raceRow(race), "No open races. Create one and send a friend the link.");
+      const noRaces = "No open races. Create one and send a friend the link.";
+      updateList(this.races, live, (race) => this.raceRow(race), noRaces);
       updateList(this.results, replays, (result) => this.resultRow(result), "No results yet.");
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -180,7 +181,7 @@ export class HomePage {
         daily.map((day) => this.dailyRow(day)),
       );
       if (daily.length)
-        fill(this.dailyNote, `The same deal for everyone today. Replays are sealed until ${formatTime(daily[0].reveals_at)}.`);
+        fill(this.dailyNote, `The same deals for everyone. Sealed until ${formatTime(daily[0].reveals_at)}.`);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       fill(this.daily, h("li", {}, error.message));

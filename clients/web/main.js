@@ -33,7 +33,8 @@ async function open() {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const retry = error.status === 404 ? null : h("a", { class: "button", href: location.href }, "Try again");
-    fill(main, notice(TITLES[error.code] ?? "Something went wrong", error.message, retry, homeLink({ class: "button first" })));
+    const title = TITLES[error.code] ?? "Something went wrong";
+    fill(main, notice(title, error.message, retry, homeLink({ class: "button first" })));
   }
 }
 

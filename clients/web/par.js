@@ -46,11 +46,11 @@ function parChart(squares) {
     .filter(([, , count]) => count);
   const label = counts.map(([, text, count]) => `${count} ${text}`).join(", ");
   const image = squares.map((square) => h("span", { class: square }));
-  const key = counts.map(([kind, text, count]) => h("span", { class: "key" }, h("i", { class: kind }), ` ${count} ${text}`));
+  const entry = ([kind, text, count]) => h("span", { class: "key" }, h("i", { class: kind }), ` ${count} ${text}`);
   return h(
     "figure",
     { class: "par-chart" },
     h("div", { role: "img", "aria-label": label }, image),
-    h("figcaption", {}, key),
+    h("figcaption", {}, counts.map(entry)),
   );
 }

@@ -179,7 +179,8 @@ export class PlayPage {
   describeStandings() {
     const { standings } = this.page.connection;
     const names = displayNames(standings);
-    return standings.map(({ place, seat, home, goal }) => `${place}, ${names.get(seat)}, ${home} of ${goal}`).join("; ");
+    const describe = ({ place, seat, home, goal }) => `${place}, ${names.get(seat)}, ${home} of ${goal}`;
+    return standings.map(describe).join("; ");
   }
 
   // Moves.

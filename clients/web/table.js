@@ -144,7 +144,8 @@ export class Table {
       const added = addedCards(before[place] ?? [], pile);
       if (added.length > 4) continue;
       for (const [index, card] of added.entries()) {
-        const isSource = (from, top) => !used.has(from) && from !== place && shrank(from) && before[from].at(-1) === top;
+        const isSource = (from, top) =>
+          !used.has(from) && from !== place && shrank(from) && before[from].at(-1) === top;
         const sourceOf = (top) => Object.keys(before).find((from) => isSource(from, top));
         const source = sourceOf(card) ?? sourceOf(BACK);
         if (!source) continue;

@@ -20,7 +20,7 @@ export async function showVerification(section, raceId, receipts = new Map()) {
     const result = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
     const { format, entries } = JSON.parse(replay);
     if (format !== FORMAT)
-      throw new ApiError(426, "unsupported-version", `The replay is in the format ${format}; this page reads ${FORMAT}.`);
+      throw new ApiError(426, "", `The replay is in the format ${format}; this page reads ${FORMAT}.`);
     const digests = [...receipts].filter(([n]) => n > 0);
     const mismatch = digests.find(([n, digest]) => entries[n - 1]?.[3] !== digest);
     show(checkList(result, digests.length, mismatch));
