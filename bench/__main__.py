@@ -1,4 +1,4 @@
-"""The program: runs the parts that are asked for, round by round, and prints and writes what came out."""
+"""The command: runs the requested parts, round by round, and prints and writes the results."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from bench import machine, peers, report, scaling
+from bench import machine, peers, report
 from bench.fanout import fanout
 from bench.figures import Figures, summary
 from bench.finished import finished
@@ -30,11 +30,11 @@ EVERY_ROUND: dict[str, Part] = {
     "growth": growth,
 }
 ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": restoring}
-"""What hardly differs from one round to the next: bytes, processor time of one process, and what takes long."""
+"""Parts whose results hardly vary between rounds, or that take long."""
 LONGEST_S = 12 * 60.0
-"""No round is begun that would last beyond this, so that all is done within a quarter of an hour on a slow machine."""
+"""No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
 CASE_S = 90.0
-"""No measurement takes longer, or it has failed."""
+"""Timeout of one measurement (s)."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,19 +44,15 @@ CASE_S = 90.0
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="How often all is measured, if there is time.",
+    help="Maximum number of rounds.",
 )
-@click.option("--quick", is_flag=True, help="One short round with fewer of everything, to try it.")
-@click.option("--tiny", is_flag=True, help="Next to nothing of everything, to see that it runs.")
-@click.option("--games", help="Only these, with commas between them; the first is played where one will do.")
-@click.option("--racers", help="Only with so many racers, with commas between them.")
-@click.option("--no-legal", is_flag=True, help="Racers do not ask for the legal moves.")
-@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Write what was found to this file.")
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Put what the latest whole run found into docs/operate/performance.md and docs/scaling.md.",
-)
+@click.option("--quick", is_flag=True, help="One short round with smaller numbers.")
+@click.option("--tiny", is_flag=True, help="Minimal numbers, to check that everything runs.")
+@click.option("--games", help="Comma-separated games. Parts that need only one use the first.")
+@click.option("--racers", help="Comma-separated numbers of racers.")
+@click.option("--no-legal", is_flag=True, help="Do not request legal moves.")
+@click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file.")
+@click.option("--write", is_flag=True, help="Put the results of the latest full run into docs/operate/performance.md.")
 def main(
     parts: Sequence[str],
     rounds: int,
@@ -68,10 +64,10 @@ def main(
     to: Path | None,
     write: bool,
 ) -> None:
-    """Measure what the server carries, all PARTS or those named, beside a plain echo. Needs Linux and two cores.
+    """Measure the server's performance, in all PARTS by default, next to a plain echo. Needs Linux and two cores.
 
-    What a whole run found is written to bench/results/latest.json, and of others to quick.json beside it. If something
-    could not be measured, all else is, and the exit code is 1.
+    Results of a full run are written to bench/results/latest.json, of others to quick.json. If a measurement fails, the
+    others continue, and the exit code is 1.
     """
     machine.raise_open_files()
     machine.pin(0, machine.LOAD_CORE)
@@ -97,10 +93,6 @@ def main(
     click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
-        try:
-            scaling.write()
-        except KeyError as missing:
-            figures.missing["docs/scaling.md"] = f"it needs {missing}"
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
     sys.exit(bool(figures.missing))
@@ -113,7 +105,7 @@ async def _rounds(plan: Plan, figures: Figures, wanted: set[str], rounds: int, b
     for figures.round in range(1, rounds + 1 if parts else 1):
         round_s = (time.monotonic() - first_began) / max(1, figures.round - 1)
         if figures.round > 1 and time.monotonic() - began + round_s > LONGEST_S:
-            click.echo(f"There is no time for more than {figures.round - 1} rounds.")
+            click.echo(f"Stopping after {figures.round - 1} rounds: no time for another one.")
             break
         await _measure([case for part in (echo, *parts) for case in part(plan)], figures, began)
 
@@ -124,7 +116,7 @@ async def _measure(cases: Sequence[Case], figures: Figures, began: float) -> Non
         try:
             async with asyncio.timeout(CASE_S):
                 await case.measure(figures)
-        except Exception as error:  # whatever it was, the others are to be measured
+        except Exception as error:  # continue with the other measurements
             figures.missing[case.name] = f"{error}" or f"{type(error).__name__} within {CASE_S:.0f} s"
             click.echo(f"        failed: {figures.missing[case.name]}", err=True)
 

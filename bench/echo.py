@@ -1,4 +1,4 @@
-"""The echo: a plain Starlette endpoint that sends back what comes, with the server's own event loop and protocol."""
+"""The echo: a plain Starlette endpoint with the same event loop and WebSocket protocol as the server."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 
 async def echo(socket: WebSocket) -> None:
-    """Sends back every message until the other side has gone."""
+    """Send back every message until the client disconnects."""
     await socket.accept()
     try:
         while True:
@@ -25,7 +25,7 @@ async def _serve() -> None:
     )
     server = uvicorn.Server(config)
     serving = asyncio.ensure_future(server.serve())
-    while not server.started:  # noqa: ASYNC110 - uvicorn tells nobody
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for this
         await asyncio.sleep(0.01)
     print(f"127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", flush=True)
     await serving

@@ -1,4 +1,4 @@
-"""Fan-out: one race with many who look on, how much reaches them and how soon."""
+"""Fan-out: one race with many spectators, and how many updates reach them how fast."""
 
 import asyncio
 import tempfile
@@ -19,10 +19,10 @@ from bench.services import Server, Store
 
 UPDATES_PER_S = 20
 SEATED = 3
-"""Of those who have a seat, the first is never ready, or the race would begin; the others are, and are not, so that the
-server always has something to do."""
+"""Seated racers. The first is never ready, so that the race does not start; the others toggle their readiness, so that
+the server always has an update to send."""
 STEADY = 3
-"""So much longer than other things the steady pace is measured, since there are few updates in a second."""
+"""How much longer the steady pace is measured than other cases, because it has few updates per second."""
 
 
 class _Numbered(Struct):
@@ -33,7 +33,7 @@ _number = msgpack.Decoder(_Numbered)
 
 
 class _Audience:
-    """Those who look on, and when they have heard of each entry."""
+    """The spectators, and when each update reached them."""
 
     def __init__(self, lines: list[Line]) -> None:
         self.deliveries = 0
@@ -60,7 +60,7 @@ class _Audience:
 
 
 def fanout(plan: Plan) -> Iterator[Case]:
-    """Views that go to all, flat out and at a steady pace, and the news of moves."""
+    """Views sent to all spectators, flat out and at a steady pace, and progress messages."""
     for count in plan.sizes:
         yield Case(f"fanout/{count}", partial(_fanout, plan, count))
 
@@ -97,7 +97,7 @@ async def _fanout(plan: Plan, count: int, figures: Figures) -> None:
 async def _flat_out(
     figures: Figures, plan: Plan, name: str, server: Server, seated: Sequence[Line], audience: _Audience
 ) -> None:
-    """Racers are ready, and not ready, as fast as that is answered; each time is a whole view for everybody."""
+    """Toggle readiness as fast as the server responds. Each change sends a full view to everyone."""
     audience.clear()
     with undisturbed():
         began, before, load_before = time.perf_counter(), cpu_s(server.pids), time.process_time()
@@ -121,7 +121,7 @@ async def _flat_out(
 
 
 async def _steady(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
-    """So many updates a second; the delay counts from when the racer sent it."""
+    """Send UPDATES_PER_S updates. The delay is measured from the racer's request."""
     n = (await racer.ask("ready", ready=True))["n"]
     await asyncio.sleep(0.3)
     audience.clear()

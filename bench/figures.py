@@ -1,4 +1,4 @@
-"""Figures: what was measured in each round by its name, and the medians of that."""
+"""Figures: measured values by name and round, and their medians."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """The median of a figure over the rounds, and its least and greatest."""
+    """The median, minimum and maximum of a figure over all rounds."""
 
     median: float
     least: float
@@ -16,26 +16,26 @@ class Figure(NamedTuple):
 
 @dataclass
 class Figures:
-    """Values by name, such as ``moves/the-edge/50/rate``, and what could not be measured."""
+    """Values by name, such as ``moves/the-edge/50/rate``, and failed measurements."""
 
     round: int = 1
     missing: dict[str, str] = field(default_factory=dict)
-    """For each measurement that failed in any round, its name, why."""
+    """The reason of each failed measurement, by name."""
     _values: dict[str, dict[int, float]] = field(default_factory=dict)
 
     def note(self, name: str, value: float) -> None:
-        """Takes in the present round's value."""
+        """Record a value of the current round."""
         self._values.setdefault(name, {})[self.round] = value
 
     def now(self, name: str) -> float | None:
-        """The value of the present round, or None where there is none."""
+        """Return the value of the current round, or None."""
         return self._values.get(name, {}).get(self.round)
 
     def by_name(self) -> Mapping[str, Sequence[float]]:
-        """The values of all figures, in the order of the rounds; a round in which it failed has none."""
+        """Return the values of all figures in the order of the rounds. Failed rounds have no value."""
         return {name: list(values.values()) for name, values in self._values.items()}
 
 
 def summary(values: Mapping[str, Sequence[float]]) -> Mapping[str, Figure]:
-    """All figures by their name, from their values in each round."""
+    """Summarize the values of all figures."""
     return {name: Figure(median(rounds), min(rounds), max(rounds)) for name, rounds in values.items()}

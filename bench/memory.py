@@ -1,4 +1,4 @@
-"""Memory: what an idle connection and a live race cost, and racing while ten thousand connections are held."""
+"""Memory: the cost of an idle connection and of a live race, and racing with ten thousand idle connections."""
 
 import asyncio
 import tempfile
@@ -15,13 +15,13 @@ from bench.racing import RACERS, begin, guests
 from bench.services import Server, Store
 
 FIRST = 50
-"""Connections that come before anything is counted: with them the server has loaded all it needs."""
+"""Connections before the first measurement, so that the server has loaded all its code."""
 FILES_BESIDES = 300
-"""Files that the server, its store and the load have open beside connections, or keep for others."""
+"""Open files of the server, the store and the load generator besides connections."""
 
 
 def memory(plan: Plan) -> Iterator[Case]:
-    """What is kept for those who do nothing, and for races."""
+    """Measure the memory of idle connections and of races."""
     yield Case("memory/idle", partial(_idle, plan))
     for game in plan.games:
         for count in plan.live if game == plan.games[0] else (plan.some_live,):
@@ -31,7 +31,7 @@ def memory(plan: Plan) -> Iterator[Case]:
 async def _idle(plan: Plan, figures: Figures) -> None:
     racers = plan.sizes[-1]
     if (needed := plan.idle[-1] + racers + FIRST + FILES_BESIDES) > open_files():
-        raise LoadError(f"a process may have {open_files():,} files open here, and {needed:,} are needed (ulimit -Hn)")
+        raise LoadError(f"the limit on open files is {open_files():,}, but {needed:,} are needed (ulimit -Hn)")
     with (
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
         Store(Path(folder)) as store,
@@ -53,7 +53,7 @@ async def _idle(plan: Plan, figures: Figures) -> None:
 
 
 async def _races(plan: Plan, game: str, count: int, figures: Figures) -> None:
-    """So many races of five racers each, who are connected before anything is counted."""
+    """Measure the memory of races. Their racers connect before the first measurement."""
     with (
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
         Store(Path(folder)) as store,

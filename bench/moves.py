@@ -1,4 +1,4 @@
-"""Moves: how many are accepted a second, and how long they take at half that load; the echo in the same way."""
+"""Moves: accepted moves per second, and the latency at half that load, compared with the echo."""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ ECHO_BYTES = 40
 
 
 def echo(plan: Plan) -> Iterator[Case]:
-    """The echo, with as many connections as will race."""
+    """Measure the echo with as many connections as racers."""
     for count in sorted({*plan.racers, plan.held_to}):
         yield Case(f"echo/{count}", partial(_echo, plan, count))
 
 
 def moves(plan: Plan) -> Iterator[Case]:
-    """The moves of each game, against the echo of the same round."""
+    """Measure the moves of each game, relative to the echo of the same round."""
     for game in plan.games:
         for count in plan.racers:
             yield Case(f"moves/{game}/{count}", partial(_moves, plan, f"moves/{game}/{count}", game, count, plan.legal))
@@ -69,7 +69,7 @@ async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figu
 
 
 def _check_log(store: Store, races: list[str], accepted: int) -> None:
-    """Raises LoadError unless every move that was acknowledged is in the log, and the store waits for its disk."""
+    """Raise LoadError unless all acknowledged moves are in the log and the store flushes every write."""
     with Redis.from_url(store.url) as redis:
         logged = sum(redis.xlen(f"race:{{{race}}}:log") for race in races)
         if logged < accepted or redis.config_get("appendfsync") != {"appendfsync": "always"}:
@@ -77,7 +77,7 @@ def _check_log(store: Store, races: list[str], accepted: int) -> None:
 
 
 def note(figures: Figures, name: str, measured: Interval) -> None:
-    """Notes what came out flat out."""
+    """Record the results at full load."""
     figures.note(f"{name}/rate", measured.rate)
     figures.note(f"{name}/p50-ms", measured.quantile_ms(0.5))
     figures.note(f"{name}/p99-ms", measured.quantile_ms(0.99))
@@ -87,7 +87,7 @@ def note(figures: Figures, name: str, measured: Interval) -> None:
 
 
 def note_half(figures: Figures, name: str, measured: Interval) -> None:
-    """Notes what came out at half the load."""
+    """Record the results at half load."""
     figures.note(f"{name}/half/rate", measured.rate)
     figures.note(f"{name}/half/p50-ms", measured.quantile_ms(0.5))
     figures.note(f"{name}/half/p99-ms", measured.quantile_ms(0.99))

@@ -1,4 +1,4 @@
-"""Peers: the same trivial move on boardgame.io and on Colyseus, each in memory, its players alone in their matches."""
+"""Peers: a trivial move on boardgame.io and Colyseus, in memory, with one player per match."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ SERVERS = {"boardgame": "boardgame_server.cjs", "colyseus": "colyseus_server.mjs
 
 
 def installed() -> str:
-    """Installs the peers if that can be done; answers why not, or nothing."""
+    """Install the peers. Return the reason if that is not possible, or an empty string."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
         return "there is no Node with npm here"
@@ -32,7 +32,7 @@ def installed() -> str:
 
 
 def peers(plan: Plan) -> Iterator[Case]:
-    """Both, with the load from Node too: their own client, or what speaks as it does."""
+    """Measure both, with a load generator in Node that uses their own clients or protocols."""
     for kind in SERVERS:
         for count in plan.racers:
             yield Case(f"peers/{kind}/{count}", partial(_peer, plan, kind, count))
@@ -57,6 +57,6 @@ async def _peer(plan: Plan, kind: str, count: int, figures: Figures) -> None:
                 load.kill()
                 await load.wait()
         if load.returncode:
-            raise LoadError(f"its load ended with status {load.returncode}")
+            raise LoadError(f"the load generator exited with status {load.returncode}")
         for name, value in json.loads(said.splitlines()[-1]).items():
             figures.note(f"peers/{kind}/{count}/{name}", value)

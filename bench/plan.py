@@ -1,4 +1,4 @@
-"""The plan: how long is measured, which games, how many of each thing there are, and what a measurement is."""
+"""The plan: durations, games and numbers of a run."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from samedeal.games.catalogue import GAMES
 
 
 class Case(NamedTuple):
-    """A measurement that stands by itself, with services of its own: if it fails, no other does."""
+    """An independent measurement with its own services. If it fails, the others continue."""
 
     name: str
     measure: Callable[[Figures], Awaitable[None]]
 
 
 class Pace(NamedTuple):
-    """How long is measured, in seconds."""
+    """Durations (s)."""
 
     measured: float
     warm: float
@@ -27,32 +27,32 @@ _NORMAL, _SHORT, _LEAST = Pace(1.0, 0.3), Pace(0.6, 0.2), Pace(0.1, 0.05)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does."""
+    """The parameters of a run."""
 
     pace: Pace = _NORMAL
     games: Sequence[str] = tuple(GAMES)
     racers: Sequence[int] = (1, 50, 1000)
-    """How many race at once."""
+    """Numbers of concurrent racers."""
     held_to: int = 50
-    """With how many racers there are targets."""
+    """The number of racers for which there are targets."""
     sizes: Sequence[int] = (10, 100, 1000)
-    """Once, ten and a hundred times as much of what may grow: races, onlookers, rooms."""
+    """Small, ten times and a hundred times as many races, spectators and rooms."""
     per_race: Sequence[int] = (1, 8, 32)
     """Racers in one race."""
     plies: Sequence[int] = (20, 200, 2000)
-    """Moves that each racer has made: few, as many as in a long race, and ten times as many."""
+    """Moves of each racer: few, as in a long race, and ten times as many."""
     idle: Sequence[int] = (100, 1000, 10_000)
-    """Connections that are only held."""
+    """Numbers of idle connections."""
     live: Sequence[int] = (20, 200)
-    """Races whose memory is looked at."""
+    """Numbers of races whose memory is measured."""
     live_plies: int = 50
-    """Moves that each racer has made in them."""
+    """Moves of each racer in these races."""
     legal: bool = True
-    """Whether racers ask for the legal moves, as bots and the page do."""
+    """Whether racers request legal moves, as bots and the page do."""
 
     @property
     def some_live(self) -> int:
-        """Of how many races the memory is looked at for every game."""
+        """The number of races whose memory is measured for every game."""
         return self.live[0]
 
 
@@ -68,4 +68,4 @@ TINY = Plan(
     live=(2,),
     live_plies=5,
 )
-"""Next to nothing of everything, to see that it runs."""
+"""Minimal numbers, to check that everything runs."""

@@ -1,4 +1,4 @@
-"""The plot: figures as bars, with their least and greatest as whiskers, in SVG."""
+"""The plot: figures as bars in SVG, with minimum and maximum as whiskers."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,7 +9,7 @@ _WIDTH, _ROW, _LEFT, _TOP, _RIGHT = 760, 30, 210, 44, 90
 
 
 def bars(title: str, rows: Sequence[tuple[str, Figure]]) -> str:
-    """One bar a row, from the top down, from 0 to the greatest of all."""
+    """Draw one bar per row, scaled to the maximum of all figures."""
     scale = (_WIDTH - _LEFT - _RIGHT) / max((figure.greatest for _, figure in rows), default=1.0)
     height = _TOP + _ROW * len(rows) + 10
     parts = [

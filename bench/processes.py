@@ -1,4 +1,4 @@
-"""Processes: two server processes against one, all of them and the load and the store on the same two cores."""
+"""Processes: two server processes compared with one, sharing two cores with the load generator and the store."""
 
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ BOTH = (SERVER_CORE, LOAD_CORE)
 
 
 def processes(plan: Plan) -> Iterator[Case]:
-    """Nothing is pinned here: with load and store on them as well, two cores are less than two for the servers."""
+    """Measure without pinning. The servers share the two cores with the load generator and the store."""
     for name, workers in (("processes/one", 1), ("processes/two-workers", 2)):
         yield Case(name, partial(_one_port, plan, name, workers))
     for name, apart in (("processes/two-races-apart", True), ("processes/two-races-shared", False)):

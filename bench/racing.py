@@ -1,4 +1,4 @@
-"""Racing: lines that sit in races of the server and have a recorded game before them."""
+"""Racing: connections that join races and play recorded games."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from bench.recorded import book, frames
 from bench.services import Server
 
 RACERS = 5
-"""How many are in a race, unless fewer race in all."""
+"""Racers in each race, unless there are fewer in all."""
 LIMIT_MS = 3_600_000
 
 
 async def guests(server: Server, count: int) -> list[Line]:
-    """Connections that have said hello for the first time."""
+    """Open connections of new guests."""
     return await opened(server.address, count, _hello)
 
 
 async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> list[Line]:
-    """New connections for those who had others, as after a restart, each back in its race."""
+    """Reconnect guests to their races, as after a restart."""
     lines = await opened(server.address, len(before))
 
     async def one(at: int) -> None:
@@ -36,9 +36,9 @@ async def _hello(line: Line) -> None:
 async def begin(
     server: Server, lines: Sequence[Line], game: str, *, racers: int = RACERS, legal: bool = True
 ) -> list[str]:
-    """Seats the lines in new races of a game, so many in each, and waits until all have been dealt to.
+    """Create races of a game with `racers` connections each, and wait for the deal. Return the race ids.
 
-    Answers with the races. All else than the time limit and the countdown is as it is for everybody.
+    Except for the time limit and the countdown, all options have their defaults.
     """
     racers = min(racers, len(lines))
     options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}

@@ -1,4 +1,4 @@
-"""Recorded games: what bots play on an open deal, as the messages that a racer sends."""
+"""Recorded games: the messages of racers who play a bot's moves on an open deal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,37 +12,36 @@ from samedeal.race.run import MAX_MOVES, RESTART
 from samedeal.wire import codec, messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
-"""The deals that are played, by their seeds: all racers of a race have the same. In most deals of Corners one can do
-little but draw; in this there is more."""
+"""The seed of the deal of each game. Most deals of Corners offer little except draws; this one offers more moves."""
 WAYS = 8
-"""Through one deal there are so many different ways; racers take them by turns."""
+"""The number of different lines of play in a deal, which racers use in turn."""
 PLAYS = 8 * WAYS
 LONGEST = 100
-"""So many moves are made at random until it is begun again."""
+"""The maximum number of random moves before a restart."""
 FIRST_ID = 100
-"""The number of a move's request less its ply; smaller ones are for what goes before."""
+"""The request id of the move at ply 0. Smaller ids are for earlier requests."""
 
 
 @dataclass(frozen=True)
 class Book:
-    """What racers of one game play: plays of the bot one after another, with a restart between two."""
+    """The moves of racers in one game: the bot's games, separated by restarts."""
 
     game: str
     variant: dict[str, str | bool]
     lines: tuple[tuple[str, ...], ...]
-    """For each way its moves, as many as a racer may make in a race."""
+    """The moves of each line of play, up to the limit of a race."""
 
     @property
     def opening(self) -> dict[str, object]:
-        """The request for a race in which they can be played."""
+        """The request body for a race in which the moves are legal."""
         return {"game": self.game, "seed": SEEDS[self.game], "variant": self.variant}
 
 
 @cache
 def book(game: str) -> Book:
-    """The book of a game. The bot's plays are taken in their order, without those that it wins: these end a race.
+    """Return the book of a game, from the bot's games that it does not win, as a win ends the race.
 
-    A bot that always plays the same would have all racers do so; instead of it somebody plays who has luck alone.
+    If the bot always plays the same moves, random moves are used instead.
     """
     bot = BOTS[game]
     found = plays(GAMES[game], SEEDS[game], count())
@@ -61,7 +60,7 @@ def book(game: str) -> Book:
 
 
 def _at_random(game: str) -> Iterator[tuple[str, ...]]:
-    """Plays of any legal moves, drawing mostly where there is no other, without those that are won."""
+    """Yield games of random moves that are not won, preferring other moves to draws."""
     for number in count():
         random, position, moves = Random(number), GAMES[game].from_seed(SEEDS[game]), list[str]()
         while len(moves) < LONGEST and (choices := position.moves()):
@@ -74,7 +73,7 @@ def _at_random(game: str) -> Iterator[tuple[str, ...]]:
 
 @cache
 def frames(game: str, way: int) -> tuple[bytes, ...]:
-    """The messages for one way through the deal, the one for ply n at n."""
+    """Return the messages of one line of play, by ply."""
     moves = book(game).lines[way % WAYS]
     return tuple(
         codec.encode(messages.Move(id=FIRST_ID + ply, move=move, ply=ply), "msgpack") for ply, move in enumerate(moves)

@@ -1,4 +1,4 @@
-"""The report: what a run found as a file, and that file as the table and the plot of docs/operate/performance.md."""
+"""The report: saves results as a file, and renders them as tables and a plot for docs/operate/performance.md."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ PAGE, PLOT = ROOT / "docs/operate/performance.md", ROOT / "docs/operate/performa
 BEGIN, END = "<!-- from bench/results/latest.json -->", "<!-- to here -->"
 GRID_GAMES = ("the-edge", "kings-in-the-corners")
 GROWS = 1.5
-"""So much more each of a hundred times as many may cost: the caches of a processor are as large as they are."""
+"""The allowed growth of the cost per item at a hundred times as many items, because of CPU caches."""
 BUSIEST_LOAD = 0.9
 LEAST_OF_ECHO = {
     **dict.fromkeys(("the-edge", "kings-in-the-corners", "corners"), 0.35),
@@ -28,7 +28,7 @@ LEAST_OF_ECHO = {
 
 
 def save(figures: Figures, plan: Plan, file: Path, *, took_s: float, left_out: str) -> None:
-    """Writes what a run found: the machine, the plan, and every figure with its value in each round."""
+    """Write the machine, the plan, and the value of each figure in each round."""
     file.parent.mkdir(parents=True, exist_ok=True)
     found = {
         "at": datetime.now(UTC).date().isoformat(),
@@ -43,7 +43,7 @@ def save(figures: Figures, plan: Plan, file: Path, *, took_s: float, left_out: s
 
 
 class Found:
-    """What a run found, read again."""
+    """The results of a run, loaded from a file."""
 
     def __init__(self, file: Path = LATEST) -> None:
         run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ class Found:
         return self.figures[name]
 
     def cell(self, name: str, form: str = ",.0f") -> str:
-        """The median with its least and greatest, or a dash for what was left out."""
+        """Format the median with minimum and maximum, or a dash if it was not measured."""
         if name not in self.figures:
             return "–"
         middle, least, greatest = (format(value, form) for value in self.figures[name])
@@ -72,14 +72,14 @@ class Found:
 
 
 def write() -> None:
-    """Puts table and plot of the latest run into the docs. Raises OSError where there is none."""
+    """Put the tables and the plot of the latest run into the docs. Raises OSError if there is no run."""
     found = Found()
     PLOT.write_text(_plot(found), encoding="utf-8")
     put_between(PAGE, "\n".join(page(found)))
 
 
 def put_between(page: Path, text: str) -> None:
-    """Replaces what stands between the two marks of a page."""
+    """Replace the text between the two marks of a page."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, mark, after = rest.partition(END)
     if not mark:
@@ -88,7 +88,7 @@ def put_between(page: Path, text: str) -> None:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A table in Markdown, and an empty line."""
+    """Yield a Markdown table and an empty line."""
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     yield from (f"| {' | '.join(row)} |" for row in rows)
@@ -96,7 +96,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def page(found: Found) -> Iterator[str]:
-    """What stands between the marks of docs/operate/performance.md, line by line."""
+    """Yield the generated lines of docs/operate/performance.md."""
     run, cell = found.run, found.cell
     about = ", ".join(f"{name} {value}" for name, value in run["machine"].items())
     rounds = max((len(values) for values in run["figures"].values()), default=0)
@@ -244,7 +244,7 @@ def _targets(found: Found) -> Iterator[tuple[str, str, str]]:
 
 
 def _steady(found: Found) -> tuple[str, str, str]:
-    """Whether there is anything of which each costs much more where there is a hundred times as much."""
+    """Check that nothing costs much more per item at a hundred times as many items."""
     target = f"nothing costs more than {GROWS:.1f} times as much for each where there are more"
     ratios = {}
     for kind in _growing(found):
@@ -258,7 +258,7 @@ def _steady(found: Found) -> tuple[str, str, str]:
 
 
 def _load(found: Found) -> tuple[str, str, str]:
-    """Whether the load was ever what was measured. Where nothing is pinned it is not told, nor is that of the peers."""
+    """Check that the load generator was never the bottleneck. Unpinned runs and peers are not checked."""
     shares = {
         name.removesuffix("/load-cpu"): figure.median
         for name, figure in found.figures.items()
@@ -272,17 +272,17 @@ def _load(found: Found) -> tuple[str, str, str]:
 
 
 def verdict(holds: bool) -> str:
-    """What the table says of a target."""
+    """Format the result for a target."""
     return "met" if holds else "**missed**"
 
 
 class Growing(NamedTuple):
-    """What is measured for different numbers of something."""
+    """A cost that is measured for different numbers of items."""
 
     what: str
     counts: Sequence[int]
     name: str
-    """Of the figure, with a place for the number."""
+    """The name of the figure, with a placeholder for the number."""
     form: str
     unit: str
     better: Literal["less", "more"] = "less"

@@ -1,4 +1,4 @@
-"""Restoring: races that are folded from their logs again, one at a time and all at once after a restart."""
+"""Restoring: reading races from their logs after a restart, one at a time and all at once."""
 
 import signal
 import tempfile
@@ -16,7 +16,7 @@ from bench.services import Server, Store
 
 
 def restoring(plan: Plan) -> Iterator[Case]:
-    """A server with so many races is killed and another started; all racers come back at once."""
+    """Kill a server with many races and start another one, to which all racers reconnect at once."""
     for count in plan.sizes:
         yield Case(f"restore/{count}", partial(_restoring, plan, count))
 

@@ -1,4 +1,4 @@
-"""Services: the processes under load, each started on a core of its own and ended again."""
+"""Services: the processes under load, each pinned to cores."""
 
 import http.client
 import json
@@ -22,21 +22,21 @@ LIFTED = {
     **dict.fromkeys(("SAMEDEAL_GUESTS_PER_MINUTE", "SAMEDEAL_WRONG_TOKENS_PER_MINUTE"), "0"),
     **dict.fromkeys(("SAMEDEAL_HELLO_TIMEOUT_MS",), "60000"),
 }
-"""The bounds for one connection and for one address, which all load comes from, are lifted; all else is as shipped."""
+"""Lifts the limits per connection and per address. All other settings have their defaults."""
 
 END_S = 30.0
-"""How long a process may take to end before it is killed."""
+"""How long a process may take to end before it is killed (s)."""
 TRIES = 10
-"""How often is asked while the store is away; each time takes as long as the server has patience with it."""
+"""How often a request is sent while the store is unavailable. Each attempt takes as long as the server's timeout."""
 KEPT_S = 1.0
-"""A connection over which nothing has been asked for longer may have been closed by the server."""
+"""The server may close connections that have been idle for longer (s)."""
 
 
 class Service:
-    """A process that says where it is in a line, and ends when it is told to."""
+    """A process that prints its address."""
 
     def __init__(self, command: Sequence[str], cores: Sequence[int], folder: Path, **env: str) -> None:
-        """`folder` is for its log."""
+        """Start the process. Its log is in `folder`."""
         bare = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
         with (folder / "errors.log").open("ab") as errors:
             self._process = subprocess.Popen(
@@ -58,7 +58,7 @@ class Service:
 
     @property
     def pids(self) -> list[int]:
-        """The process and all that come from it."""
+        """The process and all its descendants."""
         found, waiting = [self.pid], [self.pid]
         while waiting:
             pid = waiting.pop()
@@ -69,7 +69,7 @@ class Service:
         return found
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Ends it and waits until it has."""
+        """End the process and wait for it."""
         self._process.send_signal(how)
         self._wait()
 
@@ -93,7 +93,7 @@ class Service:
 
 
 class Store(Service):
-    """The embedded store by itself, with its `appendfsync always`, so that it need not share the server's core."""
+    """The embedded store as a separate process with `appendfsync always`, so that it does not use the server's core."""
 
     def __init__(self, folder: Path, cores: Sequence[int] = (LOAD_CORE,)) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,17 +101,17 @@ class Store(Service):
         self.url = self.said
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """It ends when its input does."""
+        """Close its input, which ends it."""
         self._wait()
 
 
 class Server(Service):
-    """A server of ours over a store."""
+    """A Same Deal server."""
 
     def __init__(
         self, store: Store, folder: Path, cores: Sequence[int] = (SERVER_CORE,), *, port: int = 0, **settings: str
     ) -> None:
-        """Settings as in SAMEDEAL_…, lower case."""
+        """Start the server. `settings` are names of SAMEDEAL_… variables in lower case."""
         env = LIFTED | {"SAMEDEAL_MASTER_KEY": "5a" * 32, "SAMEDEAL_SIGNING_KEY": "3c" * 32, "REDIS_URL": store.url}
         env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}
         super().__init__([sys.executable, "-m", "samedeal_server", "--port", str(port)], cores, folder, **env)
@@ -120,11 +120,11 @@ class Server(Service):
         self._asked_at = 0.0
 
     def ask(self, path: str, body: object = None) -> Any:
-        """The JSON that a request is answered with: GET, or POST where there is a body."""
+        """Return the JSON response to a GET, or to a POST if there is a body."""
         return json.loads(self.fetch(path, body))
 
     def fetch(self, path: str, body: object = None) -> bytes:
-        """The bytes that it is answered with."""
+        """Return the response body."""
         if self._http is None or time.monotonic() - self._asked_at > KEPT_S:
             self._http = http.client.HTTPConnection(self.address, timeout=30)
         for _ in range(TRIES):
@@ -145,7 +145,7 @@ class Server(Service):
 
 
 class Echo(Service):
-    """The plain echo that all is held against."""
+    """The plain echo."""
 
     def __init__(self, folder: Path, cores: Sequence[int] = (SERVER_CORE,)) -> None:
         folder.mkdir(parents=True, exist_ok=True)

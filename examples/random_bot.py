@@ -1,4 +1,4 @@
-"""A random player for ``samedeal bot RACE --exec 'python3 random_bot.py'``: reads states and writes moves."""
+"""A random player for ``samedeal bot RACE --exec 'python3 random_bot.py'``."""
 
 import json
 import random
@@ -9,7 +9,7 @@ ATTEMPTS = 3
 for line in sys.stdin:
     state = json.loads(line)
     if state["t"] != "state":
-        continue  # a refusal, or the end
+        continue  # a refusal or the end of the race
     if state["moves"] and state["ply"] < 400:
         move = random.choice(state["moves"])
     else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A random player for `samedeal bot RACE --exec ./random_bot.sh`: nothing but bash.
+# A random player for `samedeal bot RACE --exec ./random_bot.sh` in bash.
 while read -r line; do
     [[ $line == '{"t":"state"'* && $line =~ \"moves\":\[([^]]*)\] ]] || continue
     IFS=, read -ra moves <<<"${BASH_REMATCH[1]//\"/}"

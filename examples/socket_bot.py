@@ -1,4 +1,4 @@
-"""A random player straight on the WebSocket, in JSON: ``python3 socket_bot.py http://127.0.0.1:8640 calm-otter-42``."""
+"""A random player that uses the WebSocket with JSON: ``python3 socket_bot.py http://127.0.0.1:8640 calm-otter-42``."""
 
 import json
 import random
@@ -17,7 +17,7 @@ with connect(f"{server.replace('http', 'ws', 1)}/ws", proxy=None) as socket:
     def send(kind: str, **fields: object) -> None:
         socket.send(json.dumps({"t": kind, "id": next(ids), **fields}))
 
-    # A commitment to a random number first, the number itself in the countdown: so nobody can choose the deal.
+    # Commit to a random number now and reveal it in the countdown, so that nobody can choose the deal.
     send("hello", name="socket bot")
     send("join", race=race, bot=True, commitment=sha256(f"samedeal/1/nonce|{race}|{nonce}".encode()).hexdigest())
     send("ready")
@@ -27,7 +27,7 @@ with connect(f"{server.replace('http', 'ws', 1)}/ws", proxy=None) as socket:
         if view.get("stage") == "countdown" and nonce:
             send("nonce", nonce=nonce)
             nonce = ""
-        if view.get("stage") == "running" and view["board"]["ply"] > asked:  # it is our turn, once after each move
+        if view.get("stage") == "running" and view["board"]["ply"] > asked:  # move once per position
             board = view["board"]
             asked = board["ply"]
             if board["moves"] and asked < 400:

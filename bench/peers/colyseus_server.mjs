@@ -1,4 +1,4 @@
-// Colyseus with a room of one message, in memory, whose state is sent along as it comes.
+// Colyseus with a room that has one message and sends its state with default settings.
 import { createServer } from "node:http";
 import { LocalDriver, LocalPresence, Room, Server } from "@colyseus/core";
 import { schema, t } from "@colyseus/schema";

@@ -1,4 +1,4 @@
-// Players of either peer, each alone in a match, who move again as soon as their last move is answered.
+// Load generator for both peers: players alone in their matches, who move as soon as there is a response.
 // node load.mjs KIND ADDRESS PLAYERS SECONDS WARM_SECONDS SERVER_PID; prints a line of JSON.
 import { readFileSync } from "node:fs";
 
@@ -7,7 +7,7 @@ const latencies = [];
 let answers = 0;
 let measuring = false;
 
-// One player: `move` sends a move, and `answered` is to be called for each answer.
+// One player: `move` sends a move; call `answered` for each response.
 function playing(move) {
   let sentAt = 0;
   const next = () => {
@@ -50,7 +50,7 @@ async function colyseus() {
   return player;
 }
 
-// The processor time, in seconds, that the server has used so far.
+// The CPU time that the server has used (s).
 function serverCpu() {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").pop().split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;

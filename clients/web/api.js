@@ -1,58 +1,63 @@
-// The server over HTTP.
+// Requests to the server's HTTP API.
 
-export class Problem extends Error {
+/** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
+export class ApiError extends Error {
   constructor(status, code, detail) {
     super(detail);
     Object.assign(this, { status, code });
   }
 }
 
-/** What a GET, or with a body a POST, answers with as JSON. Throws Problem with the server's reason, or our own. */
-export async function api(path, { body } = {}) {
-  const { data } = await asked(path, { body });
+/** Returns the JSON response to a GET, or to a POST if there is a body. Throws ApiError. */
+export async function fetchJson(path, { body } = {}) {
+  const { data } = await fetchStatusAndJson(path, { body });
   return data;
 }
 
-/** The same with the status, for answers that are not ready yet (202). */
-export async function asked(path, { body } = {}) {
-  const response = await reached(`/api/v1${path}`, {
+/** Like fetchJson, but also returns the status, for results that may not be ready yet (202). */
+export async function fetchStatusAndJson(path, { body } = {}) {
+  const response = await send(`/api/v1${path}`, {
     method: body === undefined ? "GET" : "POST",
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
   });
   const data = await response.json().catch(() => null);
-  if (!response.ok) throw new Problem(response.status, data?.code ?? "", data?.detail ?? `Status ${response.status}.`);
-  if (data === null) throw new Problem(response.status, "", `The server answered with ${response.status} and no JSON.`);
+  if (!response.ok) throw errorFrom(response, data);
+  if (data === null) throw new ApiError(response.status, "", `The server sent status ${response.status} without JSON.`);
   return { status: response.status, data };
 }
 
-/** A file of the server, as text. Throws Problem as the others do. */
-export async function text(path) {
-  const response = await reached(path);
+/** Returns a file on the server as text. Throws ApiError. */
+export async function fetchText(path) {
+  const response = await send(path);
   if (response.ok) return response.text();
-  const problem = await response.json().catch(() => null);
-  throw new Problem(response.status, problem?.code ?? "", problem?.detail ?? `Status ${response.status}.`);
+  throw errorFrom(response, await response.json().catch(() => null));
 }
 
-async function reached(path, how = {}) {
+async function send(path, options = {}) {
   try {
-    return await fetch(path, how);
+    return await fetch(path, options);
   } catch {
-    throw new Problem(0, "unreachable", "The server cannot be reached.");
+    throw new ApiError(0, "unreachable", "Cannot connect to the server.");
   }
 }
 
-/** How many seconds a seat is held before the countdown when its connection has ended; null if that is not known. */
-export async function awaySeconds() {
-  const response = await reached("/.well-known/samedeal").catch(() => null);
-  const known = await response?.json().catch(() => null);
-  return known?.limits?.away_seconds ?? null;
+function errorFrom(response, problem) {
+  const detail = problem?.detail ?? `The server sent status ${response.status}.`;
+  return new ApiError(response.status, problem?.code ?? "", detail);
+}
+
+/** Returns how long the lobby holds the seat of a disconnected player, in seconds, or null if unknown. */
+export async function fetchAwaySeconds() {
+  const response = await send("/.well-known/samedeal").catch(() => null);
+  const description = await response?.json().catch(() => null);
+  return description?.limits?.away_seconds ?? null;
 }
 
 let games = null;
 
-/** All games by their slugs, asked for once. */
-export async function gamesBySlug() {
-  games ??= api("/games").then((answer) => new Map(answer.games.map((game) => [game.slug, game])));
+/** Returns all games by slug. The list is fetched once. */
+export async function fetchGames() {
+  games ??= fetchJson("/games").then((list) => new Map(list.games.map((game) => [game.slug, game])));
   try {
     return await games;
   } catch (error) {

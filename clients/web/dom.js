@@ -1,13 +1,13 @@
-// The page's elements: made, filled and shown.
+// Helpers to create and update elements.
 
-/** An element with attributes (`on…` are listeners, `class`, `data-…`, true and false as they are) and children. */
+/** Creates an element. Attributes `on…` are listeners; true sets an attribute; false, null and undefined omit it. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value") element.value = value;
     else if (name === "style")
-      element.style.cssText = value; // as an attribute the security policy forbids it
+      element.style.cssText = value; // the content security policy forbids style attributes
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
@@ -15,20 +15,20 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Puts these in place of all that an element had. */
+/** Replaces the children of an element. Skips null, undefined and false. */
 export function fill(element, ...children) {
-  const there = (child) => child !== null && child !== undefined && child !== false;
-  element.replaceChildren(...children.flat(3).filter(there));
+  const isNode = (child) => child !== null && child !== undefined && child !== false;
+  element.replaceChildren(...children.flat(3).filter(isNode));
 }
 
-/** Says one thing to those who listen to the page; the same said twice is heard twice. */
-export function say(text) {
+/** Announces a text in the status line and to screen readers, even if it repeats the previous one. */
+export function announce(text) {
   const status = document.getElementById("status");
   status.textContent = status.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** What stands at the right of the page's head. */
-export function facts(...children) {
+/** Sets the right side of the page header. */
+export function fillHeader(...children) {
   fill(document.getElementById("facts"), ...children);
 }
 
@@ -36,34 +36,37 @@ export function button(text, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
-/** A page that says one thing, with what one can do about it. */
-export function notice(head, text, ...ways) {
-  return h("div", { class: "card-form" }, h("h1", {}, head), h("p", {}, text), h("div", { class: "row" }, ways));
+/** Creates a box with a title, a message, and links or buttons to continue. */
+export function notice(title, text, ...actions) {
+  return h("div", { class: "card-form" }, h("h1", {}, title), h("p", {}, text), h("div", { class: "row" }, actions));
 }
 
-/** Asks whether it is meant, and does it if so. */
-export function sure(question, deed) {
+export function homeLink(attributes = {}) {
+  return h("a", { class: "button", href: "/", ...attributes }, "Home");
+}
+
+/** Asks a yes-or-no question in a dialog and calls `action` on yes. */
+export function confirmAction(question, action) {
   const no = h("button", { value: "no", autofocus: true }, "No");
   const yes = h("button", { value: "yes", class: "first" }, "Yes");
-  const ask = h("p", { id: "question" }, question);
   const dialog = h(
     "dialog",
-    { class: "sure", "aria-labelledby": "question" },
-    ask,
+    { class: "confirm", "aria-labelledby": "question" },
+    h("p", { id: "question" }, question),
     h("form", { method: "dialog", class: "row" }, no, yes),
   );
   dialog.addEventListener("close", () => {
-    if (dialog.returnValue === "yes") deed();
+    if (dialog.returnValue === "yes") action();
     dialog.remove();
   });
   document.body.append(dialog);
   dialog.showModal();
 }
 
-export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Copies a text; where the browser keeps its clipboard for pages with a certificate, as one used to. */
-export async function copy(text, told = "copied") {
+/** Copies a text and announces it. Without HTTPS, where there is no clipboard API, it uses execCommand. */
+export async function copyText(text, message) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -72,7 +75,26 @@ export async function copy(text, told = "copied") {
     field.select();
     const copied = document.execCommand("copy");
     field.remove();
-    if (!copied) return say(`not copied: ${text}`);
+    if (!copied) return announce(`Could not copy: ${text}`);
   }
-  return say(told);
+  return announce(message);
+}
+
+const REPEAT_MS = 90;
+
+/** Makes a button repeat its action while it is held down. */
+export function repeatWhileHeld(element, action) {
+  let timer = 0;
+  const stop = () => {
+    clearTimeout(timer);
+    clearInterval(timer);
+  };
+  element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    action();
+    timer = setTimeout(() => (timer = setInterval(action, REPEAT_MS)), 4 * REPEAT_MS);
+  });
+  for (const kind of ["pointerup", "pointerleave", "pointercancel"]) element.addEventListener(kind, stop);
+  element.addEventListener("click", (event) => event.detail === 0 && action());
+  return element;
 }

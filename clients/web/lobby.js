@@ -1,13 +1,13 @@
-// Before a race: the invitation, the terms, and the lobby where one waits for the others.
+// Before a race: the invitation and the lobby.
 
-import { awaySeconds } from "./api.js";
-import { button, copy, fill, h } from "./dom.js";
-import { guest } from "./memory.js";
-import { Rail } from "./rail.js";
-import { clock } from "./words.js";
+import { fetchAwaySeconds } from "./api.js";
+import { button, copyText, fill, h } from "./dom.js";
+import { displayNames, formatClock, optionText } from "./phrases.js";
+import { StandingsList } from "./standings.js";
+import { guest } from "./storage.js";
 
-/** A name and a seat: `sit(name)` or `watch()`. */
-export function invitation({ race, game, header }, standings, { sit, watch }) {
+/** A form that calls `join(name)` or `watch()`. */
+export function invitation({ raceId, game, header }, standings, { join, watch }) {
   const name = h("input", {
     id: "name",
     value: guest()?.name ?? "",
@@ -15,143 +15,142 @@ export function invitation({ race, game, header }, standings, { sit, watch }) {
     required: true,
     autocomplete: "nickname",
     enterkeyhint: "go",
-    placeholder: "what the others see",
+    placeholder: "shown to other racers",
   });
-  const sent = (event) => {
+  const onsubmit = (event) => {
     event.preventDefault();
-    sit(name.value.trim());
+    join(name.value.trim());
   };
-  const alone = header.options.max_racers === 1;
-  const seats = `${standings.length} of ${most(header)} seats are taken.`;
-  const invited = `You are invited to race ${race}: everybody gets the same cards. ${seats}`;
+  const max = maxRacers(header);
+  const seats = `${standings.length} of ${max} seats are taken.`;
+  const invited = `You are invited to race ${raceId}. Everyone gets the same cards. ${seats}`;
   const form = h(
     "form",
-    { class: "card-form", onsubmit: sent },
+    { class: "card-form", onsubmit },
     h("h1", {}, game.title),
-    h("p", {}, alone ? `A race of your own, ${race}, against the clock.` : invited),
+    h("p", {}, max === 1 ? `Play ${raceId} alone, against the clock.` : invited),
     h("label", { for: "name" }, "Your name"),
     name,
-    h("div", { class: "row" }, h("button", { class: "first" }, "Take a seat"), button("Look on", watch)),
+    h("div", { class: "row" }, h("button", { class: "first" }, "Join"), button("Watch", watch)),
   );
-  return [form, terms({ game, header })];
+  return [form, raceOptions({ game, header })];
 }
 
-const most = (header) => header.options.max_racers ?? 8;
+const maxRacers = (header) => header.options.max_racers ?? 8;
 
-const ONLOOKERS = { progress: "see counts only", after: "see nothing before the end", open: "see tables" };
+const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
-/** What holds in this race. */
-function terms({ game, header }) {
+function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
-  const open = `open, anybody can know it: ${game.slug}:${seed}`;
-  const deal = seed !== undefined ? open : daily ? "the deal of the day" : "sealed: nobody can know or choose it";
+  const { undo, attempts, limit_ms: limitMs, spectators = "progress" } = options;
+  const secret = daily ? "deal of the day" : "secret shuffle (provably fair)";
   const rows = [
-    ["Deal", deal],
-    ["Time limit", clock(options.limit_ms, false)],
-    ["Counts", `cards home, of ${game.goal}; winners by time`],
-    ["Undo", options.undo === false ? "no" : "yes, but never a card that was turned up"],
-    ["Attempts", options.attempts ? String(options.attempts) : "as many as you like, the clock runs on"],
-    ["Onlookers", ONLOOKERS[options.spectators ?? "progress"] ?? options.spectators],
-    ...Object.entries(variant ?? {}).map(([name, value]) => [
-      name,
-      value === true ? "on" : value === false ? "off" : value,
-    ]),
+    ["Deal", seed === undefined ? secret : `chosen seed ${game.slug}:${seed}, known to everyone`],
+    ["Time limit", formatClock(limitMs, false)],
+    ["Score", `cards home, of ${game.goal}; wins are ranked by time`],
+    ["Undo", undo === false ? "no" : "yes, except after a card is turned up"],
+    ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
+    ["Spectators", SPECTATORS[spectators] ?? spectators],
+    ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),
   ];
   return h(
     "section",
-    { class: "terms", "aria-label": "This race" },
+    { class: "terms", "aria-label": "Race options" },
     h(
       "dl",
       {},
       rows.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
     ),
-    h("p", { class: "seal" }, "Sealed with ", h("code", {}, header.commitment)),
-    h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `The rules of ${game.title}`)),
+    h("p", { class: "seal" }, "Commitment ", h("code", {}, header.commitment)),
+    h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
   );
 }
 
 export class LobbyPage {
   constructor(page) {
     this.page = page;
-    this.rail = new Rail();
-    this.nobody = h("p", {}, "Nobody has a seat yet.");
-    this.ready = button("", () => page.act("ready", () => page.session.ready(!this.isReady)), { id: "ready" });
-    this.leave = button("Leave", () => page.act("leave", () => this.left()));
-    this.sit = button("Take a seat", () => this.seat(), { class: "first" });
-    this.told = h("p", { class: "note" });
-    this.held = "a short time";
-    awaySeconds().then((seconds) => (this.held = seconds === null ? this.held : `${seconds} s`));
-    const alone = most(page.header) === 1;
+    this.list = new StandingsList();
+    this.empty = h("p", {}, "No players yet.");
+    this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
+    this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
+    this.joinButton = button("Join", () => this.join(), { class: "first" });
+    this.note = h("p", { class: "note" });
+    this.holdTime = "a short time";
+    fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
+    const { game, raceId, header } = page;
     this.element = h(
       "div",
       { class: "lobby" },
-      h("h1", {}, page.game.title),
-      alone ? null : invite(`${location.origin}/r/${page.race}`, page.game.title),
+      h("h1", {}, game.title),
+      maxRacers(header) === 1 ? null : inviteSection(`${location.origin}/r/${raceId}`, game.title),
       h(
         "section",
         { "aria-label": "Players" },
-        this.rail.element,
-        this.nobody,
-        h("div", { class: "row" }, this.ready, this.leave, this.sit),
-        this.told,
+        this.list.element,
+        this.empty,
+        h("div", { class: "row" }, this.readyButton, this.leaveButton, this.joinButton),
+        this.note,
       ),
-      terms(page),
+      raceOptions(page),
     );
   }
 
   update({ seat }) {
-    const { standings, mine } = this.page.session;
-    this.rail.show(standings, { mine: seat });
-    this.nobody.hidden = standings.length > 0;
+    const { standings, mine } = this.page.connection;
+    this.list.show(standings, { mine: seat });
+    this.empty.hidden = standings.length > 0;
     this.isReady = mine?.outcome === "ready";
-    this.ready.textContent = this.isReady ? "Not ready after all" : "I am ready";
-    this.ready.classList.toggle("first", !this.isReady);
-    this.ready.hidden = this.leave.hidden = !mine;
-    this.sit.hidden = Boolean(mine) || standings.length >= most(this.page.header);
-    fill(this.told, this.waiting(standings, mine));
+    this.readyButton.textContent = this.isReady ? "Not ready" : "Ready";
+    this.readyButton.classList.toggle("first", !this.isReady);
+    this.readyButton.hidden = this.leaveButton.hidden = !mine;
+    this.joinButton.hidden = Boolean(mine) || standings.length >= maxRacers(this.page.header);
+    fill(this.note, this.noteText(standings, mine));
   }
 
-  waiting(standings, mine) {
-    if (mine && this.page.session.line === "lost") return `Reconnecting… your seat is held for ${this.held}.`;
-    if (!mine) return "You look on.";
-    if (!this.isReady) return "The countdown begins when all are ready.";
-    if (standings.length < 2 && most(this.page.header) > 1) return "It takes two to race: send the link to a friend.";
-    const others = standings.filter((one) => one.outcome !== "ready").map((one) => one.name);
-    return others.length ? `Waiting for ${others.join(", ")}.` : "";
+  noteText(standings, mine) {
+    const { connection, header } = this.page;
+    if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
+    if (!mine) return "You are watching.";
+    if (!this.isReady) return "The countdown starts when everyone is ready.";
+    if (standings.length < 2 && maxRacers(header) > 1) return "A race needs two players. Send the link to a friend.";
+    const names = displayNames(standings);
+    const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
+    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : "";
   }
 
-  async left() {
-    await this.page.session.leave();
-    this.page.session.close();
-    this.page.wasIn = false;
+  async leave() {
+    const { page } = this;
+    await page.connection.leave();
+    page.connection.close();
+    page.hadSeat = false;
     location.href = "/";
   }
 
-  seat() {
-    const { session } = this.page;
-    session.close();
-    this.page.invite(session.standings);
+  join() {
+    const { connection } = this.page;
+    connection.close();
+    this.page.invite(connection.standings);
   }
 }
 
-function invite(link, title) {
+function inviteSection(link, title) {
   const field = h("input", {
     class: "link",
     readonly: true,
     value: link,
-    "aria-label": "Invite link",
+    "aria-label": "Invitation link",
     onfocus: (event) => event.target.select(),
   });
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
   return h(
     "section",
-    { "aria-label": "Invite" },
-    h("p", {}, "Send this link round:"),
+    { "aria-label": "Invite friends" },
+    h("p", {}, "Invite friends with this link:"),
     h(
       "div",
       { class: "row" },
       field,
-      button("Copy", () => copy(link, "the link is copied")),
+      button("Copy", () => copyText(link, "Link copied.")),
       navigator.share ? button("Share", share) : null,
     ),
   );

@@ -1,168 +1,174 @@
-// The page of a race: one's line to it, and which arrangement stands: the invitation, the lobby, the table, the end.
+// The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { api, gamesBySlug, Problem } from "./api.js";
-import { button, facts, fill, h, notice, say } from "./dom.js";
-import { EndPage } from "./end.js";
+import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { Connection } from "./connection.js";
+import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage } from "./lobby.js";
-import { guest } from "./memory.js";
+import { displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
-import { Session } from "./session.js";
-import { clock, namesOf, ordinal } from "./words.js";
+import { ResultsPage } from "./results.js";
+import { guest } from "./storage.js";
 
 const TICK_MS = 200;
-const OVERTAKE_MS = 5000;
-const LINES = { up: "connected", lost: "reconnecting", connecting: "connecting", replaced: "elsewhere", ended: "over" };
-const ARRANGEMENTS = { open: LobbyPage, countdown: PlayPage, running: PlayPage, over: EndPage, cancelled: EndPage };
+const PLACE_NEWS_MS = 5000;
+const STATUS = {
+  up: "connected",
+  lost: "reconnecting",
+  connecting: "connecting",
+  replaced: "open elsewhere",
+  ended: "disconnected",
+};
+const PANELS = { open: LobbyPage, countdown: PlayPage, running: PlayPage, over: ResultsPage, cancelled: ResultsPage };
+const WATCH_INSTEAD = ["untimely", "race-full", "race-over", "not-seated", "not-allowed"];
 
 export class RacePage {
-  constructor(race, { watch = false } = {}) {
-    this.race = race;
+  constructor(raceId, { watch = false } = {}) {
+    this.raceId = raceId;
     this.watching = watch;
-    this.arrangement = null; // what stands in the page, once there is a view
-    this.busy = new Set();
+    this.panel = null; // one of PANELS, once there is a view
+    this.running = new Set(); // the actions in progress
   }
 
   async open(main) {
     this.main = main;
-    fill(main, h("p", { class: "wait" }, "Looking for the race…"));
-    const view = await api(`/races/${this.race}`);
-    const games = await gamesBySlug();
+    fill(main, h("p", { class: "wait" }, "Loading the race…"));
+    const view = await fetchJson(`/races/${this.raceId}`);
+    const games = await fetchGames();
     this.header = view.header;
     this.game = games.get(view.header.game);
     const { rules } = view.header;
-    if (!this.game) throw new Problem(426, "unsupported-version", `This race needs ${rules}, which is unknown here.`);
-    document.title = `${this.game.title} · ${this.race} · Same Deal`;
+    if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
+    document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
-    facts(
-      h("span", { class: "what" }, this.game.title, h("span", { class: "id" }, ` · ${this.race}`)),
-      this.clock,
-      this.dot,
-    );
+    const title = h("span", { class: "what" }, this.game.title, h("span", { class: "id" }, ` · ${this.raceId}`));
+    fillHeader(title, this.clock, this.dot);
     setInterval(() => this.tick(), TICK_MS);
-    document.addEventListener("keydown", (event) => this.typed(event));
-    document.addEventListener("likings", () => this.session?.view && this.arrangement?.update(this.session.view));
+    document.addEventListener("keydown", (event) => this.onKey(event));
+    document.addEventListener("preferences", () => this.connection?.view && this.panel?.update(this.connection.view));
     if (this.watching) this.start({ watch: true });
-    else if (guest() && (this.wasIn || view.stage !== "open")) this.start();
+    else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view.standings ?? []);
   }
 
-  /** Whether this window has had a seat here, so that a reload goes straight back to it. */
-  get wasIn() {
-    return sessionStorage.getItem(`samedeal.in.${this.race}`) !== null;
+  /** Whether this tab had a seat in the race, so that a reload returns to it. */
+  get hadSeat() {
+    return sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== null;
   }
 
-  set wasIn(is) {
-    if (is) sessionStorage.setItem(`samedeal.in.${this.race}`, "1");
-    else sessionStorage.removeItem(`samedeal.in.${this.race}`);
+  set hadSeat(value) {
+    if (value) sessionStorage.setItem(`samedeal.in.${this.raceId}`, "1");
+    else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
   }
 
   start({ watch = false, name = null } = {}) {
-    this.session?.close();
-    this.arrangement = null;
-    this.known = null;
-    this.session = new Session(this.race, { watch, name, changed: () => this.changed() });
+    this.connection?.close();
+    this.panel = null;
+    this.previous = null;
+    this.connection = new Connection(this.raceId, { watch, name, onChange: () => this.onChange() });
   }
 
   invite(standings) {
-    const sit = (name) => this.start({ name: name === guest()?.name ? null : name });
-    fill(this.main, invitation(this, standings, { sit, watch: () => this.start({ watch: true }) }));
+    const join = (name) => this.start({ name: name === guest()?.name ? null : name });
+    fill(this.main, invitation(this, standings, { join, watch: () => this.start({ watch: true }) }));
     document.getElementById("name").focus();
   }
 
-  // Whatever has changed.
-
-  changed() {
-    const { session } = this;
-    const { view } = session;
-    if (session.problem && !view) return this.turnedAway(session.problem);
-    if (!view) return fill(this.main, h("p", { class: "wait" }, session.reason || "Connecting…"));
-    this.header = session.header ?? this.header;
-    if (!session.watch && !session.over) this.wasIn = true;
-    this.news();
-    const Arrangement = ARRANGEMENTS[view.stage];
-    if (!Arrangement) return this.outdated(`This race is at the stage “${view.stage}”, which this page does not know.`);
-    if (!(this.arrangement instanceof Arrangement)) {
-      this.arrangement = new Arrangement(this);
-      fill(this.main, this.arrangement.element);
+  onChange() {
+    const { connection } = this;
+    const { view } = connection;
+    if (connection.error && !view) return this.showRefusal(connection.error);
+    if (!view) return fill(this.main, h("p", { class: "wait" }, connection.reason || "Connecting…"));
+    this.header = connection.header ?? this.header;
+    if (!connection.watch && !connection.over) this.hadSeat = true;
+    this.announceChanges();
+    const Panel = PANELS[view.stage];
+    if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
+    if (!(this.panel instanceof Panel)) {
+      this.panel = new Panel(this);
+      fill(this.main, this.panel.element);
     }
-    this.dot.className = `dot ${session.line}`;
-    this.dot.textContent = LINES[session.line];
-    this.arrangement.update(view);
+    this.dot.className = `dot ${connection.status}`;
+    this.dot.textContent = STATUS[connection.status];
+    this.panel.update(view);
     this.tick();
     return undefined;
   }
 
   /** The server is newer than this page. */
-  outdated(why) {
+  askToReload(reason) {
     const reload = button("Reload", () => location.reload(), { class: "first" });
-    return fill(this.main, notice("Reload this page", why, reload));
+    return fill(this.main, notice("Reload this page", reason, reload));
   }
 
-  /** No seat: where there is a race to look on at, one looks on. */
-  turnedAway(problem) {
-    this.wasIn = false;
-    if (["untimely", "race-full", "race-over", "not-seated", "not-allowed"].includes(problem.code)) {
+  /** The server refused a seat: watch the race if possible. */
+  showRefusal(error) {
+    this.hadSeat = false;
+    if (WATCH_INSTEAD.includes(error.code)) {
       this.start({ watch: true });
-      return say(`${problem.message} You look on.`);
+      return announce(`${error.message} You are watching.`);
     }
-    const front = h("a", { class: "button", href: "/" }, "To the front page");
-    const watch = button("Look on instead", () => this.start({ watch: true }), { class: "first" });
-    return fill(this.main, notice("No seat", problem.message, watch, front));
+    const watch = button("Watch", () => this.start({ watch: true }), { class: "first" });
+    return fill(this.main, notice("Could not join", error.message, watch, homeLink()));
   }
 
   tick() {
-    const { session } = this;
-    if (!session?.view) return;
-    const left = session.leftMs;
-    this.clock.textContent = left === null ? "" : clock(left, left < 60_000);
-    this.clock.classList.toggle("late", left !== null && left < 30_000 && session.view.stage === "running");
-    this.arrangement?.tick?.(left);
+    const { connection } = this;
+    if (!connection?.view) return;
+    const left = connection.leftMs;
+    this.clock.textContent = left === null ? "" : formatClock(left, left < 60_000);
+    this.clock.classList.toggle("late", left !== null && left < 30_000 && connection.view.stage === "running");
+    this.panel?.tick?.(left);
   }
 
-  typed(event) {
+  onKey(event) {
     const typing = /^(INPUT|SELECT|TEXTAREA|SUMMARY)$/.test(event.target.tagName);
     if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    this.arrangement?.typed?.(event);
+    this.panel?.onKey?.(event);
   }
 
-  /** Does something once at a time; what the server has against it is said. */
-  async act(name, deed) {
-    if (this.busy.has(name)) return;
-    this.busy.add(name);
+  /** Runs an action unless it is already running, and shows the server's refusal, if any. */
+  async run(name, action) {
+    if (this.running.has(name)) return;
+    this.running.add(name);
     try {
-      await deed();
+      await action();
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      say(error.message);
-      this.arrangement?.refused?.(error.message);
+      if (!(error instanceof ApiError)) throw error;
+      announce(error.message);
+      this.panel?.showRefusal?.(error.message);
     } finally {
-      this.busy.delete(name);
+      this.running.delete(name);
     }
   }
 
-  // What is said aloud: one thing at a time; of rivals only that they come, stop, or pass.
-
-  news() {
-    const { standings, view } = this.session;
-    const names = namesOf(standings);
-    for (const one of standings) {
-      const before = this.known?.get(one.seat);
-      const name = names.get(one.seat);
-      if (one.seat === view.seat || !this.known) continue;
-      if (!before) say(`${name} is here`);
-      else if (one.outcome === "ready" && before.outcome !== "ready") say(`${name} is ready`);
-      else if (one.outcome === "won" && before.outcome !== "won") say(`${name} has won in ${clock(one.ms)}`);
-      else if (one.outcome === "scratched" && !before.done) say(`${name} is scratched: the nonce did not come`);
-      else if (one.done && !before.done) say(`${name} has stopped, ${one.home} of ${one.goal} home`);
+  /** Announces changes in the standings: arrivals, finishes, and the user's own place. */
+  announceChanges() {
+    const { standings, view, mine } = this.connection;
+    const names = displayNames(standings);
+    if (this.previous) {
+      for (const standing of standings) {
+        const { seat } = standing;
+        const news = seat === view.seat ? "" : changeOf(standing, this.previous.get(seat));
+        if (news) announce(`${names.get(seat)} ${news}`);
+      }
     }
-    const [was, now] = [this.known?.get(view.seat), this.session.mine];
-    const quiet = performance.now() - (this.placedAt ?? -OVERTAKE_MS) > OVERTAKE_MS;
-    if (was && now && was.place !== now.place && view.stage === "running" && quiet) {
-      this.placedAt = performance.now();
-      say(`you are ${ordinal(now.place)} of ${standings.length}`);
+    const before = this.previous?.get(view.seat);
+    const now = performance.now();
+    const quiet = now - (this.placeNewsAt ?? -PLACE_NEWS_MS) > PLACE_NEWS_MS;
+    if (before && mine && before.place !== mine.place && view.stage === "running" && quiet) {
+      this.placeNewsAt = now;
+      announce(`You are ${ordinal(mine.place)} of ${standings.length}`);
     }
-    this.known = new Map(standings.map((one) => [one.seat, one]));
+    this.previous = new Map(standings.map((standing) => [standing.seat, standing]));
   }
+}
+
+function changeOf(now, before) {
+  if (!before) return "joined";
+  if (now.outcome === "ready" && before.outcome !== "ready") return "is ready";
+  if (now.outcome === "won" && before.outcome !== "won") return finishText(now);
+  if (now.outcome === "scratched" && !before.done) return "was scratched: their nonce did not arrive in time";
+  return now.done && !before.done ? `stopped with ${now.home} of ${now.goal} home` : "";
 }

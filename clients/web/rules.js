@@ -1,6 +1,6 @@
-// The rules of a game, with its rulings.
+// The rules of a game.
 
-import { gamesBySlug, Problem, text } from "./api.js";
+import { ApiError, fetchGames, fetchText } from "./api.js";
 import { fill, h } from "./dom.js";
 
 export class RulesPage {
@@ -9,16 +9,16 @@ export class RulesPage {
   }
 
   async open(main) {
-    const games = await gamesBySlug();
+    const games = await fetchGames();
     const game = games.get(this.slug);
-    if (!game) throw new Problem(404, "not-found", `There is no game ${this.slug}.`);
+    if (!game) throw new ApiError(404, "not-found", `Unknown game: ${this.slug}`);
     document.title = `Rules of ${game.title} · Same Deal`;
     const article = h("article", { class: "rules" });
-    // Our own file, made from the project's documents.
-    article.innerHTML = await text(`/page/rules/${this.slug}.html`);
-    const others = [...games.values()].map((one) =>
-      h("a", { href: `/rules/${one.slug}`, "aria-current": one.slug === this.slug ? "page" : false }, one.title),
+    // Trusted HTML: generated from the project's own docs.
+    article.innerHTML = await fetchText(`/page/rules/${this.slug}.html`);
+    const links = [...games.values()].map(({ slug, title }) =>
+      h("a", { href: `/rules/${slug}`, "aria-current": slug === this.slug ? "page" : false }, title),
     );
-    fill(main, h("nav", { class: "games", "aria-label": "Games" }, others), article);
+    fill(main, h("nav", { class: "games", "aria-label": "Games" }, links), article);
   }
 }

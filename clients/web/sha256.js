@@ -1,10 +1,11 @@
-// SHA-256 (FIPS 180-4) of a text, in hexadecimal: browsers offer theirs only over HTTPS, and a race at home has none.
+// SHA-256 (FIPS 180-4). Browsers offer crypto.subtle only over HTTPS, which local servers do not use.
 
 const PRIMES = primes(64);
 const fraction = (x) => ((x - Math.floor(x)) * 2 ** 32) >>> 0;
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
 const ROUND = PRIMES.map((prime) => fraction(Math.cbrt(prime)));
 
+/** Returns the SHA-256 digest of a text in hexadecimal. */
 export function sha256(text) {
   const bytes = new TextEncoder().encode(text);
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
@@ -20,12 +21,12 @@ export function sha256(text) {
       words[i] =
         i < 16
           ? data.getUint32(block + 4 * i)
-          : words[i - 16] + spread(words[i - 15], 7, 18, 3) + words[i - 7] + spread(words[i - 2], 17, 19, 10);
+          : words[i - 16] + xorShifts(words[i - 15], 7, 18, 3) + words[i - 7] + xorShifts(words[i - 2], 17, 19, 10);
     }
     let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
-      const one = (h + mixed(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + ROUND[i] + words[i]) >>> 0;
-      const two = (mixed(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c))) >>> 0;
+      const one = (h + xorRotations(e, 6, 11, 25) + ((e & f) ^ (~e & g)) + ROUND[i] + words[i]) >>> 0;
+      const two = (xorRotations(a, 2, 13, 22) + ((a & b) ^ (a & c) ^ (b & c))) >>> 0;
       [a, b, c, d, e, f, g, h] = [(one + two) >>> 0, a, b, c, (d + one) >>> 0, e, f, g];
     }
     [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = (state[i] + word) >>> 0));
@@ -33,9 +34,9 @@ export function sha256(text) {
   return state.map((word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-const turned = (word, by) => (word >>> by) | (word << (32 - by));
-const mixed = (word, one, two, three) => (turned(word, one) ^ turned(word, two) ^ turned(word, three)) >>> 0;
-const spread = (word, one, two, shift) => (turned(word, one) ^ turned(word, two) ^ (word >>> shift)) >>> 0;
+const rotate = (word, by) => (word >>> by) | (word << (32 - by));
+const xorRotations = (word, one, two, three) => (rotate(word, one) ^ rotate(word, two) ^ rotate(word, three)) >>> 0;
+const xorShifts = (word, one, two, shift) => (rotate(word, one) ^ rotate(word, two) ^ (word >>> shift)) >>> 0;
 
 function primes(count) {
   const found = [];

@@ -1,8 +1,8 @@
-// Verifies a Same Deal replay without any of Same Deal's own code: written from docs/bots/replay-format.md,
-// docs/bots/notation.md and docs/play/rules.md, with nothing but Node.js.
+// Verifies a Same Deal replay without Same Deal's own code. Written from docs/bots/replay-format.md, docs/bots/notation.md and
+// docs/play/rules.md; needs only Node.js.
 //
-//   node verify.mjs replay.json            one line per fact; exits with 0 if all hold, with 5 if one fails
-//   node verify.mjs --key HEX replay.json  also requires that the signature is by this key, or by one of several
+//   node verify.mjs replay.json            prints a line per fact; exits with 0 if all hold, with 5 otherwise
+//   node verify.mjs --key HEX replay.json  also requires a signature by one of these keys
 //   node verify.mjs --deal corners:1       prints the shuffled pack of a deal, first card first
 
 import { createHash, createHmac, createPublicKey, verify as verifySignature } from "node:crypto";
@@ -27,12 +27,12 @@ const PACKS = {
   gallery: () => [...deck(), ...deck()],
 };
 
-/** Which deals the rules take; the others are shuffled again. A game that is not here takes all. */
+/** Whether the rules accept a deal; otherwise the pack is shuffled again. Other games accept all deals. */
 const PLAYABLE = {
   // An ace anywhere in the three rows of eight, or the 2, 3 or 4 of a row in its row.
   gallery: (cards) => cards.slice(0, 24).some((card, at) => rank(card) === 1 || rank(card) === 2 + Math.floor(at / 8)),
-  // The last twelve cards lie on top. One of them goes to a foundation (2 and queen are next there; a side stack
-  // feeds only its own row), or onto another that is next to it in rank, where king and ace are neighbours.
+  // The last twelve cards are on top. At least one must go to a foundation (which needs a 2 or a queen; a side stack
+  // serves only its own row), or onto another card of an adjacent rank, where king and ace are adjacent.
   "corner-stones": (cards) => {
     const stacks = "c1 l1 l2 l3 l4 c3 c2 r1 r2 r3 r4 c4".split(" ");
     const tops = cards.slice(-12);
@@ -43,7 +43,7 @@ const PLAYABLE = {
   },
 };
 
-/** The words of a label, one after another: eight from each block of SHA-256. */
+/** Yields the random words of a label: eight from each SHA-256 block. */
 function* wordsOf(label) {
   for (let block = 0; ; block++) {
     const bytes = sha256(`${label}|${block}`);
@@ -51,11 +51,11 @@ function* wordsOf(label) {
   }
 }
 
-/** The pack as it is dealt, and how many shuffles it took. */
+/** Returns the shuffled pack and the number of shuffles. */
 function dealt(game, seed) {
   const words = wordsOf(`${game}|${seed}`);
   const below = (n) => {
-    // What is beyond the last whole multiple of n is passed over, or small numbers would be more likely.
+    // Skip words beyond the last multiple of n, which would make small numbers more likely.
     for (;;) {
       const word = words.next().value;
       if (word < 2 ** 32 - (2 ** 32 % n)) return word % n;
@@ -71,7 +71,7 @@ function dealt(game, seed) {
   }
 }
 
-// The file (section 1): the fields of every object. What has a default is left out when it has it.
+// The file (section 1): the fields of every object. Fields with their default value are omitted.
 
 const HEAD = "format header";
 const FOOT = "digest signature standings";
@@ -167,7 +167,7 @@ function fromLines(text) {
   const [head, ...entries] = lines.map((line, at) => {
     expect(at <= 2 ** 19 + 1 && Buffer.byteLength(line) < 2 ** 16, `line ${at + 1} is one too many, or too long`);
     const value = parse(line);
-    // Only a share that is whole is written otherwise than here: as 1.0.
+    // Canonical JSON differs from ours only in whole shares, which are written as 1.0.
     expect(line.replace(/("progress":\d)\.0(?=[,}])/g, "$1") === canonical(value), `line ${at + 1} is not canonical`);
     return value;
   });
@@ -199,7 +199,7 @@ function read(bytes) {
   return replay;
 }
 
-// The seals (section 2).
+// Commitments (section 2).
 
 /** Canonical JSON: no white space, and the fields sorted. JSON.stringify escapes in strings what has to be. */
 function canonical(value) {
@@ -216,7 +216,7 @@ function isSigned({ key, value }, text) {
     const der = createPublicKey({ key: Buffer.from(ED25519 + key, "hex"), format: "der", type: "spki" });
     return verifySignature(null, Buffer.from(text), der, Buffer.from(value, "hex"));
   } catch {
-    return false; // 32 bytes that are no key
+    return false; // not a valid key
   }
 }
 
@@ -231,7 +231,7 @@ function verify({ header, entries, digest, signature }, keys) {
   };
   /** A fact that fails at the entry of an index, or holds where there is none: -1. */
   const say = (fact, fails, text) => tell(fact, fails < 0, fails < 0 ? text : `at entry ${fails + 1}`);
-  const last = Math.max(entries.length - 1, 0); // where a log fails that ends too early, even one without entries
+  const last = Math.max(entries.length - 1, 0); // the failing entry of a log that ends too early
   const closing = events.findIndex(({ t }) => t === "closed");
   const complete = closing >= 0 && closing === entries.length - 1;
   say("complete", complete ? -1 : closing < 0 ? last : closing, `${entries.length} entries`);
@@ -243,9 +243,9 @@ function verify({ header, entries, digest, signature }, keys) {
   const by = signed ? `by ${signature.key}` : `not by ${signature.key}`;
   tell("signature", signed && asked, asked ? by : `${by}, and another key is asked for`);
 
-  const promises = new Map(); // by seat, of those who have one: who has left a seat may come back with another
+  const promises = new Map(); // by seat; a player who left may return with another one
   const nonces = new Map();
-  let countdown = false; // a nonce that came before or after it would not have bound anybody
+  let countdown = false; // nonces count only during the countdown
   const fits = ({ t, seat, commitment, nonce }) => {
     if (t === "counting" || t === "dealt") countdown = t === "counting";
     if (t === "left") promises.delete(seat);
@@ -258,7 +258,7 @@ function verify({ header, entries, digest, signature }, keys) {
   };
   say("nonces", events.findIndex((event) => !fits(event)), `${nonces.size} of ${promises.size} seats opened theirs`);
   if (closing < 0) {
-    console.log("?      commitment, deal and chain cannot be checked: there is no secret");
+    console.log("?      commitment, deal and chain cannot be checked without the secret");
     return false;
   }
   const secret = events[closing].secret;
@@ -281,13 +281,13 @@ function sayDeal({ game, seed: open, options }, events, secret, nonces, say) {
   const at = events.findIndex(({ t }) => t === "dealt");
   if (at < 0) return say("deal", -1, "none: the race was called off before it");
   const inOrder = nonces.sort(([one], [other]) => one - other).map(([, nonce]) => nonce);
-  const root = sha256(`samedeal/1/root|${secret}|${inOrder}`).toString("hex"); // an array as text has commas between
+  const root = sha256(`samedeal/1/root|${secret}|${inOrder}`).toString("hex"); // arrays convert to text with commas
   const k = events[at].k ?? 0;
   const seed = open ?? `${root}.${k}`;
   const known = Object.hasOwn(PACKS, game);
   const filtered = open === undefined && options.filter !== undefined;
   say("deal", known && (k === 0 || filtered) ? -1 : at, `${game}:${seed}`);
-  if (filtered) console.log(`?      that no deal before ${k} passes ${options.filter} is not checked here`);
+  if (filtered) console.log(`?      not checked here: whether ${options.filter} accepts a deal before ${k}`);
   if (known) console.log(`       the first cards are ${dealt(game, seed).cards.slice(0, 10).join(" ")}`);
 }
 

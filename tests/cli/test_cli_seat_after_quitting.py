@@ -17,7 +17,7 @@ from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import Connected, ConnectionLost, update
-from support.browser import BROWSER, browser, opened, seated
+from support.browser import BROWSER, browser, opened
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server
@@ -113,12 +113,12 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
 async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
     async with browser() as chromium, opened(chromium) as watched:
         for options, says in (
-            (OPEN, "your seat is held for 12 s"),
-            (RUNNING, "your clock runs, your seat is reserved"),
+            (OPEN, "Your seat is held for 12 s"),
+            (RUNNING, "The clock keeps running. Your seat is reserved"),
         ):
             with Server(redis_url, away_seconds="12") as server:
                 race = server.create("corners", seed="42", **options)
-                await seated(watched.page, server, race)
+                await join_race(watched.page, server, race)
                 if options is RUNNING:
                     await watched.page.wait_for_selector(".table .pile")
                 else:

@@ -15,14 +15,15 @@ from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Joined, Move
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import History, Try, faults
-from support.faults import Survivor
+from support.campaign import History, MoveRequest
 from support.finished_races import NAMES, SECRET, Logged, nonce, opened
-from support.torture import violations
+from support.race_check import find_violations
+from support.survivor import Survivor
+from support.torture_run import violations
 
 
-def raced() -> tuple[Replay, list[History]]:
-    """A race of two, and what they would have seen had each answer come at once."""
+def make_race() -> tuple[Replay, list[History]]:
+    """Return a race of two and their histories, as if every response had arrived at once."""
     log, chance = opened("corners"), Random(7)
     for seat in (1, 2):
         promise = nonce_commitment(log.race.id, nonce(seat))
@@ -40,22 +41,22 @@ def raced() -> tuple[Replay, list[History]]:
     for seat in (1, 2):
         log.say(Resigned(seat=seat))
     log.say(Closed(secret=SECRET.hex()))
-    return log.replay(), told(log.replay())
+    return log.replay(), histories_of(log.replay())
 
 
-def told(replay: Replay) -> list[History]:
+def histories_of(replay: Replay) -> list[History]:
     histories = {seat: History(NAMES[seat], f"player-{seat}", resigned=True) for seat in (1, 2)}
     for entry in replay.entries:
         for history in histories.values():
             history.receipts.add((entry.n, entry.h))
         if isinstance(entry.event, Moved):
             tries = histories[entry.event.seat].tries
-            tries.append(Try(len(tries), entry.event.move, entry.n - 1, entry.n, entry.n + 0.5, entry.n))
+            tries.append(MoveRequest(len(tries), entry.event.move, entry.n - 1, entry.n, entry.n + 0.5, entry.n))
     return list(histories.values())
 
 
 def rewritten(replay: Replay, events: list[AnyEvent]) -> Replay:
-    """A replay of other events as a lying server would write it: every digest is right."""
+    """Return a replay of other events with correct digests, as a dishonest server would write it."""
     log = Logged(Race.opened(replay.header, SECRET))
     times = iter([entry.at for entry in replay.entries])
     for event in events:
@@ -63,8 +64,8 @@ def rewritten(replay: Replay, events: list[AnyEvent]) -> Replay:
     return log.replay()
 
 
-def folded(replay: Replay, count: int) -> Race:
-    """The race after so many entries."""
+def race_after(replay: Replay, count: int) -> Race:
+    """Return the race after `count` entries."""
     return Race.opened(replay.header, SECRET).after_all(replay.entries[:count])
 
 
@@ -73,55 +74,55 @@ def moves_in(events: list[AnyEvent]) -> list[int]:
 
 
 def kinds(found: list[str]) -> set[str]:
-    """The faults without what is particular to each."""
+    """Return the kinds of violations, without their details."""
     return {fault.partition(":")[0].partition(" ply")[0] for fault in found if "another digest" not in fault}
 
 
-def test_the_check_finds_nothing_where_nothing_is_wrong() -> None:
-    replay, histories = raced()
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, [entry.event for entry in replay.entries]), histories) == []
+def test_valid_race_has_no_violations() -> None:
+    replay, histories = make_race()
+    assert find_violations(replay, histories) == []
+    assert find_violations(rewritten(replay, [entry.event for entry in replay.entries]), histories) == []
 
 
-# Each takes a race in which all is well, and answers with what a server with that fault would have given out.
+# Each function turns a valid race into one with a planted fault.
 
-Story = tuple[Replay, list[History]]
+Case = tuple[Replay, list[History]]
 
 
 def events_of(replay: Replay) -> list[AnyEvent]:
     return [entry.event for entry in replay.entries]
 
 
-def a_loss(replay: Replay, histories: list[History]) -> Story:
+def lost_move(replay: Replay, histories: list[History]) -> Case:
     events = events_of(replay)
     del events[moves_in(events)[-1]]
     return rewritten(replay, events), histories
 
 
-def a_lost_tail(replay: Replay, histories: list[History]) -> Story:
+def lost_tail(replay: Replay, histories: list[History]) -> Case:
     events = events_of(replay)
     first, *_, last = moves_in(events)[-7:]
     del events[first : last + 1]
     return rewritten(replay, events), histories
 
 
-def a_double(replay: Replay, _: list[History]) -> Story:
+def duplicated_move(replay: Replay, _: list[History]) -> Case:
     events = events_of(replay)
     draw = max(position for position in moves_in(events) if events[position] == Moved(seat=1, move="draw"))
     del events[draw + 1 : moves_in(events)[-1] + 1]
-    once = told(rewritten(replay, events))
+    once = histories_of(rewritten(replay, events))
     return rewritten(replay, [*events[: draw + 1], events[draw], *events[draw + 1 :]]), once
 
 
-def a_swap_of_two_racers(replay: Replay, histories: list[History]) -> Story:
+def swapped_moves_of_two_racers(replay: Replay, histories: list[History]) -> Case:
     events = events_of(replay)
     first, second, *_ = moves_in(events)
     events[first], events[second] = events[second], events[first]
     return rewritten(replay, events), histories
 
 
-def a_swap_of_one_racer(replay: Replay, histories: list[History]) -> Story:
-    """Of two moves that are legal in either order."""
+def swapped_moves_of_one_racer(replay: Replay, histories: list[History]) -> Case:
+    """Swap two moves that are legal in either order."""
     for first, second in pairwise(moves_in(events_of(replay))[::2]):
         events = events_of(replay)
         if events[first] != events[second]:
@@ -131,16 +132,16 @@ def a_swap_of_one_racer(replay: Replay, histories: list[History]) -> Story:
     raise AssertionError("no two moves can be swapped")
 
 
-def an_invention(replay: Replay, histories: list[History]) -> Story:
-    run = folded(replay, moves_in(events_of(replay))[-1] + 1).seat(1).run
+def invented_move(replay: Replay, histories: list[History]) -> Case:
+    run = race_after(replay, moves_in(events_of(replay))[-1] + 1).seat(1).run
     assert run
     events = events_of(replay)
     events.insert(moves_in(events)[-1] + 1, Moved(seat=1, move=run.game.moves()[0]))
     return rewritten(replay, events), histories
 
 
-def a_move_of_another(replay: Replay, histories: list[History]) -> Story:
-    """One that both could make is written down for the wrong one."""
+def move_of_another_racer(replay: Replay, histories: list[History]) -> Case:
+    """Record a move for the wrong racer."""
     for position in moves_in(events_of(replay)):
         events = events_of(replay)
         event = events[position]
@@ -148,19 +149,18 @@ def a_move_of_another(replay: Replay, histories: list[History]) -> Story:
         events[position] = Moved(seat=3 - event.seat, move=event.move)
         with suppress(Refused):
             return rewritten(replay, events), histories
-    raise AssertionError("no move could be another's")
+    raise AssertionError("no move is legal for both racers")
 
 
-def a_wrong_digest(replay: Replay, histories: list[History]) -> Story:
-    """In the replay."""
+def wrong_digest(replay: Replay, histories: list[History]) -> Case:
     position = moves_in(events_of(replay))[3]
     entries = list(replay.entries)
     entries[position] = replace(entries[position], h="0" * 64)
     return replace(replay, entries=tuple(entries)), histories
 
 
-def two_histories(replay: Replay, histories: list[History]) -> Story:
-    """One of the racers is told another log than the replay's from some move on, and the other is not."""
+def different_logs(replay: Replay, histories: list[History]) -> Case:
+    """Send one racer a log that differs from the replay's."""
     events = events_of(replay)
     del events[moves_in(events)[-1]]
     other = rewritten(replay, events)
@@ -168,125 +168,125 @@ def two_histories(replay: Replay, histories: list[History]) -> Story:
     return replay, histories
 
 
-def an_acknowledgement_before_the_entry(replay: Replay, histories: list[History]) -> Story:
+def acknowledgement_before_the_entry(replay: Replay, histories: list[History]) -> Case:
     attempt = histories[0].tries[4]
     attempt.n -= 1
     return replay, histories
 
 
-def an_entry_before_the_request(replay: Replay, histories: list[History]) -> Story:
+def entry_before_the_request(replay: Replay, histories: list[History]) -> Case:
     attempt = histories[0].tries[4]
     attempt.seen = attempt.n
     return replay, histories
 
 
-def a_refused_move_that_is_made(replay: Replay, histories: list[History]) -> Story:
+def refused_move_in_the_log(replay: Replay, histories: list[History]) -> Case:
     histories[0].tries[4].refused = "illegal-move"
     return replay, histories
 
 
-def a_wrong_number_of_cards(replay: Replay, histories: list[History]) -> Story:
+def wrong_number_of_cards(replay: Replay, histories: list[History]) -> Case:
     first, *others = replay.standings
     return replace(replay, standings=(replace(first, home=first.home + 1), *others)), histories
 
 
-def a_wrong_order_of_racers(replay: Replay, histories: list[History]) -> Story:
+def wrong_order_of_racers(replay: Replay, histories: list[History]) -> Case:
     return replace(replay, standings=replay.standings[::-1]), histories
 
 
-def a_missing_number(replay: Replay, histories: list[History]) -> Story:
+def missing_number(replay: Replay, histories: list[History]) -> Case:
     entries = [replace(entry, n=entry.n + (entry.n > 20)) for entry in replay.entries]
     return replace(replay, entries=tuple(entries)), histories
 
 
-def a_time_that_runs_backwards(replay: Replay, histories: list[History]) -> Story:
+def time_running_backwards(replay: Replay, histories: list[History]) -> Case:
     entries = list(replay.entries)
     entries[20] = replace(entries[20], at=entries[19].at - 1)
     return replace(replay, entries=tuple(entries)), histories
 
 
-def a_deal_of_another_secret(replay: Replay, histories: list[History]) -> Story:
+def deal_of_another_secret(replay: Replay, histories: list[History]) -> Case:
     assert isinstance(replay.entries[-1].event, Closed)
     closing = replace(replay.entries[-1], event=Closed(secret="7" * 64))
     return replace(replay, entries=(*replay.entries[:-1], closing)), histories
 
 
-def a_foreign_signature(replay: Replay, histories: list[History]) -> Story:
+def foreign_signature(replay: Replay, histories: list[History]) -> Case:
     return replace(replay, signature=replace(replay.signature, value="0" * 128)), histories
 
 
-FAULTS: dict[Callable[[Replay, list[History]], Story], str] = {
-    a_loss: "acknowledged and lost",
-    a_lost_tail: "acknowledged and lost",
-    a_double: "in the log, and nobody asked for it",
-    a_swap_of_two_racers: "out of order",
-    a_swap_of_one_racer: "acknowledged and lost",
-    an_invention: "in the log, and nobody asked for it",
-    a_move_of_another: "in the log, and nobody asked for it",
-    a_wrong_digest: "chain does not hold",
-    two_histories: "cy saw entry",
-    an_acknowledgement_before_the_entry: "out of place",
-    an_entry_before_the_request: "out of place",
-    a_refused_move_that_is_made: "in the log, and nobody asked for it",
-    a_wrong_number_of_cards: "seat 1 had",
-    a_wrong_order_of_racers: "standings does not hold",
-    a_missing_number: "the entries are not numbered from 1 on",
-    a_time_that_runs_backwards: "times does not hold",
-    a_deal_of_another_secret: "commitment does not hold",
-    a_foreign_signature: "signature does not hold",
+FAULTS: dict[Callable[[Replay, list[History]], Case], str] = {
+    lost_move: "acknowledged and lost",
+    lost_tail: "acknowledged and lost",
+    duplicated_move: "in the log, but not requested",
+    swapped_moves_of_two_racers: "out of order",
+    swapped_moves_of_one_racer: "acknowledged and lost",
+    invented_move: "in the log, but not requested",
+    move_of_another_racer: "in the log, but not requested",
+    wrong_digest: "chain does not hold",
+    different_logs: "cy saw entry",
+    acknowledgement_before_the_entry: "out of place",
+    entry_before_the_request: "out of place",
+    refused_move_in_the_log: "in the log, but not requested",
+    wrong_number_of_cards: "seat 1 had",
+    wrong_order_of_racers: "standings does not hold",
+    missing_number: "the entries are not numbered from 1",
+    time_running_backwards: "times does not hold",
+    deal_of_another_secret: "commitment does not hold",
+    foreign_signature: "signature does not hold",
 }
-"""What is planted, and how what the check says of it begins."""
+"""The planted faults, and the start of the violation that the check reports."""
 
 
 @pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.__name__)
-def test_every_planted_fault_is_found_by_the_check_that_is_for_it(
-    planted: Callable[[Replay, list[History]], Story],
+def test_check_finds_planted_fault(
+    planted: Callable[[Replay, list[History]], Case],
 ) -> None:
-    replay, histories = planted(*raced())
-    found = faults(replay, histories)
+    replay, histories = planted(*make_race())
+    found = find_violations(replay, histories)
     assert any(fault.startswith(FAULTS[planted]) for fault in found), found
 
 
-def test_a_log_without_a_move_is_well_if_nobody_was_told_of_it() -> None:
-    replay, _ = a_loss(*raced())
-    assert faults(replay, told(replay)) == []
+def test_log_without_an_unacknowledged_move_is_valid() -> None:
+    replay, _ = lost_move(*make_race())
+    assert find_violations(replay, histories_of(replay)) == []
 
 
-def test_moves_of_two_racers_in_another_order_are_found_though_neither_knows_a_number() -> None:
-    replay, histories = raced()
+def test_check_finds_swapped_moves_without_entry_numbers() -> None:
+    replay, histories = make_race()
     for attempt in (attempt for history in histories for attempt in history.tries):
         attempt.seen, attempt.n = 0, len(replay.entries)
-    assert faults(replay, histories) == []
-    assert kinds(faults(*a_swap_of_two_racers(replay, histories))) == {"out of order"}
+    assert find_violations(replay, histories) == []
+    assert kinds(find_violations(*swapped_moves_of_two_racers(replay, histories))) == {"out of order"}
 
 
-def test_only_who_was_told_another_history_is_named() -> None:
-    found = faults(*two_histories(*raced()))
+def test_check_names_only_the_racer_with_a_different_log() -> None:
+    found = find_violations(*different_logs(*make_race()))
     assert found
     assert all(fault.startswith("cy saw entry") for fault in found)
 
 
-# What a torture asks beyond that.
+# Additional checks of the torture test.
 
 
 def survivors(replay: Replay, histories: list[History]) -> list[Survivor]:
-    """The racers as they are after a race in which all is well."""
+    """Return the racers of a valid race."""
     players = []
     for seat, history in enumerate(histories, start=1):
         player = Survivor(history.name, replay.header.race, [], Random(1))
         player.history = history
         player.receipts = [receipts.HeaderKept(replay.header)]
         counting = next(entry.n for entry in replay.entries if isinstance(entry.event, Counting))
-        told = [receipts.DigestKept(entry.n, entry.h) for entry in replay.entries]
-        player.receipts += [*told[:counting], receipts.NonceKept(seat, nonce(seat).hex()), *told[counting:]]
+        digests = [receipts.DigestKept(entry.n, entry.h) for entry in replay.entries]
+        player.receipts += [*digests[:counting], receipts.NonceKept(seat, nonce(seat).hex()), *digests[counting:]]
         last = replay.entries[-1]
         player.view = m.View(race=player.race, n=last.n, h=last.h, stage="over", standings=replay.standings)
         players.append(player)
     return players
 
 
-def test_a_torture_finds_what_else_its_racers_were_told_that_is_not_so() -> None:
-    replay, histories = raced()
+def test_torture_finds_refusals_and_wrong_standings_receipts_and_headers() -> None:
+    replay, histories = make_race()
     assert violations(replay, survivors(replay, histories)) == []
 
     bo, cy = players = survivors(replay, histories)
@@ -296,7 +296,7 @@ def test_a_torture_finds_what_else_its_racers_were_told_that_is_not_so() -> None
     bo, cy = players = survivors(replay, histories)
     assert cy.view
     cy.view = replace(cy.view, standings=replay.standings[::-1])
-    assert violations(replay, players) == ["cy was told other standings than the replay's"]
+    assert violations(replay, players) == ["cy received other standings than the replay's"]
 
     bo, cy = players = survivors(replay, histories)
     bo.receipts[3] = receipts.DigestKept(3, "0" * 64)
@@ -304,40 +304,40 @@ def test_a_torture_finds_what_else_its_racers_were_told_that_is_not_so() -> None
 
     bo, cy = players = survivors(replay, histories)
     bo.receipts[0] = receipts.HeaderKept(replace(replay.header, salt="11" * 16))
-    assert "somebody was told another header than the replay's" in violations(replay, players)
+    assert "a racer received another header than the replay's" in violations(replay, players)
 
 
-# What it lets pass, and what else it finds.
+# What the check accepts, and what else it finds.
 
 
-def test_the_check_allows_what_was_not_answered_to_be_there_once_or_not_at_all() -> None:
-    replay, histories = raced()
+def test_unacknowledged_move_may_be_in_the_log_or_not() -> None:
+    replay, histories = make_race()
     events: list[AnyEvent] = [entry.event for entry in replay.entries]
     last = moves_in(events)[-1]
     histories[1].tries[-1].answered_at = None
     for history in histories:
         history.receipts = {(n, h) for n, h in history.receipts if n <= last}
-    assert faults(replay, histories) == []
-    assert faults(rewritten(replay, events[:last] + events[last + 1 :]), histories) == []
+    assert find_violations(replay, histories) == []
+    assert find_violations(rewritten(replay, events[:last] + events[last + 1 :]), histories) == []
     histories[1].tries[-1].refused = "illegal-move"
-    assert kinds(faults(replay, histories)) == {"in the log, and nobody asked for it"}
+    assert kinds(find_violations(replay, histories)) == {"in the log, but not requested"}
 
 
-def test_the_check_finds_what_nobody_did() -> None:
-    replay, histories = raced()
+def test_check_finds_events_without_a_request() -> None:
+    replay, histories = make_race()
     histories[0].resigned = False
-    assert faults(replay, histories) == ["somebody resigned who did not say so"]
-    assert "others have joined than those who are known" in faults(replay, histories[1:])
-    assert "somebody moved who is not known" in faults(replay, histories[1:])
+    assert find_violations(replay, histories) == ["a racer resigned without a request"]
+    assert "unknown players joined" in find_violations(replay, histories[1:])
+    assert "an unknown seat moved" in find_violations(replay, histories[1:])
 
 
-def test_the_check_finds_a_move_from_a_connection_that_had_been_replaced() -> None:
-    replay, _ = raced()
+def test_check_finds_a_move_from_a_replaced_connection() -> None:
+    replay, _ = make_race()
     events: list[AnyEvent] = [entry.event for entry in replay.entries]
     position = moves_in(events)[10]
     taken = rewritten(replay, [*events[:position], Taken(seat=1), *events[position:]])
-    histories = told(taken)
-    assert kinds(faults(taken, histories)) == {"from a connection that had been replaced"}
+    histories = histories_of(taken)
+    assert kinds(find_violations(taken, histories)) == {"from a replaced connection"}
     for attempt in histories[0].tries[5:]:
         attempt.joined = position + 1
-    assert faults(taken, histories) == []
+    assert find_violations(taken, histories) == []

@@ -1,4 +1,4 @@
-"""The line that tests mistreat: each thing that is done to it has the effect that it is named after."""
+"""The faulty proxy: each fault has its effect."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.campaign import true
+from support.campaign import eventually
 from support.faulty_proxy import Proxy
 
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -16,7 +16,7 @@ PATIENCE_S = 10
 
 
 class Target:
-    """Says every line again, and knows which it has heard, and what came after the last of them."""
+    """Echoes every line and records all received data."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -36,8 +36,8 @@ class Target:
 
 
 @asynccontextmanager
-async def lines(folder: Path, *, unix: bool = False) -> AsyncIterator[tuple[Target, Proxy]]:
-    """A target with a proxy before it."""
+async def running_proxy(folder: Path, *, unix: bool = False) -> AsyncIterator[tuple[Target, Proxy]]:
+    """Start a target behind a proxy."""
     target, socket = Target(), folder / "socket"
     if unix:
         server = await asyncio.start_unix_server(target.serve, socket)
@@ -57,68 +57,68 @@ async def connected(proxy: Proxy) -> End:
     return await asyncio.open_connection(host, int(port))
 
 
-async def said(end: End, line: bytes) -> bytes:
-    """What is answered."""
+async def reply(end: End, line: bytes) -> bytes:
+    """Return the reply to a line."""
     end[1].write(line)
     return await end[0].readline()
 
 
 @pytest.mark.parametrize("unix", [False, True])
-async def test_what_is_said_goes_through_and_so_does_the_end(unix: bool, tmp_path: Path) -> None:
-    async with lines(tmp_path, unix=unix) as (target, proxy):
+async def test_proxy_forwards_data_and_the_end(unix: bool, tmp_path: Path) -> None:
+    async with running_proxy(tmp_path, unix=unix) as (target, proxy):
         end = await connected(proxy)
-        assert await said(end, b"one\n") == b"one\n"
+        assert await reply(end, b"one\n") == b"one\n"
         end[1].write_eof()
         assert await end[0].read() == b"bye\n"
         assert (target.lines, target.rest) == ([b"one\n"], [b""])
         end[1].close()
 
 
-async def test_a_line_that_is_cut_is_reset_and_takes_nobody_until_it_is_mended(tmp_path: Path) -> None:
-    async with lines(tmp_path) as (_, proxy):
+async def test_cut_resets_connections_and_refuses_new_ones_until_mended(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (_, proxy):
         end = await connected(proxy)
-        assert await said(end, b"one\n") == b"one\n"
+        assert await reply(end, b"one\n") == b"one\n"
         proxy.cut()
         with pytest.raises(ConnectionResetError):
             await end[0].read()
         with pytest.raises(ConnectionError):
-            await said(await connected(proxy), b"two\n")
+            await reply(await connected(proxy), b"two\n")
         proxy.mend()
         again = await connected(proxy)
-        assert await said(again, b"three\n") == b"three\n"
+        assert await reply(again, b"three\n") == b"three\n"
         again[1].close()
 
 
-async def test_a_request_may_be_cut_within(tmp_path: Path) -> None:
-    async with lines(tmp_path) as (target, proxy):
+async def test_cut_within_a_request(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (target, proxy):
         end = await connected(proxy)
         cutting = asyncio.ensure_future(proxy.cut_within(b"fatal"))
-        assert await said(end, b"harmless\n") == b"harmless\n"
+        assert await reply(end, b"harmless\n") == b"harmless\n"
         with pytest.raises(ConnectionResetError):
-            await said(end, b"a fatal request\n")
+            await reply(end, b"a fatal request\n")
         await cutting
-        await true(lambda: bool(target.rest))
+        await eventually(lambda: bool(target.rest))
         assert target.lines == [b"harmless\n"]
 
 
-async def test_an_answer_may_be_lost_after_the_request_went_through(tmp_path: Path) -> None:
-    async with lines(tmp_path) as (target, proxy):
+async def test_lost_answer_after_a_forwarded_request(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (target, proxy):
         end, other = await connected(proxy), await connected(proxy)
         losing = asyncio.ensure_future(proxy.lose_answer(b"append"))
-        assert await said(end, b"read\n") == b"read\n"
+        assert await reply(end, b"read\n") == b"read\n"
         with pytest.raises(ConnectionResetError):
-            await said(end, b"append\n")
+            await reply(end, b"append\n")
         await losing
-        assert await said(other, b"append\n") == b"append\n"
+        assert await reply(other, b"append\n") == b"append\n"
         assert target.lines == [b"read\n", b"append\n", b"append\n"]
         other[1].close()
 
 
-async def test_a_line_that_stalls_takes_everything_and_forwards_it_when_it_is_mended(tmp_path: Path) -> None:
-    async with lines(tmp_path) as (target, proxy):
+async def test_stalled_proxy_forwards_data_when_mended(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (target, proxy):
         proxy.stall()
         end = await connected(proxy)
-        answer = asyncio.ensure_future(said(end, b"one\n"))
+        answer = asyncio.ensure_future(reply(end, b"one\n"))
         done, _ = await asyncio.wait([answer], timeout=0.1)
         assert (done, target.lines) == (set(), [])
         proxy.mend()
@@ -127,30 +127,30 @@ async def test_a_line_that_stalls_takes_everything_and_forwards_it_when_it_is_me
 
 
 @pytest.mark.parametrize("answers", [False, True])
-async def test_one_direction_may_end_alone(answers: bool, tmp_path: Path) -> None:
-    async with lines(tmp_path) as (target, proxy):
+async def test_half_close_ends_one_direction(answers: bool, tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (target, proxy):
         end = await connected(proxy)
-        assert await said(end, b"one\n") == b"one\n"
+        assert await reply(end, b"one\n") == b"one\n"
         proxy.half_close(answers=answers)
         if answers:
             assert await end[0].read() == b""
             end[1].write(b"two\n")
-            await true(lambda: len(target.lines) == 2)
+            await eventually(lambda: len(target.lines) == 2)
         else:
             assert await end[0].read() == b"bye\n"
             assert target.rest == [b""]
         end[1].close()
 
 
-async def test_a_line_may_be_late_and_narrow(tmp_path: Path) -> None:
-    async with lines(tmp_path) as (_, proxy):
+async def test_delay_and_bandwidth(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (_, proxy):
         end = await connected(proxy)
         proxy.delay_s = 0.05
         before = time.monotonic()
-        assert await said(end, b"one\n") == b"one\n"
+        assert await reply(end, b"one\n") == b"one\n"
         assert time.monotonic() - before >= 0.1
         proxy.delay_s, proxy.bytes_per_s = 0.0, 10_000
         before = time.monotonic()
-        assert len(await said(end, 999 * b"x" + b"\n")) == 1000
+        assert len(await reply(end, 999 * b"x" + b"\n")) == 1000
         assert time.monotonic() - before >= 0.2
         end[1].close()

@@ -1,6 +1,6 @@
-"""Odd bytes for whatever reads bytes: good ones, changed at random, are read or refused, and nothing else ever happens.
+"""Fuzzing of all decoders and of a server: randomly changed input is read or refused, and nothing else happens.
 
-FUZZ_INPUTS says how many there are of them and FUZZ_SEED which (``make fuzz``).
+FUZZ_INPUTS sets the number of inputs and FUZZ_SEED their seed (``make fuzz``).
 """
 
 import os
@@ -35,7 +35,7 @@ from support.logged_server import LoggedServer, written
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "60000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 SLOW_S = 20.0
-"""No single input takes so long, however busy the machine."""
+"""Maximum time for one input, even on a busy machine (s)."""
 
 REPLAYS = [finished(slug, moves=6) for slug in GAMES]
 LINES = [b"".join(replay.lines()) for replay in REPLAYS]
@@ -55,7 +55,7 @@ PIECES = [
 
 
 def changed(good: Sequence[bytes], random: Random) -> bytes:
-    """One of the good ones with a few changes, or nothing that was ever good."""
+    """Return a valid input with a few changes, or random bytes."""
     if random.random() < 0.03:
         return random.randbytes(random.randrange(200))
     data = bytearray(random.choice(good))
@@ -85,7 +85,7 @@ def changed(good: Sequence[bytes], random: Random) -> bytes:
 
 
 def verified(data: bytes) -> None:
-    """Reads a replay and verifies it. Only a replay that says the same as a good one may pass."""
+    """Read and verify a replay. Only replays equal to a valid one may pass."""
     replay = read(data)
     assert all(fact.holds for fact in verify(replay)) == (replay in REPLAYS)
     for form in ("json", "msgpack"):
@@ -93,19 +93,19 @@ def verified(data: bytes) -> None:
 
 
 def verified_in_lines(data: bytes) -> None:
-    """The same for a replay in lines, of which only the canonical bytes may pass."""
+    """Read and verify a replay in lines. Only canonical bytes may pass."""
     facts = verify(ReplayLines(BytesIO(data)))
     assert all(fact.holds for fact in facts) == (data in LINES)
 
 
 def dealt(data: bytes) -> None:
-    """A deal by its code, as in an address."""
+    """Read a deal code, as in a URL."""
     slug, _, seed = data.decode("utf-8", "replace").partition(":")
     game = GAMES.get(slug, GAMES["corners"])
     try:
         piles = game.from_seed(seed).table.piles
     except ValueError:
-        return  # what the server makes Refused("bad-request") of
+        return  # the server raises Refused("bad-request") for it
     assert Counter(game.pack()) <= Counter(card for pile in piles.values() for card in pile)
 
 
@@ -114,7 +114,7 @@ def named(data: bytes) -> None:
 
 
 def kept(replay: Replay) -> bytes:
-    """The receipts of one who was in a race."""
+    """Read the receipts of a racer."""
     digests = [receipts.line(receipts.DigestKept(entry.n, entry.h)) for entry in replay.entries[:4]]
     header, nonce = receipts.line(receipts.HeaderKept(replay.header)), receipts.line(receipts.NonceKept(1, "0f" * 32))
     return b"".join([header, *digests, nonce])
@@ -143,12 +143,12 @@ for form in FORMS:
     DECODERS[f"numbers in {form}"] = (partial(codec.number, form=form), requests)
     DECODERS[f"replies in {form}"] = (partial(codec.decode_from_server, form=form), replies)
 SHARE = {"replays": 0.15, "deal": 0.3}
-"""How much of its share of the inputs a decoder gets that takes long for each."""
+"""The share of inputs for slow decoders."""
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_no_bytes_harm_a_decoder(name: str) -> None:
-    """Never another exception than a refusal, no input that takes long, and no memory that is kept."""
+def test_decoder_survives_any_bytes(name: str) -> None:
+    """Only refusals are raised, no input takes long, and no memory leaks."""
     decode, good = DECODERS[name]
     for data in good:
         decode(data)
@@ -189,7 +189,7 @@ def unharmed(server: LoggedServer, before: int) -> None:
 
 
 def odd_frame(random: Random, good: Sequence[bytes]) -> bytes:
-    """A frame that is well-formed, or in some way not."""
+    """Return a frame that may be malformed."""
     if random.random() < 0.5:
         return frame(random.choice((1, 1, 1, 2, 8, 9, 10, 0)), changed(good, random)[: random.choice((125, 4096))])
     length, stated = random.choice((0, 1, 5, 125, 126, 127)), random.choice((0, 125, 4097, 65_535, 2**63, 2**64 - 1))
@@ -198,7 +198,7 @@ def odd_frame(random: Random, good: Sequence[bytes]) -> bytes:
     return head + more + random.randbytes(random.randrange(140))
 
 
-def test_no_frames_harm_a_server(server: LoggedServer) -> None:
+def test_server_survives_any_frames(server: LoggedServer) -> None:
     random, good = Random(SEED), [codec.encode(request, "json") for request in REQUESTS]
     race = server.create("corners", seed="1")
     good += [written({"t": kind, "id": 3, "race": race}, "json") for kind in ("join", "watch")]
@@ -226,8 +226,8 @@ TARGETS = [
 ]
 
 
-def test_no_request_harms_a_server(server: LoggedServer) -> None:
-    """Whatever comes, it is answered, and never by that the server has failed; or the connection is closed."""
+def test_server_survives_any_request(server: LoggedServer) -> None:
+    """Every request has a response other than an internal error, or the connection is closed."""
     random = Random(SEED + 1)
     bodies = [
         b'{"game":"corners","options":{"limit_ms":600000,"max_racers":2}}',
@@ -257,7 +257,7 @@ def test_no_request_harms_a_server(server: LoggedServer) -> None:
             data = changed([data], random)
         with Hostile(server) as eve:
             eve.flood(data, 1)
-            with suppress(OSError):  # the server may have had enough already
+            with suppress(OSError):  # the server may have closed the connection
                 eve.socket.shutdown(socket.SHUT_WR)
             answer = eve.rest()
         status = answer[9:12]
@@ -268,8 +268,8 @@ def test_no_request_harms_a_server(server: LoggedServer) -> None:
     unharmed(server, before)
 
 
-def test_what_is_changed_at_random_is_the_same_each_time() -> None:
-    """So that what was found can be found again."""
+def test_random_changes_are_reproducible() -> None:
+    """So that findings can be reproduced."""
     good = [written({"t": "ping", "id": 1}, "json")]
     one, other = ([changed(good, random) for _ in range(50)] for random in (Random(3), Random(3)))
     assert one == other

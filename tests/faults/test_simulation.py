@@ -1,6 +1,6 @@
-"""Histories in which anything may go wrong, by seeds: what was acknowledged is not lost, and planted faults are found.
+"""Simulated races with faults: no acknowledged move is lost, and planted bugs are found.
 
-SIMULATION_SEEDS is how many there are. ``make simulate ARGS="--seed N --histories 1 --trace"`` tells one of them again.
+SIMULATION_SEEDS sets the number of histories. Repeat one with ``make simulate ARGS="--seed N --histories 1 --trace"``.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,76 +19,73 @@ from samedeal_server.races.recovery import Recovered, Recovery
 from samedeal_server.races.room import Room
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws.session import Session
-from support.simulation import MISFORTUNES, ON_ONE_PROCESS, simulated
+from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
+from support.simulation import simulate
 from support.store_model import Script, append
 
 SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 1000)
 SIMULATION = ("-m", "support.simulation")
 SHARES = 4
-"""In so many tests, so that two processors have something to do."""
+"""The number of tests that share the seeds, so that they can run in parallel."""
 PLANTED_SEEDS = 400
-"""Within so many histories a planted fault has to be found."""
+"""The number of histories within which a planted bug must be found."""
 
 pytestmark = pytest.mark.timeout(600 + SEEDS)
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_whatever_happens_no_acknowledged_move_is_lost(share: int) -> None:
-    befell = set[str]()
+def test_no_acknowledged_move_is_lost(share: int) -> None:
+    faults = set[str]()
     moves = 0
     for seed in range(share, SEEDS, SHARES):
-        outcome = simulated(str(seed))
-        befell.update(outcome.befell)
+        outcome = simulate(str(seed))
+        faults.update(outcome.faults)
         moves += outcome.moves
         assert not outcome.violations, f"seed {seed}: {outcome.violations}"
     assert moves > SEEDS // SHARES
     if SEEDS >= 1000:
-        assert befell == {which.__name__ for which in (*MISFORTUNES, *ON_ONE_PROCESS)}
+        assert faults == {which.__name__ for which in (*FAULTS, *SINGLE_PROCESS_FAULTS)}
 
 
 @pytest.mark.parametrize("seed", [3, 18, 52])
-def test_the_same_seed_is_the_same_history(seed: int) -> None:
+def test_same_seed_gives_the_same_history(seed: int) -> None:
     command = [sys.executable, *SIMULATION, "--seed", str(seed), "--histories", "1", "--trace"]
-    told = [
+    runs = [
         subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": salt}, capture_output=True, text=True)
         for salt in ("1", "2")
     ]
-    assert told[0].stdout == told[1].stdout
-    assert told[0].stdout.count("\n") > 100
-    assert simulated(str(seed)).trace == simulated(str(seed)).trace != simulated(str(seed + 1)).trace
+    assert runs[0].stdout == runs[1].stdout
+    assert runs[0].stdout.count("\n") > 100
+    assert simulate(str(seed)).trace == simulate(str(seed)).trace != simulate(str(seed + 1)).trace
 
 
-def test_a_failure_names_the_command_that_repeats_it() -> None:
+def test_failure_prints_the_command_that_repeats_it() -> None:
     weakened = (
-        "import sys\n"
-        "from support import simulation\n"
+        "import sys\nfrom support import simulation\n"
         "from samedeal_server.ws.session import Session\n"
         "Session._owns_seat = lambda self, race: True\n"
         "sys.exit(simulation.main())"
     )
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     command = [sys.executable, "-c", weakened, "--seed", "0", "--histories", str(PLANTED_SEEDS)]
-    told = subprocess.run(command, env=env, capture_output=True, text=True)
-    assert told.returncode == 1, told.stdout + told.stderr
-    again = re.search(r'make simulate ARGS="(--seed \d+ --histories 1) --trace"', told.stdout)
-    assert again
-    repeated = subprocess.run(
-        [sys.executable, "-c", weakened, *again[1].split()], env=env, capture_output=True, text=True
-    )
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 1, result.stdout + result.stderr
+    repeat = re.search(r'make simulate ARGS="(--seed \d+ --histories 1) --trace"', result.stdout)
+    assert repeat
+    repeated = subprocess.run([sys.executable, "-c", weakened, *repeat[1].split()], capture_output=True, text=True)
     assert repeated.returncode == 1
-    assert again[0] in repeated.stdout
+    assert repeat[0] in repeated.stdout
 
 
-# Faults that are planted. Each takes out one thing that a promise rests on.
+# Planted bugs. Each removes something that a guarantee depends on.
 
 
 def _unfenced(patch: pytest.MonkeyPatch) -> None:
-    """A connection that has lost its seat goes on as if it had it."""
+    """A connection that lost its seat continues to act for it."""
     patch.setattr(Session, "_owns_seat", lambda self, race: True)
 
 
 def _unrepaired(patch: pytest.MonkeyPatch) -> None:
-    """What the store has lost is not written again."""
+    """Entries that the store lost are not written again."""
 
     async def nothing(self: Recovery, race: Race, *_: object) -> Recovered:
         return Recovered(race, ())
@@ -98,7 +94,7 @@ def _unrepaired(patch: pytest.MonkeyPatch) -> None:
 
 
 def _early(patch: pytest.MonkeyPatch) -> None:
-    """A move is acknowledged before it is in the log."""
+    """Moves are acknowledged before they are in the log."""
     written: Callable[..., Any] = RaceLog.append
     under_way = set[Any]()
 
@@ -113,14 +109,14 @@ def _early(patch: pytest.MonkeyPatch) -> None:
 
 
 def _trusting(patch: pytest.MonkeyPatch) -> None:
-    """After a failure the memory is trusted, and the log is not read."""
+    """After a failure, the log is not read again."""
     patch.setattr(Room, "_needs_resync", property(lambda self: False, lambda self, value: None), raising=False)
 
 
 PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None] | None, Script | None]] = {
     "the log takes entries after any predecessor": (None, partial(append, checked=False)),
-    "an append that comes again is not known again": (None, partial(append, idle=False)),
-    "a connection that lost its seat is not fenced off": (_unfenced, None),
+    "a repeated append is not recognized": (None, partial(append, idle=False)),
+    "a connection that lost its seat is not fenced": (_unfenced, None),
     "a lost tail is not written again": (_unrepaired, None),
     "moves are acknowledged before they are written": (_early, None),
     "the memory is trusted after a failure": (_trusting, None),
@@ -128,11 +124,11 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None] | None, Script | N
 
 
 @pytest.mark.parametrize("fault", PLANTED)
-def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_bug_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant, script = PLANTED[fault]
     if plant:
         plant(monkeypatch)
     scripts = {"append.lua": script} if script else None
-    found = next((seed for seed in range(PLANTED_SEEDS) if simulated(str(seed), scripts).violations), None)
+    found = next((seed for seed in range(PLANTED_SEEDS) if simulate(str(seed), scripts).violations), None)
     assert found is not None
     print(f"{fault}: found with seed {found}")

@@ -1,4 +1,4 @@
-"""The model of the store is like the real one, for the commands and scripts of the server."""
+"""The model of the store behaves like a real store for the server's commands and scripts."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ from samedeal_server.store.connection import Store, Word
 from support.store_model import Model, digest, source
 
 SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "claim.lua", "create.lua", "delete_empty.lua")}
-"""What the scripts are called by, by their files."""
+"""The digests of the scripts, by file name."""
 SECONDS = 600
 KNOWN: list[list[Word]] = [
     ["EVAL", source("append.lua"), 2, "log9", "head9", "d0", 1, 1, "entry", "d1"],
@@ -22,11 +22,11 @@ KNOWN: list[list[Word]] = [
     ["EVAL", source("claim.lua"), 1, "due", 2, 1, "race9", SECONDS],
     ["EVAL", source("delete_empty.lua"), 2, "head8", "log8"],
 ]
-"""Commands by which a store learns the scripts."""
+"""Commands that load the scripts."""
 
 
 def run_of(chance: Random) -> list[Word]:
-    """A run of entries as somebody might want to append it: of a few histories that part now and then."""
+    """Return entries to append, from one of a few histories that sometimes diverge."""
     history, first, count = chance.choice(("a", "a", "a", "b")), chance.randint(1, 6), chance.randint(1, 4)
     words: list[Word] = [f"d{first - 1}{history if first > 3 else ''}", count]
     for n in range(first, first + count):
@@ -95,7 +95,7 @@ COMMANDS: tuple[Callable[[Random], list[Word]], ...] = (
 
 
 async def answer(ask: Callable[[], Any]) -> object:
-    """What a store says to a command, its errors by their kind."""
+    """Return a store's reply, or the type of its error."""
     try:
         found = ask()
         return await found if asyncio.iscoroutine(found) else found
@@ -104,7 +104,7 @@ async def answer(ask: Callable[[], Any]) -> object:
 
 
 def plain(found: object) -> object:
-    """An answer without the types that the model and the library do not share."""
+    """Return a reply without types that differ between the model and the library."""
     if isinstance(found, list | tuple):
         return [plain(item) for item in found]
     return found
@@ -118,11 +118,11 @@ async def compared(store: Store, model: Model, commands: list[list[Word]]) -> No
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_the_model_answers_as_the_real_store_does(seed: int, redis_url: str) -> None:
+async def test_model_replies_like_the_real_store(seed: int, redis_url: str) -> None:
     store, model, chance = Store(redis_url), Model(lambda: time.time_ns() // 1_000_000), Random(seed)
     try:
         await compared(store, model, KNOWN)
-        for _ in range(8):  # many short histories: the beginnings are where most cases are
+        for _ in range(8):  # many short histories, because most cases occur at the start
             await compared(store, model, [chance.choice(COMMANDS)(chance) for _ in range(60)])
             await store.ask("FLUSHALL")
             model.values.clear()
@@ -131,7 +131,7 @@ async def test_the_model_answers_as_the_real_store_does(seed: int, redis_url: st
         await store.close()
 
 
-async def test_a_script_that_is_not_known_is_refused_by_both(redis_url: str) -> None:
+async def test_unknown_script_is_refused(redis_url: str) -> None:
     store, model = Store(redis_url), Model(lambda: 0)
     try:
         await compared(store, model, [["EVALSHA", SCRIPTS["create.lua"], 1, "head1", "H", "d0"]])
@@ -141,7 +141,7 @@ async def test_a_script_that_is_not_known_is_refused_by_both(redis_url: str) -> 
         await store.close()
 
 
-async def test_both_have_the_same_in_them_afterwards(redis_url: str) -> None:
+async def test_model_and_store_have_the_same_contents(redis_url: str) -> None:
     store, model, chance = Store(redis_url), Model(lambda: time.time_ns() // 1_000_000), Random("contents")
     try:
         await compared(store, model, KNOWN)

@@ -1,4 +1,4 @@
-"""The bench: every part runs, what it writes has what the report reads, and one part that fails loses no other."""
+"""The bench: every part runs and writes what the report reads, and a part that fails does not affect the others."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import report, scaling
+from bench import report
 from bench.__main__ import EVERY_ROUND, ONCE
 from bench.figures import Figure, Figures, summary
 from bench.peers import FOLDER
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).parents[2]
 OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "peers" or (FOLDER / "node_modules").exists()]
-"""The parts that need nothing to be fetched first."""
+"""The parts that need no downloads."""
 SHARES = OURS[::2], OURS[1::2]
-"""Measured at the same time: what comes out is worth nothing, and the machine has two cores."""
+"""Measured concurrently: the results do not matter, and there are two cores."""
 
 
 def bench(*arguments: str, files: int | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs it as a program, with so many open files at most."""
+    """Run the bench as a program, optionally with a limit on open files."""
 
     def bounded() -> None:
         if files:
@@ -42,22 +42,22 @@ def bench(*arguments: str, files: int | None = None, **env: str) -> subprocess.C
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a tiny run of every part found."""
+    """The results of a tiny run of all parts."""
     files = [tmp_path_factory.mktemp("bench") / "found.json" for _ in SHARES]
     with ThreadPoolExecutor() as both:
         done = list(both.map(lambda share, file: bench(*share, "--to", str(file)), SHARES, files))
     for run in done:
         assert run.returncode == 0, run.stderr
     first, second = (json.loads(file.read_text()) for file in files)
-    first["figures"] = second["figures"] | first["figures"]  # the echo is that of the moves
+    first["figures"] = second["figures"] | first["figures"]  # use the echo that was measured with the moves
     files[0].write_text(json.dumps(first))
     return files[0]
 
 
-# The real thing, in small.
+# Tiny runs.
 
 
-def test_every_part_finds_what_the_report_reads(tiny: Path) -> None:
+def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     found = Found(tiny)
     rows = [row for row in report.page(found) if row.startswith("|")]
     assert len(rows) > 40
@@ -67,36 +67,30 @@ def test_every_part_finds_what_the_report_reads(tiny: Path) -> None:
     assert all(value > 0 for name, figure in found.figures.items() if name.endswith("/rate") for value in figure)
 
 
-def test_a_ratio_is_that_of_the_moves_to_the_echo_of_the_run(tiny: Path) -> None:
+def test_ratio_compares_moves_with_the_echo_of_the_same_run(tiny: Path) -> None:
     found = Found(tiny)
     share = found["moves/corners/2/of-echo"].median
     assert share == pytest.approx(found["moves/corners/2/rate"].median / found["echo/2/rate"].median, rel=1e-3)
 
 
-def test_who_is_held_is_counted_and_so_is_every_delivery(tiny: Path) -> None:
+def test_idle_connections_and_deliveries_are_counted(tiny: Path) -> None:
     found = Found(tiny)
     assert found["memory/idle/still-held"].median == TINY.idle[-1]
     assert found["fanout/2/rate"].median >= found["fanout/2/updates"].median
 
 
-def test_the_size_of_a_run_follows_from_what_was_measured(tiny: Path) -> None:
-    page = "\n".join(scaling.page(Found(tiny)))
-    assert "A million who race at once" in page
-    assert "nan" not in page
-
-
-def test_what_cannot_be_measured_is_told_and_all_else_is_measured(tmp_path: Path) -> None:
+def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) -> None:
     file, files = tmp_path / "found.json", 300
     run = bench("memory", "--to", str(file), files=files)
     assert run.returncode == 1
-    assert f"Missing: memory/idle: a process may have {files} files open here" in run.stderr
+    assert f"Missing: memory/idle: the limit on open files is {files}" in run.stderr
     found = Found(file)
     assert list(found.run["missing"]) == ["memory/idle"]
     assert "memory/race/corners/2/kib" in found.figures
     assert "Missing in a round: memory/idle, because a process may have 300" in "\n".join(report.page(found))
 
 
-def test_without_node_the_peers_are_left_out_with_a_word(tmp_path: Path) -> None:
+def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:
     file = tmp_path / "found.json"
     run = bench("peers", "--to", str(file), PATH=str(tmp_path))
     assert run.returncode == 0, run.stderr
@@ -117,7 +111,7 @@ def found_of(tmp_path: Path, figures: dict[str, Any], **missing: str) -> Found:
     return Found(file)
 
 
-def test_of_every_figure_there_are_the_median_and_its_bounds(tmp_path: Path) -> None:
+def test_figure_has_median_and_bounds(tmp_path: Path) -> None:
     found = found_of(tmp_path, {"echo/50/rate": [50_000, 40_000, 60_000], "echo/50/p99-ms": 1.234567})
     assert found["echo/50/rate"] == Figure(50_000, 40_000, 60_000)
     assert found.cell("echo/50/rate") == "50,000 (40,000 to 60,000)"
@@ -125,7 +119,7 @@ def test_of_every_figure_there_are_the_median_and_its_bounds(tmp_path: Path) -> 
     assert found.cell("peers/boardgame/50/rate") == "–"
 
 
-def test_a_round_in_which_something_failed_has_no_value_of_it() -> None:
+def test_failed_round_has_no_value() -> None:
     figures = Figures()
     figures.note("echo/50/rate", 50_000)
     figures.round = 2
@@ -153,7 +147,7 @@ def test_a_round_in_which_something_failed_has_no_value_of_it() -> None:
         ("verify/the-edge/200/entries-per-s", "the-edge: ≥ 20,000 entries verified a second", 20_000, 19_000),
     ],
 )
-def test_a_target_is_met_or_missed_by_its_median(
+def test_target_is_met_or_missed_by_the_median(
     tmp_path: Path, name: str, target: str, met: float, missed: float
 ) -> None:
     def told(figures: dict[str, Any]) -> str:
@@ -165,13 +159,13 @@ def test_a_target_is_met_or_missed_by_its_median(
     assert told({}) == "not measured"
 
 
-def test_twice_a_peer_is_twice_the_peer_of_the_run(tmp_path: Path) -> None:
+def test_peer_target_is_twice_the_peer_of_the_same_run(tmp_path: Path) -> None:
     figures = {"peers/boardgame/50/rate": 6_000, "moves/corners/50/rate": 12_000, "moves/gallery/50/rate": 11_999}
     rows = [row for row in report.page(found_of(tmp_path, figures)) if "boardgame.io's 6,000" in row]
     assert [row.split("|")[-2].strip() for row in rows if "| – |" not in row] == ["met", "**missed**"]
 
 
-def test_what_grows_faster_than_its_work_is_named(tmp_path: Path) -> None:
+def test_report_names_costs_that_grow(tmp_path: Path) -> None:
     def told(figures: dict[str, Any]) -> str:
         (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith("| nothing costs more"))
         return row
@@ -184,13 +178,13 @@ def test_what_grows_faster_than_its_work_is_named(tmp_path: Path) -> None:
     assert "at most 1.00 times" in told(flat | quicker)
 
 
-def test_a_load_that_is_the_limit_is_named(tmp_path: Path) -> None:
+def test_report_names_a_saturated_load(tmp_path: Path) -> None:
     figures = {"moves/corners/50/load-cpu": 0.5, "echo/50/load-cpu": 0.95, "processes/one/load-cpu": 0.99}
     (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith("| the load is never"))
     assert "| 95%: echo/50 | **missed** |" in row
 
 
-def test_the_pages_take_what_was_found_between_their_marks(tmp_path: Path) -> None:
+def test_page_is_updated_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
     report.put_between(page, "new")
@@ -198,19 +192,5 @@ def test_the_pages_take_what_was_found_between_their_marks(tmp_path: Path) -> No
     page.write_text("nothing to be found")
     with pytest.raises(ValueError, match="has no place between"):
         report.put_between(page, "new")
-    for page in (report.PAGE, scaling.PAGE):
-        text = page.read_text()
-        assert text.index(report.BEGIN) < text.index(report.END)
-
-
-def test_nothing_follows_from_what_was_not_measured(tmp_path: Path) -> None:
-    with pytest.raises(KeyError, match="moves/"):
-        list(scaling.page(found_of(tmp_path, {})))
-
-
-def test_the_simulated_wait_grows_with_the_load() -> None:
-    costs = scaling.Costs(server_us=50, store_us=5, commit_us=300, bytes_in=40, bytes_out=600)
-    waits = [scaling.simulated(costs, share * 20_000)[1] for share in (0.3, 0.6, 0.9)]
-    assert waits == sorted(waits)
-    assert waits == [scaling.simulated(costs, share * 20_000)[1] for share in (0.3, 0.6, 0.9)]
-    assert waits[0] >= (costs.server_us + costs.commit_us) / 1000
+    text = report.PAGE.read_text()
+    assert text.index(report.BEGIN) < text.index(report.END)

@@ -5,7 +5,8 @@ from random import Random
 
 from samedeal.race.events import Moved
 from samedeal.race.run import MAX_MOVES
-from support.campaign import AHEAD, Persistent, acknowledged, faults, more, racing, started, true
+from support.campaign import AHEAD, Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
+from support.race_check import find_violations
 from support.servers import Server
 
 
@@ -16,16 +17,16 @@ async def test_a_race_lasts_as_long_as_its_test_however_fast_the_players_are(red
             race = server.create("corners", start_delay_ms=0, max_racers=2)
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
             async with racing(players):
-                await true(lambda: all(player.made == AHEAD for player in players))
+                await eventually(lambda: all(player.made == AHEAD for player in players))
                 server.kill()
-                await started(server, server.port)
-                await true(lambda: all(player.losses for player in players))
+                await start_server(server, server.port)
+                await eventually(lambda: all(player.losses for player in players))
                 assert [player.view.stage for player in players if player.view] == ["running"] * 2
                 assert [player.made for player in players] == [AHEAD] * 2
-                await acknowledged(players, 2 * AHEAD + 1)
-                await more(players)
+                await wait_for_moves(players, 2 * AHEAD + 1)
+                await wait_for_more_moves(players)
             replay = await server.replay(race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     moves = [
         sum(entry.event.seat == seat for entry in replay.entries if isinstance(entry.event, Moved)) for seat in (1, 2)
     ]

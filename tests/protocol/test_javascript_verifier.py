@@ -188,7 +188,7 @@ def test_the_output_says_that_filters_are_not_checked(tmp_path: Path) -> None:
     replay["entries"][first(replay, "dealt")][2]["k"] = 7
     assert "deal" not in verified(replay, tmp_path)[1]
     output = run(tmp_path / "replay.json")[1]
-    assert ".7\n?      that no deal before 7 passes friendly/1 is not checked here\n" in output
+    assert ".7\n?      not checked here: whether friendly/1 accepts a deal before 7\n" in output
 
 
 def test_a_nonce_after_the_deal_is_found_at_its_entry(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The WebSocket test suite of the Autobahn project, kept in the user's cache: where it is, and how it gets there.
+"""The WebSocket test suite of the Autobahn project, kept in the user's cache: locates and installs it.
 
 It is a program for Python 2.7, which is old and safe to run against one's own machine only. As a program this file
 installs it: ``make conformance``.
@@ -17,12 +17,12 @@ _DONE = FOLDER / "installed"
 
 
 def installed() -> bool:
-    """Whether the suite is there, whole."""
+    """Return whether the suite is completely installed."""
     return _DONE.exists() and PROGRAM.exists()
 
 
 def install() -> None:
-    """Installs the suite, which takes some minutes. Raises LookupError without a Python 2.7, CalledProcessError."""
+    """Install the suite in some minutes. Raises LookupError without Python 2.7, or CalledProcessError."""
     python = _python()
     shutil.rmtree(FOLDER, ignore_errors=True)
     tools = FOLDER / "tools"
@@ -35,7 +35,7 @@ def install() -> None:
 
 
 def _python() -> str:
-    """A Python 2.7 that runs, also where pyenv has one that is not chosen."""
+    """Return a working Python 2.7, including unselected pyenv versions."""
     found = [shutil.which("python2.7")]
     if pyenv := shutil.which("pyenv"):
         others = subprocess.run([pyenv, "whence", "--path", "python2.7"], capture_output=True, text=True)

@@ -1,46 +1,57 @@
-"""A browser for the tests of the page: real Chromium, and what a person does with a table in it."""
+"""A real Chromium for tests of the page, with the actions of a user at a table."""
 
 import json
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Error, Page, Response, async_playwright
 
 from support.servers import Server
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
+SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+browser_marks = [
+    pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+"""Marks of all tests in a browser."""
 
 
 @dataclass
-class Watched:
-    """A page with all that went wrong on it, and all that it fetched."""
+class Tab:
+    """A page that records its errors and downloads."""
 
     page: Page
-    faults: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     fetched: dict[str, int] = field(default_factory=dict)
-    """Bytes of each address."""
+    """Bytes downloaded, by URL."""
 
-    def heard(self, kind: str, text: str) -> None:
-        """What the page says to those who develop it; answers with a status of failure are noted where they come in."""
+    def on_console(self, kind: str, text: str) -> None:
+        """Record console errors, except failed requests, which are recorded with the response."""
         if kind == "error" and not text.startswith("Failed to load resource"):
-            self.faults.append(text)
+            self.errors.append(text)
 
-    def foreign(self, server: Server) -> list[str]:
-        """The addresses that do not belong to the server."""
+    def foreign_urls(self, server: Server) -> list[str]:
+        """Return the downloaded URLs of other servers."""
         return [url for url in self.fetched if not url.startswith(server.url)]
 
 
 @asynccontextmanager
-async def browser() -> AsyncIterator[Browser]:
+async def launch_browser() -> AsyncIterator[Browser]:
     async with async_playwright() as play:
-        # In a container there is no sandbox for the superuser.
+        # The sandbox does not work for root in a container.
         arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         chromium = await play.chromium.launch(executable_path=BROWSER, args=arguments)
         try:
@@ -49,50 +60,81 @@ async def browser() -> AsyncIterator[Browser]:
             await chromium.close()
 
 
+@pytest.fixture(scope="module")
+def page_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with an embedded store, for all tests of a module."""
+    with Server(data_dir=tmp_path_factory.mktemp("page")) as server:
+        yield server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def page_browser() -> AsyncIterator[Browser]:
+    """A browser for all tests of a module."""
+    async with launch_browser() as chromium:
+        yield chromium
+
+
 @asynccontextmanager
-async def opened(browser: Browser, width: int = 390, height: int = 844, **context: Any) -> AsyncIterator[Watched]:
-    """A new window with a memory of its own, that can be touched."""
+async def open_page(browser: Browser, width: int = 390, height: int = 844, **context: Any) -> AsyncIterator[Tab]:
+    """Open a page in a new browser context with touch support."""
     window = await browser.new_context(viewport={"width": width, "height": height}, has_touch=True, **context)
     try:
-        yield await tab(window)
+        yield await new_tab(window)
     finally:
         await window.close()
 
 
-async def tab(window: Any) -> Watched:
-    """A page of a window, watched."""
+async def new_tab(window: Any) -> Tab:
+    """Open another tab in a browser context."""
     page: Page = await window.new_page()
     page.set_default_timeout(20_000)
-    watched = Watched(page)
+    watched = Tab(page)
 
-    async def note(response: Response) -> None:
-        # Par is refused while others race the same open deal: that is no fault of the page.
+    async def record(response: Response) -> None:
+        # The server refuses par while others race on the same open deal: not an error of the page.
         if response.status >= 400 and not response.url.endswith("/par"):
-            watched.faults.append(f"{response.status}: {response.url}")
-        with suppress(Error):  # the page may be closed before the sizes of its last answers are known
+            watched.errors.append(f"{response.status}: {response.url}")
+        with suppress(Error):  # the page may close before the sizes of its last responses are available
             sizes = await response.request.sizes()
             watched.fetched[response.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
-    page.on("response", note)
-    page.on("pageerror", lambda error: watched.faults.append(f"error: {error}"))
-    page.on("console", lambda message: watched.heard(message.type, message.text))
+    page.on("response", record)
+    page.on("pageerror", lambda error: watched.errors.append(f"error: {error}"))
+    page.on("console", lambda message: watched.on_console(message.type, message.text))
     return watched
 
 
-async def seated(page: Page, server: Server, race: str, name: str = "ada") -> None:
-    """Takes a seat by the link and is ready."""
-    await page.goto(f"{server.url}/r/{race}")
+async def join_race(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
+    """Join a race by its link and get ready."""
+    await page.goto(f"{server.url}/r/{race_id}")
     await page.fill("#name", name)
-    await page.click("text=Take a seat")
+    await page.click("button:text-is('Join')")
     await page.click("#ready")
 
 
-async def dealt(page: Page) -> None:
+def solo(server: Server, slug: str, **options: Any) -> str:
+    """Create a race for one player on the deal of the recorded win. Return its id."""
+    return server.create(slug, seed=WINS[slug]["seed"], **SOLO | options)
+
+
+async def find_violations(page: Page) -> list[str]:
+    """Return the serious and critical accessibility violations that axe finds."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE)
+    result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{violation['id']}: {violation['help']}: {[node['html'][:160] for node in violation['nodes'][:3]]}"
+        for violation in result["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+async def wait_for_deal(page: Page) -> None:
     await page.wait_for_selector('.table[data-ply="0"]')
 
 
-def taps(move: str) -> list[str]:
-    """The places that one taps to make a move."""
+def places_of(move: str) -> list[str]:
+    """Return the places to tap for a move."""
     if re.fullmatch(r"[a-z]\d[a-z]\d", move):
         return [move[:2], move[2:]]
     if re.fullmatch(r"([a-z]\d[+-]?)+", move):
@@ -100,16 +142,17 @@ def taps(move: str) -> list[str]:
     return ["waste" if move == "w" else "stock"]
 
 
-async def made(page: Page, ply: int) -> None:
-    """Waits until so many moves have been made; a group that others begin with too takes a word to make it."""
+async def wait_for_ply(page: Page, ply: int) -> None:
+    """Wait until the given number of moves has been made, pressing "Make this move" if necessary."""
     await page.evaluate(
         """(ply) => new Promise((done, failed) => {
-            const word = [...document.querySelectorAll("button")].find((one) => one.textContent === "Make this move");
-            if (word && !word.hidden) word.click();
+            const isMakeMove = ({ textContent }) => textContent === "Make this move";
+            const button = [...document.querySelectorAll("button")].find(isMakeMove);
+            if (button && !button.hidden) button.click();
             const table = document.querySelector(".table");
             const look = () => Number(table.dataset.ply) >= ply && done();
             new MutationObserver(look).observe(table, { attributes: true });
-            setTimeout(() => failed(new Error(`there was no move ${ply}`)), 20000);
+            setTimeout(() => failed(new Error(`move ${ply} was not made`)), 20000);
             look();
         })""",
         ply,
@@ -117,7 +160,7 @@ async def made(page: Page, ply: int) -> None:
 
 
 async def tap(page: Page, *places: str) -> None:
-    """A finger on piles, without the waiting for things to stand still that a click of Playwright comes with."""
+    """Tap piles without waiting for animations, as Playwright's click does."""
     middles = await page.evaluate(
         """(places) => places.map((place) => {
             const pile = document.querySelector(`[data-place="${place}"]`);
@@ -130,16 +173,16 @@ async def tap(page: Page, *places: str) -> None:
         await page.touchscreen.tap(x, y)
 
 
-async def tap_all(page: Page, moves: list[str], first: int = 0) -> None:
-    """Makes moves by tapping; the last may be the end of the race, where there is no table any more."""
+async def tap_moves(page: Page, moves: list[str], first: int = 0) -> None:
+    """Make moves by tapping. Does not wait for the last one, after which the table may be gone."""
     for ply, move in enumerate(moves, start=first + 1):
-        await tap(page, *taps(move))
+        await tap(page, *places_of(move))
         if ply - first < len(moves):
-            await made(page, ply)
+            await wait_for_ply(page, ply)
 
 
-async def neighbours(page: Page) -> dict[str, dict[str, str]]:
-    """Where each arrow key leads from each pile."""
+async def arrow_key_targets(page: Page) -> dict[str, dict[str, str]]:
+    """Return the pile that each arrow key leads to, for each pile."""
     found: dict[str, dict[str, str]] = await page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll(".pile")].map((pile) => [pile.dataset.place,
             Object.fromEntries(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => {
@@ -151,38 +194,38 @@ async def neighbours(page: Page) -> dict[str, dict[str, str]]:
     return found
 
 
-def way(ways: dict[str, dict[str, str]], start: str, end: str) -> list[str]:
-    """The fewest arrow keys from one pile to another."""
+def shortest_path(targets: dict[str, dict[str, str]], start: str, end: str) -> list[str]:
+    """Return the shortest sequence of arrow keys from one pile to another."""
     reached: dict[str, list[str]] = {start: []}
     for place in (order := [start]):
-        for key, following in ways[place].items():
+        for key, following in targets[place].items():
             if following not in reached:
                 reached[following] = [*reached[place], key]
                 order.append(following)
     return reached[end]
 
 
-async def walk(page: Page, place: str, ways: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Moves the focus to a pile with the arrow keys, as one would who sees where it lies. Answers with where they lead.
+async def move_focus(page: Page, place: str, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Move the focus to a pile with the arrow keys.
 
-    Where piles have grown since that was found out, they may lead elsewhere.
+    `targets` are the results of `arrow_key_targets`. They change when piles grow, so this returns the current ones.
     """
     for _ in range(5):
         here: str | None = await page.evaluate("document.activeElement.dataset.place ?? null")
         if here == place:
-            return ways
+            return targets
         if here is None:
             await page.focus(".pile[tabindex='0']")
             continue
-        for key in way(ways, here, place):
+        for key in shortest_path(targets, here, place):
             await page.keyboard.press(key)
         if await page.evaluate("document.activeElement.dataset.place") != place:
-            ways = await neighbours(page)
+            targets = await arrow_key_targets(page)
             await page.focus(f'[data-place="{here}"]')
     raise AssertionError(f"{place} cannot be reached by arrow keys")
 
 
 async def overflow(page: Page) -> int:
-    """By how many pixels the page is wider than its window."""
+    """Return by how many pixels the page is wider than its window."""
     wider: int = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return wider

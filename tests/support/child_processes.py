@@ -1,4 +1,4 @@
-"""The processes that compute for a server, as the system sees them."""
+"""The worker processes of a server."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from support.stores import until
 
 
 def computing(parent: int, worker: str = WORKER) -> list[int]:
-    """The processes that compute for the server process `parent`."""
+    """Return the worker processes of the server process `parent`."""
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -22,7 +22,7 @@ def computing(parent: int, worker: str = WORKER) -> list[int]:
 
 
 async def halted(parent: int) -> int:
-    """The only process that computes for a server process, stopped before it can end its job."""
+    """Wait for a server's only worker process and stop it before it finishes its job."""
     await until(lambda: computing(parent))
     (pid,) = computing(parent)
     os.kill(pid, signal.SIGSTOP)
@@ -30,7 +30,7 @@ async def halted(parent: int) -> int:
 
 
 def runs(pid: int) -> bool:
-    """Whether a process is there and has not ended."""
+    """Return whether a process is running."""
     with suppress(OSError):
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     return False

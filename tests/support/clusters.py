@@ -1,4 +1,4 @@
-"""A real Redis Cluster of several stores that may be mistreated, whose slots can be moved and whose nodes can die."""
+"""A real Redis Cluster whose slots can be moved and whose nodes can be killed."""
 
 import asyncio
 import socket
@@ -16,12 +16,12 @@ from support.faulty_store import Valkey
 
 NODES = 3
 TIMEOUT_MS = 500
-"""How long a node is silent before the others think that it has failed."""
+"""How long a node is silent before the others consider it failed (ms)."""
 
 
 @dataclass
 class Node:
-    """A node, and where it listens."""
+    """A node and its address."""
 
     valkey: Valkey
     port: int
@@ -33,22 +33,22 @@ class Node:
 
 @dataclass
 class ValkeyCluster:
-    """Three nodes with a third of the slots each, and perhaps a replica of each."""
+    """Three nodes with a third of the slots each, optionally with replicas."""
 
     nodes: list[Node]
     replicas: list[Node] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        """The addresses of all nodes that began with slots."""
+        """The addresses of all nodes that had slots at the start."""
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
 
     def home(self, slot: int) -> Node:
-        """The node that had a slot in the beginning."""
+        """Return the node that had a slot at the start."""
         return self.nodes[slot * NODES // REDIS_CLUSTER_HASH_SLOTS]
 
     async def owner(self, slot: int) -> Node:
-        """The node that has a slot, as soon as all that run agree about it."""
+        """Return the owner of a slot when all running nodes agree."""
         while True:
             views = await asyncio.gather(*(self._view(node) for node in (*self.nodes, *self.replicas)))
             owners = {view[slot] for view in views if view}
@@ -57,12 +57,12 @@ class ValkeyCluster:
             await asyncio.sleep(0.02)
 
     async def owned(self, slot: int, node: Node) -> None:
-        """Returns when all that run agree that a node has a slot."""
-        while await self.owner(slot) is not node:  # noqa: ASYNC110 - nobody tells
+        """Wait until all running nodes agree on the owner of a slot."""
+        while await self.owner(slot) is not node:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.02)
 
     async def replica_of(self, node: Node) -> Node:
-        """A node that copies another, as soon as it has all that that has."""
+        """Return a replica of a node when it has caught up."""
         while True:
             for copy in (*self.nodes, *self.replicas):
                 about = await _answered(copy, "INFO", "replication")
@@ -74,7 +74,7 @@ class ValkeyCluster:
             await asyncio.sleep(0.02)
 
     async def move(self, slot: int, target: Node, chance: Random) -> None:
-        """Moves a slot to another node, key after key, as the usual tools do."""
+        """Move a slot to another node key by key, as the standard tools do."""
         source = await self.begin_to_move(slot, target)
         await asyncio.sleep(chance.uniform(0, 0.3))
         while keys := await source.ask("CLUSTER", "GETKEYSINSLOT", slot, 1):
@@ -83,7 +83,7 @@ class ValkeyCluster:
         await self.end_move(slot, source, target)
 
     async def begin_to_move(self, slot: int, target: Node) -> Node:
-        """From now on what is not at the node that has the slot is asked for at the target; answers with the former."""
+        """Start to migrate a slot to the target. Return the current owner."""
         source = await self.owner(slot)
         await target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", source.id)
         await source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", target.id)
@@ -94,23 +94,23 @@ class ValkeyCluster:
         assert await source.ask("MIGRATE", "127.0.0.1", target.port, name, 0, 5000) == b"OK"
 
     async def end_move(self, slot: int, source: Node, target: Node) -> None:
-        """The slot is the target's."""
+        """Assign the slot to the target."""
         others = [node for node in self.nodes if node not in (source, target)]
-        for node in (target, source, *others):  # the new owner first, so that at no time the slot has none
+        for node in (target, source, *others):  # the new owner first, so that the slot always has one
             await node.ask("CLUSTER", "SETSLOT", slot, "NODE", target.id)
 
     async def move_at_once(self, slot: int, target: Node, chance: Random) -> None:
-        """Moves a slot as newer versions do by themselves."""
+        """Move a slot atomically, as newer versions can."""
         source = await self.owner(slot)
         await source.ask("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", target.id)
         await self.owned(slot, target)
 
     async def disown(self, slot: int) -> None:
-        """Has a slot be nobody's."""
+        """Remove the owner of a slot."""
         owner = await self.owner(slot)
         await owner.ask("CLUSTER", "DELSLOTS", slot)
         quiet = 0
-        while quiet < 5:  # what the owner has said before may still be under way to the others
+        while quiet < 5:  # earlier messages of the owner may still be in transit
             quiet += 1
             for node in self.nodes:
                 if (view := await self._view(node)) and view[slot]:
@@ -119,7 +119,7 @@ class ValkeyCluster:
             await asyncio.sleep(0.05)
 
     async def _view(self, node: Node) -> Sequence[int | None] | None:
-        """By slot the port of its owner, as a node sees it; None if it does not answer."""
+        """Return the port of each slot's owner according to a node, or None if it does not respond."""
         ranges = await _answered(node, "CLUSTER", "SLOTS")
         if ranges is None:
             return None
@@ -130,13 +130,13 @@ class ValkeyCluster:
 
 
 def slot_of(race: str) -> int:
-    """Where the log of a race is."""
+    """Return the slot of a race's log."""
     return key_slot(f"{{{race}}}".encode())
 
 
 @asynccontextmanager
 async def cluster(folder: Path, *, replicas: bool = False) -> AsyncIterator[ValkeyCluster]:
-    """A running cluster, with replicas or without. Without them a node that fails is waited for."""
+    """Run a cluster. Without replicas, it waits for failed nodes."""
     folder.mkdir()
     ports = free_ports(2 * NODES * (1 + replicas))
     async with AsyncExitStack() as stack:
@@ -160,19 +160,19 @@ async def cluster(folder: Path, *, replicas: bool = False) -> AsyncIterator[Valk
             first, end = (REDIS_CLUSTER_HASH_SLOTS * edge // NODES for edge in (number, number + 1))
             await node.ask("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
         for node, copy in zip(made.nodes, made.replicas, strict=False):
-            while await _refused(copy, "CLUSTER", "REPLICATE", node.id):  # noqa: ASYNC110 - it does not know it yet
+            while await _refused(copy, "CLUSTER", "REPLICATE", node.id):  # noqa: ASYNC110 - until the replica knows the node
                 await asyncio.sleep(0.02)
             await made.replica_of(node)
         for number in range(NODES):
             await made.owner(REDIS_CLUSTER_HASH_SLOTS * number // NODES)
         for node in nodes:
-            while "cluster_state:ok" not in str(await node.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - nobody tells
+            while "cluster_state:ok" not in str(await node.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.02)
         yield made
 
 
 async def _answered(node: Node, *command: str) -> Any:
-    """What a node answers, None if it does not."""
+    """Return a node's reply, or None."""
     try:
         return await node.ask(*command)
     except (RedisError, OSError):
@@ -188,7 +188,7 @@ async def _refused(node: Node, *command: str) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Free ports below those that the kernel gives to whoever asks for any, so that they are still free later."""
+    """Return free ports below the ephemeral range, so that they stay free."""
     chance, found = Random(), list[int]()
     while len(found) < count:
         port = chance.randrange(20_000, 30_000)

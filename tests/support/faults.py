@@ -1,179 +1,79 @@
-"""What can befall a service of two servers and a store in the middle of a race. Each misfortune ends by itself."""
+"""Faults of a service of two servers and a store in the middle of a race. Each ends by itself."""
 
 import asyncio
 import contextlib
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed
-
-from samedeal.proof import commitments, receipts
-from samedeal.race.run import MAX_MOVES, RESTART, UNDO
-from samedeal.wire import messages as m
-from support.campaign import Persistent, started
+from support.campaign import start_server
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey
 from support.servers import Server
+from support.survivor import Survivor
 
 APPEND = b"}:log"
-"""What stands in every request that appends to a log, and in those that read one."""
-LEARNING = 0.1
-"""The share of attempts, from the second on, that a racer plays by legal moves and not as it did before."""
-
-
-class Survivor(Persistent):
-    """A racer who gets through anything, plays until told to stop, and keeps receipts."""
-
-    ping_s, close_s = 1.5, 0.5
-
-    def __init__(self, name: str, race: str, doors: list[Proxy], chance: Random, pause_s: float = 0.03) -> None:
-        """`pause_s` is how long it thinks at most about a move."""
-        super().__init__(name, race, doors, chance)
-        self.pause_s = pause_s
-        self.answered_at: list[float] = []
-        """The times of all acknowledgements, in order."""
-        self._made: list[str] = []
-        """The moves of the present attempt, without those that were taken back."""
-        self._line: list[str] = []
-        """The longest attempt so far. It is made again and again without asking which moves are legal, which costs
-        server and racer much less."""
-        self.receipts: list[receipts.Kept] = []
-        self.overtaken = 0
-        """How often a connection was replaced by one of this racer's own that came late."""
-        self.refusals: list[str] = []
-        """Moves that were not taken, though they were legal."""
-        self.done = False
-        """Whether there is nothing left to be played."""
-
-    async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        if kind is m.Nonce and self.view and self.view.seat:
-            self.receipts.append(receipts.NonceKept(self.view.seat, fields["nonce"]))
-        while True:
-            answer = await super().ask(kind, **fields)
-            if not (isinstance(answer, m.Problem) and answer.code == "replaced"):
-                return answer
-            self.overtaken += 1
-            await self.resume()
-
-    async def hear(self) -> m.FromServer:
-        message = await super().hear()
-        self.heard.clear()  # there is too much of it to be kept
-        if isinstance(message, m.View):
-            if message.header:
-                self.receipts.append(receipts.HeaderKept(message.header))
-            self.receipts.append(receipts.DigestKept(message.n, message.h))
-        return message
-
-    async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
-        """Comes back also where the server thinks that a newer connection has the seat: there is no other."""
-        if closed and closed.rcvd and closed.rcvd.code == 4009:
-            self.overtaken += 1
-            closed = None
-        return await super().resume(closed)
-
-    async def race_until(self, enough: asyncio.Event) -> None:
-        """The whole race, which goes on until it is enough."""
-        await self.begin(self.race)
-        while not enough.is_set() and not self.done:
-            move = self.choice()
-            if move is None or len(self.history.tries) == MAX_MOVES:
-                self.done = True
-            elif refused := (await self.attempt(move)).refused:
-                self.refusals.append(f"{move}: {refused}")
-                self.done = True
-            else:
-                await self._has_made(move)
-            await asyncio.sleep(self.chance.random() * self.pause_s)
-        await enough.wait()
-        await self.stop()
-
-    def choice(self) -> str | None:
-        if self.legal:
-            return super().choice()
-        board, at = self.board, len(self._made)
-        if at < len(self._line):
-            return UNDO if board.undo and self.chance.random() < 0.1 else self._line[at]
-        return RESTART if board.restart else None
-
-    async def _has_made(self, move: str) -> None:
-        self.answered_at.append(time.monotonic())
-        if move == RESTART:
-            self._line = max(self._line, self._made, key=len)
-            self._made = []
-            await self._ask_for(legal=self.chance.random() < LEARNING)
-        elif move == UNDO:
-            self._made.pop()
-        else:
-            self._made.append(move)
-
-    async def _ask_for(self, *, legal: bool) -> None:
-        """Joins once more, on this connection, for views with or without the legal moves."""
-        if legal != self.legal:
-            self.legal = legal
-            promise = commitments.nonce_commitment(self.race, self.nonce)
-            await self.ask(m.Join, race=self.race, commitment=promise, legal=legal)
+"""Occurs in every request that appends to a log or reads one."""
 
 
 @dataclass
 class Service:
-    """Servers with the proxies before and behind them, over a store, and the racers of one race."""
+    """Servers with the proxies in front of and behind them, a store, and the racers."""
 
     store: Valkey
     servers: list[Server]
     lines: list[Proxy]
-    """From each server to the store."""
+    """Proxies between each server and the store."""
     doors: list[Proxy]
-    """From racers to each server."""
+    """Proxies between the racers and each server."""
     players: list[Survivor]
     spare: Valkey | None = None
-    """A replica of the store, at the end of `copying`."""
+    """A replica of the store, which replicates through `copying`."""
     copying: Proxy | None = None
     tally: Counter[str] = field(default_factory=Counter)
-    """What has befallen it: `server-kills`, `store-kills`, `stalled-store-kills`, `cuts`, `failovers`. However many
-    processes or connections are ended by one blow, it counts once."""
+    """The number of `server-kills`, `store-kills`, `stalled-store-kills`, `cuts` and `failovers`. Each fault counts
+    once, however many processes or connections it ends."""
 
-    async def slay_store(self) -> None:
+    async def kill_store(self) -> None:
         self.tally["store-kills"] += 1
         await self.store.kill()
 
 
-Befall = Callable[[Service, Random], Coroutine[Any, Any, None]]
-MISFORTUNES: dict[str, Befall] = {}
-"""By name; what stands before the first hyphen is whom it befalls: of two at once it must not be the same."""
+Fault = Callable[[Service, Random], Coroutine[Any, Any, None]]
+FAULTS: dict[str, Fault] = {}
+"""By name. The word before the first hyphen is the target. Concurrent faults must have different targets."""
 COUNTS_AS: dict[str, tuple[str, ...]] = {}
-"""By name, what a misfortune adds to in `Service.tally`."""
+"""The counters in `Service.tally` that a fault increases, by name."""
 
 
-def misfortune(*counts_as: str) -> Callable[[Befall], Befall]:
-    """Puts it on the list, with what it counts as."""
+def fault(*counts_as: str) -> Callable[[Fault], Fault]:
+    """Register a fault with the counters that it increases."""
 
-    def listed(befall: Befall) -> Befall:
-        name = befall.__name__.replace("_", "-")
-        MISFORTUNES[name], COUNTS_AS[name] = befall, counts_as
-        return befall
+    def register(inject: Fault) -> Fault:
+        name = inject.__name__.replace("_", "-")
+        FAULTS[name], COUNTS_AS[name] = inject, counts_as
+        return inject
 
-    return listed
+    return register
 
 
-def of(name: str) -> str:
-    """Whom a misfortune befalls."""
+def target_of(name: str) -> str:
+    """Return the target of a fault."""
     return name.partition("-")[0]
 
 
-async def while_away(chance: Random) -> None:
-    """Mostly shorter than the server's patience, at times longer."""
+async def outage(chance: Random) -> None:
+    """Sleep for the length of an outage: usually shorter than the server's timeouts, sometimes longer."""
     await asyncio.sleep(chance.uniform(1.5, 3.5) if chance.random() < 0.25 else chance.uniform(0.02, 0.8))
 
 
-async def happened(event: Awaitable[None]) -> bool:
-    """Waits for something that happens with the next move, if there is one soon; whether it happened."""
+async def occurs_soon(event: Awaitable[None]) -> bool:
+    """Wait for something that the next move triggers. Return whether it occurred within 3 s."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(3):
             await event
@@ -185,7 +85,7 @@ async def happened(event: Awaitable[None]) -> bool:
 
 
 def processes(server: Server) -> list[int]:
-    """The process of a server, and of each of its workers."""
+    """Return the process ids of a server and its workers."""
     assert server.process
     first = server.process.pid
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
@@ -194,24 +94,24 @@ def processes(server: Server) -> list[int]:
 
 
 def send(server: Server, how: signal.Signals) -> None:
-    """Sends a signal to all processes of a server."""
+    """Send a signal to all processes of a server."""
     for pid in processes(server):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, how)
 
 
-async def restarted(server: Server) -> None:
-    """Starts it where it was. It does not start while it cannot reach the store; then it is tried again."""
+async def restart(server: Server) -> None:
+    """Restart a server on its port, retrying while it cannot reach the store."""
     while True:
         with contextlib.suppress(AssertionError):
-            await started(server, server.port)
+            await start_server(server, server.port)
             return
         await asyncio.sleep(0.1)
 
 
-@misfortune("server-kills")
+@fault("server-kills")
 async def server_killed(service: Service, chance: Random) -> None:
-    """With all its workers, or one of these, who is replaced without our doing."""
+    """Kill a server with all its workers, or a single worker, which the server replaces."""
     server = chance.choice(service.servers)
     _, *workers = processes(server)
     service.tally["server-kills"] += 1
@@ -220,21 +120,21 @@ async def server_killed(service: Service, chance: Random) -> None:
         return
     send(server, signal.SIGKILL)
     server.kill()
-    await while_away(chance)
-    await restarted(server)
+    await outage(chance)
+    await restart(server)
 
 
-@misfortune()
+@fault()
 async def server_ended(service: Service, chance: Random) -> None:
-    """As for an upgrade."""
+    """Stop a server as for an upgrade, and restart it."""
     server = chance.choice(service.servers)
     await asyncio.to_thread(server.kill, signal.SIGTERM)
-    await restarted(server)
+    await restart(server)
 
 
-@misfortune()
+@fault()
 async def server_frozen(service: Service, chance: Random) -> None:
-    """Its racers go over to the other one when it takes too long, and then it wakes up."""
+    """Freeze a server. Its racers may move to the other server before it continues."""
     server = chance.choice(service.servers)
     send(server, signal.SIGSTOP)
     try:
@@ -246,164 +146,164 @@ async def server_frozen(service: Service, chance: Random) -> None:
 # The store.
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed(service: Service, chance: Random) -> None:
-    await service.slay_store()
-    await while_away(chance)
+    await service.kill_store()
+    await outage(chance)
     await service.store.start()
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((20, 200, 900)))
-    await while_away(chance)
-    await service.slay_store()
+    await outage(chance)
+    await service.kill_store()
     service.store.turn()
     await service.store.start()
 
 
-@misfortune("store-kills", "stalled-store-kills")
+@fault("store-kills", "stalled-store-kills")
 async def store_killed_with_a_stalled_disk(service: Service, chance: Random) -> None:
-    """It is in the middle of a flush that does not end."""
+    """Kill the store during a flush that does not finish."""
     service.store.turn(flush_ms=600_000)
-    if await happened(service.store.hung()):
+    if await occurs_soon(service.store.hung()):
         service.tally["stalled-store-kills"] += 1
-    await while_away(chance)
-    await service.slay_store()
+    await outage(chance)
+    await service.kill_store()
     service.store.turn()
     await service.store.start()
 
 
-@misfortune("store-kills")
+@fault("store-kills")
 async def store_killed_while_it_rewrites_its_log(service: Service, chance: Random) -> None:
     await service.store.ask("BGREWRITEAOF")
     await asyncio.sleep(chance.uniform(0, 0.02))
-    await service.slay_store()
+    await service.kill_store()
     await service.store.start()
 
 
-@misfortune()
+@fault()
 async def store_frozen(service: Service, chance: Random) -> None:
     service.store.send(signal.SIGSTOP)
     try:
-        await while_away(chance)
+        await outage(chance)
     finally:
         service.store.send(signal.SIGCONT)
 
 
-@misfortune()
+@fault()
 async def store_asleep(service: Service, chance: Random) -> None:
-    """It answers in the end: what was asked meanwhile is done, though nobody waits for it any more."""
+    """Block the store. It executes all requests later, even if their clients have given up."""
     await service.store.ask("DEBUG", "SLEEP", chance.choice((0.1, 0.5, 1.2, 2.5)))
 
 
-@misfortune()
+@fault()
 async def store_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((5, 50, 300, 1200)))
-    await while_away(chance)
+    await outage(chance)
     service.store.turn()
 
 
-@misfortune()
+@fault()
 async def store_full(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "maxmemory", 1)
-    await while_away(chance)
+    await outage(chance)
     await service.store.ask("CONFIG", "SET", "maxmemory", 0)
 
 
-@misfortune()
+@fault()
 async def store_read_only(service: Service, chance: Random) -> None:
     await service.store.ask("REPLICAOF", "127.0.0.1", 1)
-    await while_away(chance)
+    await outage(chance)
     await service.store.ask("REPLICAOF", "NO", "ONE")
 
 
-@misfortune()
+@fault()
 async def store_without_replicas(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 3)
-    await while_away(chance)
+    await outage(chance)
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 0)
 
 
-@misfortune()
+@fault()
 async def store_without_scripts(service: Service, chance: Random) -> None:
     await service.store.ask("SCRIPT", "FLUSH")
 
 
-@misfortune()
+@fault()
 async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
-    """Every server measures it at least every 5 s."""
+    """Change the store's clock. Servers measure it at least every 5 s."""
     service.store.turn(ahead_ms=chance.choice((-60_000, -5_000, -300, 300, 5_000, 60_000)))
     await asyncio.sleep(chance.choice((0.1, 6.0)))
     service.store.turn()
 
 
-# The lines between them.
+# Connections between servers and the store.
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_cut(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     line = chance.choice(service.lines)
     line.cut()
-    await while_away(chance)
+    await outage(chance)
     line.mend()
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_cut_within_a_request(service: Service, chance: Random) -> None:
     for _ in range(chance.randint(1, 5)):
-        service.tally["cuts"] += await happened(chance.choice(service.lines).cut_within(APPEND))
+        service.tally["cuts"] += await occurs_soon(chance.choice(service.lines).cut_within(APPEND))
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def line_lost_answers(service: Service, chance: Random) -> None:
-    """The append is done, and the server does not hear of it."""
+    """The store appends entries, but its replies are lost."""
     for _ in range(chance.randint(1, 5)):
-        service.tally["cuts"] += await happened(chance.choice(service.lines).lose_answer(APPEND))
+        service.tally["cuts"] += await occurs_soon(chance.choice(service.lines).lose_answer(APPEND))
 
 
-@misfortune()
+@fault()
 async def line_stalled(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.stall()
-    await while_away(chance)
+    await outage(chance)
     line.mend()
 
 
-@misfortune()
+@fault()
 async def line_slow(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
-    await while_away(chance)
+    await outage(chance)
     line.mend()
 
 
 # The racers' connections.
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def door_shut(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     door = chance.choice(service.doors)
     door.cut()
-    await while_away(chance)
+    await outage(chance)
     door.mend()
 
 
-@misfortune("cuts")
+@fault("cuts")
 async def door_reset(service: Service, chance: Random) -> None:
     service.tally["cuts"] += 1
     for door in service.doors:
         door.reset()
 
 
-@misfortune()
+@fault()
 async def door_half_closed(service: Service, chance: Random) -> None:
     chance.choice(service.doors).half_close(answers=chance.random() < 0.5)
 
 
-@misfortune()
+@fault()
 async def door_stalled(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.stall()
@@ -411,17 +311,17 @@ async def door_stalled(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@misfortune()
+@fault()
 async def door_slow(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.delay_s, door.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
-    await while_away(chance)
+    await outage(chance)
     door.mend()
 
 
-@misfortune()
+@fault()
 async def racers_go_over(service: Service, chance: Random) -> None:
-    """Without a word, in the middle of a move."""
+    """Racers drop their connections during a move and connect to the other server."""
     for _ in range(chance.randint(1, 2 * len(service.players))):
         player = chance.choice(service.players)
         player.servers.reverse()
@@ -429,27 +329,27 @@ async def racers_go_over(service: Service, chance: Random) -> None:
         await asyncio.sleep(chance.uniform(0, 0.05))
 
 
-# All of them.
+# Everything.
 
 
-@misfortune("server-kills", "store-kills")
+@fault("server-kills", "store-kills")
 async def everything_killed(service: Service, chance: Random) -> None:
-    """All processes at once, at times over a disk that has yet to write: nobody's memory helps."""
+    """Kill all processes at once, sometimes with unflushed data, so that no memory survives."""
     service.store.turn(flush_ms=chance.choice((50, 1500)))
     await asyncio.sleep(chance.uniform(0.3, 1.8))
     for server in service.servers:
         service.tally["server-kills"] += 1
         send(server, signal.SIGKILL)
-    await service.slay_store()
+    await service.kill_store()
     service.store.turn()
     for server in service.servers:
         server.kill()
     await service.store.start()
-    await asyncio.gather(*(restarted(server) for server in service.servers))
+    await asyncio.gather(*(restart(server) for server in service.servers))
 
 
-async def copied(service: Service) -> None:
-    """Returns when the replica has all that the store has."""
+async def replica_in_sync(service: Service) -> None:
+    """Wait until the replica has caught up with the store."""
     assert service.spare
     while True:
         about = await asyncio.to_thread(service.spare.redis.info, "replication")
@@ -460,29 +360,29 @@ async def copied(service: Service) -> None:
         await asyncio.sleep(0.02)
 
 
-async def replicated(service: Service) -> None:
-    """Makes the spare a replica of the store."""
+async def start_replication(service: Service) -> None:
+    """Make the spare a replica of the store."""
     assert service.spare
     assert service.copying
     service.copying.target = service.store.url
     service.copying.mend()
     host, _, port = service.copying.url.removeprefix("redis://").partition(":")
     await service.spare.ask("REPLICAOF", host, int(port))
-    await copied(service)
+    await replica_in_sync(service)
 
 
 async def replica_promoted_without_the_tail(service: Service, chance: Random) -> None:
-    """The store dies when its replica has not had the last moves, and the replica takes its place.
+    """The store fails before its replica has received the last moves, and the replica replaces it.
 
-    What is missing is in the servers' memory alone. Only for a service with a replica and one server: of two, one that
-    never heard of the tail might write first.
+    The missing moves are only in the server's memory. This fault needs a single server: with two, a server that does
+    not know the missing moves might write first.
     """
     assert service.spare
     assert service.copying
     service.tally["failovers"] += 1
     service.copying.stall()
     await asyncio.sleep(chance.uniform(0.05, 1))
-    await service.slay_store()
+    await service.kill_store()
     service.copying.cut()
     await service.spare.ask("REPLICAOF", "NO", "ONE")
     service.store, service.spare = service.spare, service.store
@@ -491,4 +391,4 @@ async def replica_promoted_without_the_tail(service: Service, chance: Random) ->
         line.reset()
     service.spare.forget()
     await service.spare.start()
-    await replicated(service)
+    await start_replication(service)

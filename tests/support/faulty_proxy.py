@@ -1,4 +1,4 @@
-"""A line that can be mistreated: a proxy before a store or a server, which cuts, delays, stalls and loses on demand."""
+"""A proxy in front of a store or a server that cuts, delays, stalls and drops data on demand."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ CHUNK = 65536
 
 @dataclass
 class _Trap:
-    """What happens to the next request with these bytes in it."""
+    """What happens to the next request that contains some bytes."""
 
     mark: bytes
     how: Literal["cut within", "lose answer"]
@@ -21,7 +21,7 @@ class _Trap:
 
 
 class Proxy:
-    """Forwards connections to a target, `unix://…`, `redis://host:port` or `http://host:port`, as well as it is let.
+    """Forwards connections to a target, `unix://…`, `redis://host:port` or `http://host:port`, subject to faults.
 
     Its own address is in `url`, with a scheme that fits the target.
     """
@@ -34,11 +34,11 @@ class Proxy:
         self._flowing = asyncio.Event()
         self._flowing.set()
         self.closed = False
-        """Whether it takes no new connections: they are reset."""
+        """Whether new connections are reset."""
         self.delay_s = 0.0
-        """How long everything is kept back before it goes on."""
+        """The delay of all data (s)."""
         self.bytes_per_s = 0
-        """How much goes on in a second each way; 0 is no bound."""
+        """The bandwidth in each direction; 0 is unlimited."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -53,38 +53,38 @@ class Proxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # What can be done to it.
+    # Faults.
 
     def cut(self) -> None:
-        """Resets every connection and every one to come."""
+        """Reset all connections and refuse new ones."""
         self.closed = True
         self.reset()
 
     def reset(self) -> None:
-        """Resets every connection there is: both ends hear it at once, and what was under way is lost."""
+        """Reset all connections. Data in transit is lost."""
         for link in tuple(self._links):
             link.reset()
 
     def half_close(self, *, answers: bool) -> None:
-        """Ends one direction of every connection, while the other goes on: the requests, or the answers."""
+        """End one direction of all connections: requests or answers."""
         for link in tuple(self._links):
             link.end(answers)
 
     def stall(self) -> None:
-        """Takes connections and whatever is sent, and forwards nothing until it is mended."""
+        """Accept connections and data, but forward nothing until mended."""
         self._flowing.clear()
 
     def mend(self) -> None:
-        """Undoes whatever lasts. What was stalled goes on."""
+        """End all lasting faults. Stalled data is forwarded."""
         self.closed, self.delay_s, self.bytes_per_s = False, 0.0, 0
         self._flowing.set()
 
     async def cut_within(self, mark: bytes) -> None:
-        """Forwards half of the next request with these bytes in it, and resets its connection."""
+        """Forward half of the next request that contains these bytes, and reset its connection."""
         await self._spring(_Trap(mark, "cut within", asyncio.Event()))
 
     async def lose_answer(self, mark: bytes = b"") -> None:
-        """Forwards the next request with these bytes in it, drops the answer, and resets its connection."""
+        """Forward the next request that contains these bytes, drop the answer, and reset its connection."""
         await self._spring(_Trap(mark, "lose answer", asyncio.Event()))
 
     async def _spring(self, trap: _Trap) -> None:
@@ -95,7 +95,7 @@ class Proxy:
             if self._trap is trap:
                 self._trap = None
 
-    # How it works.
+    # Implementation.
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -112,7 +112,7 @@ class Proxy:
                 self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
             )
         except (OSError, asyncio.CancelledError):
-            return  # the target does not answer, or somebody has gone, the proxy perhaps: the others hear of it
+            return  # one of the ends, or the proxy, has closed the connection
         finally:
             self._links.discard(link)
             link.reset()
@@ -128,7 +128,7 @@ class Proxy:
     async def _carry(
         self, link: "_Link", source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool
     ) -> None:
-        """Carries one direction to its end; the end is passed on."""
+        """Forward one direction, including its end."""
         while data := await source.read(CHUNK):
             if self.delay_s:
                 await asyncio.sleep(self.delay_s)
@@ -155,18 +155,18 @@ class Proxy:
 
 
 class _Link:
-    """One connection and its continuation."""
+    """A connection to the proxy and its connection to the target."""
 
     def __init__(self, client: asyncio.StreamWriter) -> None:
         self.client = client
         self.forth: asyncio.StreamWriter | None = None
         self.trap: _Trap | None = None
-        """The trap that a request on it has sprung and whose answer is to be lost."""
+        """The triggered trap whose answer must be dropped."""
         self.ended: set[bool] = set()
-        """The directions that have ended, answers and requests."""
+        """The directions that have ended: answers, requests."""
 
     def end(self, answers: bool) -> None:
-        """Tells the client that no more answers come, or the target that no more requests do."""
+        """End the answers to the client or the requests to the target."""
         self.ended.add(answers)
         writer = self.client if answers else self.forth
         if writer and writer.can_write_eof():

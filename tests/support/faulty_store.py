@@ -1,4 +1,4 @@
-"""A store that may be mistreated: a real Valkey over a directory, with the options of the embedded one, and two knobs.
+"""A real Valkey with the options of the embedded store, an adjustable disk speed and an adjustable clock.
 
 The knobs (knobs.c) are how slow its disk is and how wrong its clock; without a C compiler there are none.
 """
@@ -22,7 +22,7 @@ SOURCE = Path(__file__).with_name("knobs.c")
 
 
 def compiled(folder: Path) -> Path | None:
-    """The library with the knobs, or None where there is no C compiler."""
+    """Compile the library with the knobs. Return None without a C compiler."""
     compiler = shutil.which("cc")
     if not compiler:
         return None
@@ -32,25 +32,25 @@ def compiled(folder: Path) -> Path | None:
 
 
 class Valkey:
-    """One store process. It can be killed and started over the same directory."""
+    """A store process that can be killed and restarted on the same directory."""
 
     def __init__(self, folder: Path, library: Path | None = None, options: Sequence[str] = ()) -> None:
-        """`options` are Valkey's, beyond those of the embedded store; the last one of a name holds."""
+        """`options` are additional Valkey options, which override those of the embedded store."""
         folder.mkdir()
         self._folder, self._library, self._options = folder, library, options
         self._knobs = folder / "knobs"
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"unix://{folder / 'socket'}"
-        self.redis: Any = Redis.from_url(self.url, socket_timeout=10)  # its types are wider than its answers
+        self.redis: Any = Redis.from_url(self.url, socket_timeout=10)  # its type hints are too wide
         self.turn()
 
     def turn(self, *, flush_ms: int = 0, ahead_ms: int = 0) -> None:
-        """Sets the knobs, for this process and the next: what a flush takes, and how far the clock is ahead."""
+        """Set the duration of a flush and the clock offset, for this process and later ones."""
         with self._knobs.open("r+b" if self._knobs.exists() else "wb") as file:
             file.write(struct.pack("=qq", 1000 * flush_ms, ahead_ms))
 
     async def start(self) -> None:
-        """Returns when it answers."""
+        """Start the store and wait until it responds."""
         env = {**os.environ, "KNOBS": str(self._knobs)} | ({"LD_PRELOAD": str(self._library)} if self._library else {})
         place = ("--dir", str(self._folder), "--unixsocket", str(self._folder / "socket"))
         with (self._folder / "log").open("ab") as log:
@@ -69,18 +69,18 @@ class Valkey:
         self._process.send_signal(how)
 
     async def kill(self) -> None:
-        """As hard as can be."""
+        """Kill the store."""
         self.send(signal.SIGKILL)
         assert self._process
         await asyncio.to_thread(self._process.wait)
 
     async def hung(self) -> None:
-        """Returns when it does not answer for a while."""
-        while await asyncio.to_thread(self._answers, 0.1):  # noqa: ASYNC110 - it tells nobody
+        """Wait until the store stops responding."""
+        while await asyncio.to_thread(self._answers, 0.1):  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
 
     def forget(self) -> None:
-        """Takes away all that is on its disk."""
+        """Delete all stored data."""
         shutil.rmtree(self._folder / "appendonlydir")
 
     async def ask(self, *command: str | int | float) -> Any:

@@ -1,4 +1,4 @@
-"""Finished races for the tests of replays: random play, folded by the library alone and the same every time."""
+"""Finished races for tests of replays, with deterministic random play."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from samedeal.replays.replay import Replay
 
 OPENED_AT = 1_700_000_000_000
 DAY = "2023-11-14"
-"""The day, by UTC, on which that is."""
+"""The UTC day of that time."""
 SECRET = bytes(range(32))
 SIGNING_KEY = bytes(range(32, 64))
 NAMES = ("ada", "bo", "cy")
@@ -37,13 +37,13 @@ NAMES = ("ada", "bo", "cy")
 
 @dataclass
 class Logged:
-    """A race being run, with the log so far."""
+    """A race in progress with its log."""
 
     race: Race
     entries: list[Entry] = field(default_factory=list)
 
     def say(self, event: AnyEvent, wait: int = 0) -> None:
-        """Log an event so many milliseconds after the last."""
+        """Log an event some milliseconds after the previous one."""
         self.race, entry = self.race.extended(self.race.at + wait, event)
         self.entries.append(entry)
 
@@ -63,7 +63,7 @@ def opened(
     daily: bool = False,
     opened_at: int = OPENED_AT,
 ) -> Logged:
-    """A race of a game before anybody has joined it."""
+    """Create a race without players."""
     day = datetime.fromtimestamp(opened_at // 1_000, UTC).date().isoformat()
     header = Header(
         race=race,
@@ -80,7 +80,7 @@ def opened(
 
 
 def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = False) -> Replay:
-    """A race of two in which every kind of event happens: one plays so many moves at random, both stop by resigning."""
+    """Return a race of two with every kind of event: one makes random moves, both resign."""
     log, random = opened(slug, seed=seed, daily=daily), Random(slug)
     for seat, name in enumerate(NAMES, start=1):
         promise = nonce_commitment(log.race.id, nonce(seat))
@@ -109,7 +109,7 @@ def finished(slug: str, moves: int = 40, seed: str | None = None, daily: bool = 
 
 
 def _move(run: Run | None, random: Random) -> str | None:
-    """A legal move, now and then an undo; a new attempt where there is no other."""
+    """Choose a legal move or sometimes undo; restart if there is no other move."""
     assert run
     if run.undo_history and random.random() < 0.1 and run.game.outcome in ("playing", "stuck"):
         return UNDO

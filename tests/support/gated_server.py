@@ -1,4 +1,4 @@
-"""A server whose jobs wait at a gate (``gated_worker``)."""
+"""A server whose worker jobs wait at a gate (``gated_worker``)."""
 
 from samedeal_server.__main__ import main
 from samedeal_server.jobs import pool

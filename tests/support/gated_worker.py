@@ -1,4 +1,4 @@
-"""A process that computes as the server's does, but at a gate: each job is noted, and waits until the test lets it go.
+"""A worker process with a gate: each job is recorded and waits until the test releases it.
 
 The environment's GATE names a directory. The file `noted` has a line for each job that was begun, the process and the
 task; the file `allowed` says how many of them may end. A task in the file `failing` fails, and one in `spinning` or
@@ -13,26 +13,26 @@ from samedeal_server.jobs import worker
 
 
 class Gate:
-    """The test's side of it."""
+    """The test's side of the gate."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     @property
     def noted(self) -> list[tuple[int, str]]:
-        """The process and the task of every job that was begun."""
+        """The process and task of each job that has started."""
         file = self._directory / "noted"
         lines = file.read_text().splitlines() if file.exists() else []
         return [(int(line.split()[0]), line.split()[1]) for line in lines]
 
     def allow(self, jobs: int) -> None:
-        """Lets so many jobs end, counted from the first that was begun."""
+        """Release a number of jobs, counted from the first one."""
         draft = self._directory / "draft"
         draft.write_text(f"{jobs}")
         draft.rename(self._directory / "allowed")
 
     def misbehave(self, how: str, *tasks: str) -> None:
-        """Has these tasks, and no others, misbehave in a way."""
+        """Make only these tasks fail in some way."""
         (self._directory / how).write_text("\n".join(tasks))
 
     def misbehaves(self, how: str, task: str) -> bool:
@@ -40,7 +40,7 @@ class Gate:
         return file.exists() and task in file.read_text().splitlines()
 
     def passed(self, task: str) -> None:
-        """Notes a job and waits for its permission."""
+        """Record a job and wait until it is released."""
         with (self._directory / "noted").open("a") as file:
             file.write(f"{os.getpid()} {task}\n")
         number = len(self.noted)
@@ -50,7 +50,7 @@ class Gate:
 
 
 def gated(task: str, gate: Gate) -> None:
-    """Puts a task of the worker behind the gate. A search finds number 0, whatever it is for."""
+    """Put a worker task behind the gate. Searches find number 0."""
     answer = worker.TASKS[task]
 
     def job(question: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""A gate before every job of this process and of the servers that it starts."""
+"""A gate for all worker jobs of this process and of the servers that it starts."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from support.gated_worker import Gate
 
 @pytest.fixture
 def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    """A gate before every job of this process."""
+    """A gate for all worker jobs of this process."""
     monkeypatch.setattr(pool, "WORKER", "support.gated_worker")
     monkeypatch.setenv("GATE", str(tmp_path))
     monkeypatch.setenv(

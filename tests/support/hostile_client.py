@@ -1,4 +1,4 @@
-"""A client that says what no decent one says: bytes over a plain socket, frames of any kind, and no reading."""
+"""A hostile client: arbitrary bytes and frames over a plain socket, without reading replies."""
 
 import base64
 import os
@@ -16,7 +16,7 @@ CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
 
 def frame(opcode: int, data: bytes = b"", *, fin: bool = True, rsv: int = 0) -> bytes:
-    """A frame as clients send it; the mask is nought."""
+    """Return a client frame with an all-zero mask."""
     head = bytes([fin << 7 | rsv << 4 | opcode])
     if len(data) < 126:
         head += bytes([0x80 | len(data)])
@@ -28,15 +28,15 @@ def frame(opcode: int, data: bytes = b"", *, fin: bool = True, rsv: int = 0) -> 
 
 
 def said(*texts: str) -> bytes:
-    """Messages of the protocol in JSON."""
+    """Return protocol messages as JSON."""
     return b"".join(frame(TEXT, text.encode()) for text in texts)
 
 
 class Hostile:
-    """One connection."""
+    """A connection."""
 
     def __init__(self, server: Server, *, receives: int | None = None) -> None:
-        """`receives` is how many bytes the kernel may take in for it."""
+        """`receives` is the size of the receive buffer in bytes."""
         self.socket = socket.socket()
         if receives is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
@@ -46,7 +46,7 @@ class Hostile:
 
     @classmethod
     def shaken(cls, server: Server, *, receives: int | None = None, extensions: str = "") -> Self:
-        """With the handshake done; its answer is in `handshake`."""
+        """Connect and upgrade to WebSocket. The response is in `handshake`."""
         client = cls(server, receives=receives)
         client.send(client.greeting(server, extensions))
         client.handshake = client.until(b"\r\n\r\n")
@@ -57,7 +57,7 @@ class Hostile:
 
     @staticmethod
     def greeting(server: Server, extensions: str = "") -> bytes:
-        """What asks for a WebSocket."""
+        """Return a WebSocket upgrade request."""
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [
             "GET /ws HTTP/1.1",
@@ -81,7 +81,7 @@ class Hostile:
         self.socket.sendall(data)
 
     def flood(self, data: bytes, times: int) -> int:
-        """Sends it again and again and reads nothing; answers with how often, until the server had enough."""
+        """Send data repeatedly without reading. Return how often, until the server blocks or disconnects."""
         for count in range(times):
             try:
                 self.socket.sendall(data)
@@ -90,21 +90,21 @@ class Hostile:
         return times
 
     def until(self, end: bytes) -> bytes:
-        """What comes up to and with these bytes, or up to the end."""
+        """Receive up to and including these bytes, or until the end."""
         while end not in self._got and (more := self._receive()):
             self._got += more
         before, found, self._got = self._got.partition(end)
         return before + found
 
     def rest(self) -> bytes:
-        """All that comes until the server ends the connection."""
+        """Receive until the server closes the connection."""
         while more := self._receive():
             self._got += more
         got, self._got = self._got, b""
         return got
 
     def frame(self) -> tuple[int, bytes]:
-        """The next frame: its opcode, and what is in it."""
+        """Receive a frame. Return its opcode and payload."""
         head = self._exactly(2)
         length = head[1]
         if length == 126:
@@ -114,7 +114,7 @@ class Hostile:
         return head[0] & 15, self._exactly(length)
 
     def close_code(self) -> int:
-        """The code that the server ends the connection with; what comes before is passed over."""
+        """Skip to the close frame and return its code."""
         while True:
             opcode, data = self.frame()
             if opcode == CLOSE:
@@ -138,7 +138,7 @@ class Hostile:
 
 
 def gone(clients: Iterable[Hostile], within_s: float) -> bool:
-    """Whether the server ends all these connections in that time, seen without reading anything."""
+    """Return whether the server closes all connections in time, without reading from them."""
     poll, waiting = select.poll(), {client.socket.fileno() for client in clients}
     for number in waiting:
         poll.register(number, select.POLLRDHUP)
@@ -151,6 +151,6 @@ def gone(clients: Iterable[Hostile], within_s: float) -> bool:
 
 
 def memory(server: Server) -> int:
-    """What the server's process keeps in memory, in kB."""
+    """Return the resident memory of the server process (kB)."""
     assert server.process
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(server.process.pid)]))

@@ -1,4 +1,4 @@
-"""A server that answers everything with control characters, for tests of what a client lets through to a terminal."""
+"""A server that puts control characters into all its replies, to test that clients sanitise them."""
 
 import threading
 import time
@@ -27,12 +27,12 @@ from support import finished_races, scripted_server
 EVIL = "evil\x1b]0;x\x07\x1b[2J\x9b31m\x85\u202e\u2066\u200b\x7f\t\r\n!"
 """An escape sequence, C1 controls, bidirectional and invisible characters, and a forged line."""
 PILE = EVIL.translate(dict.fromkeys(map(ord, "\t\r\n\x85")))
-"""The same without white space."""
+"""The same without whitespace."""
 GAME = "new-game"
-"""A game that the client does not know."""
+"""A game that is unknown to the client."""
 RACE = scripted_server.RACE
 Answers = Literal["documents", "problems", "redirects", "hangs up"]
-"""What it answers with: documents of the right kind, refusals, redirects, or a close reason in the middle of a race."""
+"""The kinds of replies: valid documents, refusals, redirects, or a close reason during a race."""
 
 HEADER = structs.replace(
     scripted_server.HEADER, game=GAME, rules=EVIL, variant={EVIL: EVIL}, seed="a\x9b\u202e", commitment="1" * 64
@@ -107,14 +107,14 @@ DOCUMENTS: dict[str, object] = {
 
 
 def replay() -> bytes:
-    """A replay that verifies, of racers with evil names, as MessagePack."""
+    """Return a valid replay of racers with hostile names, as MessagePack."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finished_races, "NAMES", (EVIL, f"{EVIL}2", f"{EVIL}3"))
         return codec.encode(finished_races.finished("corners"), "msgpack")
 
 
 class Hostile:
-    """The server; `answers` may be changed at any time."""
+    """The server. `answers` may change at any time."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -179,7 +179,7 @@ class Hostile:
 
 
 async def _hear(socket: WebSocket) -> int:
-    """The number of the next message."""
+    """Return the number of the next message."""
     number = codec.number(await socket.receive_bytes(), "msgpack")
     assert number is not None
     return number
@@ -195,7 +195,7 @@ def _json(document: object, status: int = 200) -> Response:
 
 @contextmanager
 def hostile() -> Iterator[Hostile]:
-    """The server on a free port, in a thread."""
+    """Run the server on a free port in a thread."""
     made = Hostile()
     serving = uvicorn.Server(uvicorn.Config(made.app, "127.0.0.1", 0, log_config=None, ws="websockets-sansio"))
     thread = threading.Thread(target=serving.run)
@@ -211,7 +211,7 @@ def hostile() -> Iterator[Hostile]:
 
 @contextmanager
 def raw(answer: bytes) -> Iterator[str]:
-    """A server that answers every connection with the same bytes; its address."""
+    """Run a server that sends the same bytes on every connection. Yield its address."""
 
     class Handler(BaseRequestHandler):
         def handle(self) -> None:

@@ -1,4 +1,4 @@
-"""A server whose log is kept, and plain ways to say anything to it: bytes over its socket, requests over HTTP."""
+"""A server with a recorded log, and low-level WebSocket and HTTP clients."""
 
 import json
 import os
@@ -21,10 +21,10 @@ from support.servers import Server
 
 
 class LoggedServer(Server):
-    """A server process; everything it logs goes to a file."""
+    """A server process that logs to a file."""
 
     def __init__(self, store_url: str, log: Path, *, emptied: bool = True, **settings: str) -> None:
-        """Over a store that is emptied before."""
+        """Create a server. Clears the store."""
         super().__init__(store_url, None, **settings)
         self._log, self._read = log, 0
         if emptied:
@@ -40,7 +40,7 @@ class LoggedServer(Server):
         return self._log.read_text()
 
     def failures(self) -> list[str]:
-        """What it logged, since this was last asked, as gone wrong in itself: a client's mistake is none of these.
+        """Return internal errors that were logged since the last call. Client errors are not included.
 
         Nor is a store that has lost races: other tests empty the one that they share.
         """
@@ -50,11 +50,11 @@ class LoggedServer(Server):
 
 
 class Answer(NamedTuple):
-    """What came back over HTTP."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
-    """By their names in lower case."""
+    """Headers by lower-case name."""
     body: bytes
 
     @property
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
 
 def request(server: Server, method: str, target: str, body: bytes | None = None, **headers: str) -> Answer:
-    """The answer to a request with just this target, as it is; ``_`` in a header's name stands for ``-``."""
+    """Send a request with exactly this target. ``_`` in header names stands for ``-``."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
     try:
         connection.putrequest(method, target, skip_host="Host" in headers, skip_accept_encoding=True)
@@ -79,12 +79,12 @@ def request(server: Server, method: str, target: str, body: bytes | None = None,
 
 
 class Line:
-    """A connection that sends whatever it is given."""
+    """A connection that sends arbitrary data."""
 
     def __init__(self, socket: ClientConnection, form: codec.Form) -> None:
         self.socket, self.form = socket, form
         self.packets: list[bytes] = []
-        """Everything that came, as it came."""
+        """All received data."""
         self._id = 0
 
     @classmethod
@@ -96,7 +96,7 @@ class Line:
         origin: str | None = None,
         **options: Any,
     ) -> Self:
-        """Connects, and says hello if there is a name."""
+        """Connect, and say hello if there is a name."""
         protocol = next(Subprotocol(protocol) for protocol, its in codec.SUBPROTOCOLS.items() if its == form)
         url = server.url.replace("http", "ws") + "/ws"
         asked = Origin(origin) if origin is not None else None
@@ -112,17 +112,17 @@ class Line:
         await self.socket.close()
 
     async def send(self, packet: bytes) -> None:
-        """Sends bytes in the kind of frame that belongs to the form."""
+        """Send bytes in a text or binary frame, depending on the format."""
         await self.socket.send(packet if self.form == "msgpack" else packet.decode())
 
     async def ask(self, t: str, **fields: Any) -> m.FromServer:
-        """The answer to a request of that kind."""
+        """Send a request and return the response."""
         self._id += 1
         await self.send(self.written({"t": t, "id": self._id, **fields}))
         return await self.answer(self._id)
 
     async def answer(self, re: int | None) -> m.FromServer:
-        """The next message that answers the request of that number; news are passed over."""
+        """Return the response to a request. Skips other messages."""
         while True:
             message = await self.hear()
             if message.re == re and not (re is None and isinstance(message, m.View | m.Progress)):
@@ -134,7 +134,7 @@ class Line:
         return codec.decode_from_server(self.packets[-1], self.form)
 
     async def close_code(self) -> int:
-        """The code with which the server closes the connection; what comes before is passed over."""
+        """Skip to the end of the connection and return the close code."""
         with suppress(ConnectionClosed):
             while True:
                 await self.hear()
@@ -143,7 +143,7 @@ class Line:
         return code
 
     def written(self, content: object) -> bytes:
-        """Any content in this connection's form."""
+        """Encode any content in this connection's format."""
         return written(content, self.form)
 
 
@@ -153,7 +153,7 @@ def written(content: object, form: codec.Form) -> bytes:
 
 @contextmanager
 def _stderr_to(file: Path) -> Iterator[None]:
-    """Has processes that are started in the meantime write their errors to a file."""
+    """Make processes that start while the block runs write stderr to a file."""
     kept, target = os.dup(2), os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(target, 2)
     try:

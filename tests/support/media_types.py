@@ -1,4 +1,4 @@
-"""What schemathesis needs besides the OpenAPI document: how to write and read our media types, and which dates exist.
+"""Hooks for schemathesis: encoding of our media types, and valid dates.
 
 The module registers all of this when it is imported; the command line imports it by SCHEMATHESIS_HOOKS.
 """
@@ -17,7 +17,7 @@ from samedeal_server.races.daily import DAYS_AHEAD
 
 MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
 
-# A schema cannot express a range that moves with today. The margin is for clocks in another time zone or past midnight.
+# A schema cannot express a range relative to today. The margin covers time zones and midnight.
 _last = datetime.now(UTC).date() + timedelta(days=DAYS_AHEAD - 2)
 schemathesis.openapi.format("date", st.dates(date(1970, 1, 1), _last).map(date.isoformat))
 

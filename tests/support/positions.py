@@ -1,4 +1,4 @@
-"""Positions written as text, for the tests of the rules."""
+"""Positions from text, for tests of the rules."""
 
 from typing import TypeVar
 
@@ -11,12 +11,12 @@ G = TypeVar("G", bound=Game)
 
 
 def places(game: Game | type[Game]) -> list[str]:
-    """The places that a game's layout names."""
+    """Return the places in a game's layout."""
     return [name for name in game.layout.split() if name != "."]
 
 
 def position(game: type[G], text: str) -> G:
-    """A position with these piles, one to a line as ``place: cards``, the top card last; other places are empty."""
+    """Return a position with these piles: ``place: cards`` per line, top card last. Other places are empty."""
     piles: dict[str, Pile] = dict.fromkeys(places(game), ())
     for line in text.strip().splitlines():
         place, cards = line.split(":")
@@ -27,14 +27,14 @@ def position(game: type[G], text: str) -> G:
 
 
 def on_grid(game: type[G], picture: str, hand: str = "", stock: str = "") -> G:
-    """A position with sixteen cells as they look, ``.`` for an empty one."""
+    """Return a position of sixteen cells from a picture, with ``.`` for empty cells."""
     cells = zip(places(game)[:16], picture.split(), strict=True)
     piles = [f"{cell}: {card}" for cell, card in cells if card != "."]
     return position(game, "\n".join([*piles, f"hand: {hand}", f"stock: {stock}"]))
 
 
 def refusal(game: Game, move: str) -> str:
-    """The words in which a move is refused; a move that is accepted fails the test."""
+    """Return the message that refuses a move. Fails if the move is accepted."""
     before = game.view()
     try:
         game.after(move)

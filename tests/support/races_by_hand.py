@@ -1,4 +1,4 @@
-"""Races by hand for the tests of the fold and of what depends on it: no store, and time is what the test says."""
+"""Races without a store and with a controlled clock, for tests of the fold."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -39,7 +39,7 @@ def opened(
     opened_at: int = finished_races.OPENED_AT,
     **options: Any,
 ) -> Logged:
-    """A race with these options before its first entry; sealed unless a seed is given or it is a daily one."""
+    """Return a race without entries; sealed unless it has a seed or is daily."""
     race = finished_races.opened(slug, race_id, seed=seed, daily=daily, opened_at=opened_at).race
     chosen = Options(**{"limit_ms": race.game.limit_ms, **options})
     header = structs.replace(race.header, variant=dict(variant or {}), options=chosen)
@@ -47,13 +47,13 @@ def opened(
 
 
 def joined(log: Logged, seat: int, name: str | None = None) -> Joined:
-    """Somebody takes a seat, committed to ``nonce(seat)``."""
+    """Join a seat with a commitment to ``nonce(seat)``."""
     promise = nonce_commitment(log.race.id, nonce(seat))
     return Joined(seat=seat, player=f"player-{seat}", name=name or f"Name {seat}", commitment=promise)
 
 
 def counting(racers: int = 2, **race: Any) -> Logged:
-    """A race whose countdown has begun."""
+    """Return a race in its countdown."""
     log = opened(**race)
     for seat in range(1, racers + 1):
         log.say(joined(log, seat), 100)
@@ -63,7 +63,7 @@ def counting(racers: int = 2, **race: Any) -> Logged:
 
 
 def running(racers: int = 2, **race: Any) -> Logged:
-    """A race that has just been dealt, every nonce opened in time."""
+    """Return a race just after the deal, with all nonces revealed."""
     log = counting(racers, **race)
     for seat in range(1, racers + 1):
         log.say(Nonce(seat=seat, nonce=nonce(seat).hex()), 10)
@@ -72,7 +72,7 @@ def running(racers: int = 2, **race: Any) -> Logged:
 
 
 def closed(log: Logged) -> Logged:
-    """The race after everybody has given up and it was closed."""
+    """Return the race after all racers resigned and it closed."""
     for seat in log.race.roster:
         if seat.run and not seat.run.done:
             log.say(Resigned(seat=seat.number), 1)
@@ -81,14 +81,14 @@ def closed(log: Logged) -> Logged:
 
 
 def run_of(race: Race, seat: int = 1) -> Run:
-    """How far a racer has come, who must have been dealt to."""
+    """Return the run of a racer, who must have cards."""
     run = race.seat(seat).run
     assert run
     return run
 
 
 def at_random(log: Logged, random: Random, tries: int) -> Iterator[AnyEvent]:
-    """Lets things happen, possible and impossible; answers with those that were refused."""
+    """Apply possible and impossible events. Return the refused ones."""
     for _ in range(tries):
         if log.race.closed:
             return
@@ -100,7 +100,7 @@ def at_random(log: Logged, random: Random, tries: int) -> Iterator[AnyEvent]:
 
 
 def raced(slug: str, random: Random, tries: int = 150, **race: Any) -> Logged:
-    """A race in which so many things were tried at random."""
+    """Return a race after a number of random events."""
     log = opened(slug, **race)
     for _ in at_random(log, random, tries):
         pass
@@ -108,7 +108,7 @@ def raced(slug: str, random: Random, tries: int = 150, **race: Any) -> Logged:
 
 
 def _event(log: Logged, random: Random) -> AnyEvent:
-    """Something that may be possible now, more often than not."""
+    """Return a random event that is usually possible."""
     race = log.race
     seat = random.randint(1, len(race.seats) + (race.stage == "open"))
     nonsense: list[AnyEvent] = [

@@ -1,22 +1,21 @@
-"""Every way in which replays are tampered with: each function makes mutations of some kinds, by chance and by plan."""
+"""Mutations of replays: each function yields some kinds of them, random or systematic."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import structs
 
-from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment, daily_commitment, first_digest, nonce_commitment
+from samedeal.proof.commitments import commitment, first_digest, nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.proof.signature import Signature, public_key, signed
-from samedeal.race.events import AnyEvent, Closed, Header, Moved, Nonce, Resigned, Taken, header_bytes
-from samedeal.race.race import Race
+from samedeal.race.events import header_bytes
 from samedeal.replays.replay import Replay
-from support.finished_races import DAY, SECRET, SIGNING_KEY, Logged
+from support.finished_races import SECRET, SIGNING_KEY
+from support.replay_fields import Path
+from support.rewritten_replays import OTHER_SECRET, commitment_of, rewritten_replays
 from support.tampered_replays import (
     DAY_MS,
     FORMS,
@@ -25,7 +24,6 @@ from support.tampered_replays import (
     VARIANTS,
     Expected,
     Form,
-    Path,
     Subject,
     backwards,
     broken_at,
@@ -37,12 +35,11 @@ from support.tampered_replays import (
 
 OUR_KEY = public_key(SIGNING_KEY)
 THEIR_SIGNING_KEY = bytes(range(64, 96))
-"""The key of somebody who is not the server."""
-OTHER_SECRET = bytes(range(96, 128))
+"""A key that is not the server's."""
 
 
 class Mutation(NamedTuple):
-    """A replay as bytes, and what has to be found in it."""
+    """A replay as bytes, with its expected failures."""
 
     kind: str
     what: str
@@ -50,26 +47,26 @@ class Mutation(NamedTuple):
     data: bytes
     expected: Expected
     path: Path = ()
-    """Where one value was changed on purpose."""
+    """The path of the changed value, if there is one."""
     keys: tuple[str, ...] = ()
     receipts: Receipts | None = None
 
 
 @cache
 def mutations(race: Subject, seed: int) -> tuple[Mutation, ...]:
-    """All mutations of a race, the same for the same seed."""
+    """Return all mutations of a race for a seed."""
     random = Random(f"{seed} {race.name}")
     return tuple(mutation for make in MAKERS for mutation in make(race, random))
 
 
 def _whole(kind: str, what: str, random: Random, content: Any, expected: Expected, **more: Any) -> Mutation:
-    """A mutation in any form in which it can be written."""
+    """Return a mutation in a random format that can encode it."""
     form = random.choice(FORMS if expected is not UNREADABLE else ("json", "lines"))
     return Mutation(kind, what, form, encoded(content, form), expected, **more)
 
 
 def _values(kind: str, race: Subject, random: Random, path: Path, *values: Any) -> Iterator[Mutation]:
-    """One value is another, each of these in turn that it is not yet; None takes it away."""
+    """Replace a value with each of `values`, or remove it if None."""
     now = race.content
     for step in path:
         now = now.get(step) if isinstance(now, dict) else now[step]
@@ -80,7 +77,7 @@ def _values(kind: str, race: Subject, random: Random, path: Path, *values: Any) 
 
 
 def _other_hex(random: Random, text: str) -> str:
-    """A hexadecimal text with one digit changed."""
+    """Return a hexadecimal text with one changed digit."""
     at = random.randrange(len(text))
     return f"{text[:at]}{random.choice([digit for digit in '0123456789abcdef' if digit != text[at]])}{text[at + 1 :]}"
 
@@ -89,7 +86,7 @@ def _other_hex(random: Random, text: str) -> str:
 
 
 def one_byte(race: Subject, random: Random) -> Iterator[Mutation]:
-    """One byte is another; half of the time one that may stand there."""
+    """Change one byte, half of the time to a hexadecimal digit."""
     for form in FORMS:
         data, made = encoded(race.content, form), 0
         while made < 20:
@@ -103,7 +100,7 @@ def one_byte(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def header(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Every field of the header is another, is not there, or is there."""
+    """Change, remove or add each field of the header."""
     slug, head = race.replay.header.game, race.replay.header
     other = random.choice([game for game in GAMES if game != slug])
     values: dict[str, tuple[Any, ...]] = {
@@ -131,7 +128,7 @@ def header(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def options(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Every option is another, is not there, or is there."""
+    """Change, remove or add each option."""
     values: dict[str, tuple[Any, ...]] = {
         "limit_ms": (race.replay.header.options.limit_ms + 1, 7_200_000, 1_000, 7_200_001, 999),
         "max_racers": (9, 32, 2, 33, 0),
@@ -147,7 +144,7 @@ def options(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def standings(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Every field of the standings is another; racers are missing, there twice, or in another order."""
+    """Change each field of the standings; remove, duplicate or reorder racers."""
     table = race.content["standings"]
     for field, value in table[0].items():
         other = not value if isinstance(value, bool) else f"{value}x" if isinstance(value, str) else value + 3
@@ -162,7 +159,7 @@ def standings(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def order(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Entries are dropped, swapped, repeated or put in, and those after them numbered as they were or anew."""
+    """Drop, swap, repeat or insert entries, with or without renumbering."""
     entries, numbers = race.content["entries"], range(1, race.last)
 
     def laid(kind: str, what: str, changed: list[Any], n: int, **must: int | None) -> Iterator[Mutation]:
@@ -185,7 +182,7 @@ def order(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def cut(race: Subject, random: Random) -> Iterator[Mutation]:
-    """The end of the log is missing, and the last digest may be that of what is left, signed."""
+    """Remove the end of the log, with or without a new digest and signature."""
     for n in {0, race.last - 1, *random.sample(range(race.last), 3)}:
         content = {**race.content, "entries": race.content["entries"][:n]}
         yield _whole("cut", f"after entry {n}", random, content, Expected({"complete": n}))
@@ -197,7 +194,7 @@ def cut(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def parts(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Numbers, times and digests are others, and whole events."""
+    """Change numbers, times, digests and whole events."""
     numbers = range(1, race.last + 1)
     for n in random.sample(numbers, 4):
         others = (1, n + 1, race.last, 2**53 - 1, 0)
@@ -218,7 +215,7 @@ def parts(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def seats(race: Subject, random: Random) -> Iterator[Mutation]:
-    """A seat is somebody else's, or an entry is about another."""
+    """Change the players of seats and the seats of entries."""
 
     def values(n: int, field: str, *values: Any) -> Iterator[Mutation]:
         return _values("seat", race, random, ("entries", n - 1, 2, field), *values)
@@ -236,7 +233,7 @@ def seats(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def seals(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Nonces, commitments, the secret and the number of the deal are others."""
+    """Change nonces, commitments, the secret and the number of the deal."""
 
     def values(n: int, field: str, *values: Any) -> Iterator[Mutation]:
         return _values(field, race, random, ("entries", n - 1, 2, field), *values)
@@ -256,19 +253,13 @@ def seals(race: Subject, random: Random) -> Iterator[Mutation]:
     yield from values(dealt, "k", race.event(dealt).get("k", 0) + 1, 0, -1, None)
     yield from values(race.last, "secret", _other_hex(random, SECRET.hex()), OTHER_SECRET.hex(), None)
     content = put(race.content, ("entries", race.last - 1, 2, "secret"), OTHER_SECRET.hex())
-    content["header"]["commitment"] = _commitment(race, OTHER_SECRET)
+    content["header"]["commitment"] = commitment_of(race, OTHER_SECRET)
     may = frozenset({"filter", "moves", "standings"} if race.kind != "open" else ())
     yield _whole("secret", "another and the commitment to it", random, content, Expected({"chain": 1}, may=may))
 
 
-def _commitment(race: Subject, secret: bytes) -> str:
-    if race.kind == "daily":
-        return daily_commitment(race.replay.header.game, DAY, secret)
-    return commitment(race.name, secret)
-
-
 def moves(race: Subject, random: Random) -> Iterator[Mutation]:
-    """A move is another, which may be legal and may be no move at all."""
+    """Change a move to a legal, illegal or malformed one."""
     races = list(race.replay.races())
     for n in race.numbers("moved"):
         run = races[n - 1].seat(race.event(n)["seat"]).run
@@ -281,7 +272,7 @@ def moves(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def signature(race: Subject, random: Random) -> Iterator[Mutation]:
-    """The signature is not the server's for this race."""
+    """Replace the signature with invalid ones."""
     ours, digest = race.content["signature"], race.content["digest"]
     for field in ("key", "value"):
         for value in (_other_hex(random, ours[field]), ours[field][2:], ours[field].upper(), None):
@@ -300,83 +291,9 @@ def signature(race: Subject, random: Random) -> Iterator[Mutation]:
         yield _whole("signature", what, random, content, Expected({"signature": None}), keys=keys)
 
 
-# Logs written anew by somebody who knows the secret, as everybody does who has the replay.
-
-
-class Story(NamedTuple):
-    """A race as somebody tells it who writes a whole chain for it."""
-
-    what: str
-    header: Header
-    events: Sequence[tuple[int, AnyEvent]]
-    """Each with its time."""
-    secret: bytes = SECRET
-
-
-def told(race: Subject, random: Random) -> list[tuple[str, Replay]]:
-    """Other races than the one that was, all as the rules allow them and signed by the server."""
-    replays = ((story.what, _folded(story)) for story in _stories(race, random))
-    return [(what, replay) for what, replay in replays if replay and replay != race.replay]
-
-
-def _folded(story: Story) -> Replay | None:
-    log = Logged(Race.opened(story.header, story.secret))
-    try:
-        for at, event in story.events:
-            log.say(event, at - log.race.at)
-    except Refused:
-        return None
-    return log.replay()
-
-
-def _stories(race: Subject, random: Random) -> Iterator[Story]:
-    """All kinds of stories, whether the rules allow them or not."""
-    head, entries = race.replay.header, race.replay.entries
-    events = [(entry.at, entry.event) for entry in entries]
-    (dealt,), running = race.numbers("dealt"), range(race.numbers("dealt")[0] + 1, race.last)
-    end = events[-1][0]
-    stop: list[tuple[int, AnyEvent]] = [(end, Resigned(seat=1)), (end, Resigned(seat=2))]
-    closing: tuple[int, AnyEvent] = (end, Closed(secret=SECRET.hex()))
-
-    def with_fields(n: int, **fields: Any) -> list[tuple[int, AnyEvent]]:
-        return [*events[: n - 1], (entries[n - 1].at, structs.replace(entries[n - 1].event, **fields)), *events[n:]]
-
-    for n in race.numbers("joined"):
-        forged = {"name": "eve", "player": "player-9", "bot": n != 2, "by": "0" * 16}
-        for field, value in forged.items():
-            yield Story(f"{field} of seat {n} is {value}", head, with_fields(n, **{field: value}))
-    for n in random.sample(range(1, race.last + 1), 3):
-        later = [*events[: n - 1], *((at + 7, event) for at, event in events[n - 1 :])]
-        yield Story(f"all from entry {n} on is later", head, later)
-    for n in random.sample(running, 3):
-        again = [*events[: n - 1], (entries[n - 1].at, Taken(seat=1)), *events[n - 1 :]]
-        yield Story(f"seat 1 is taken before entry {n}", head, again)
-        yield Story(f"both stop before entry {n}", head, [*events[: n - 1], *stop, closing])
-    races = list(race.replay.races())
-    for n in random.sample(race.numbers("moved"), 3):
-        run = races[n - 1].seat(race.event(n)["seat"]).run
-        for move in random.sample(run.game.moves(), 1) if run else ():
-            moved = (entries[n - 1].at, Moved(seat=race.event(n)["seat"], move=move))
-            yield Story(f"entry {n} is {move}", head, [*events[: n - 1], moved, *stop, closing])
-    for option, other in {"spectators": "progress", "unlisted": True, "max_racers": 31, "limit_ms": 7_200_000}.items():
-        changed = structs.replace(head.options, **{option: other})
-        yield Story(f"{option} is {other}", structs.replace(head, options=changed), events)
-    yield Story("another salt", structs.replace(head, salt="77" * 16), events)
-    yield Story("it was opened earlier", structs.replace(head, opened_at=head.opened_at - 1), events)
-    if race.kind != "friendly":  # or another deal would be the first that passes
-        elsewhere = structs.replace(head, commitment=_commitment(race, OTHER_SECRET))
-        its_end = (end, Closed(secret=OTHER_SECRET.hex()))
-        yield Story("another secret", elsewhere, [*events[:dealt], *stop, its_end], OTHER_SECRET)
-    if race.kind == "sealed":
-        nonce = random.randbytes(32)
-        chosen = with_fields(2, commitment=nonce_commitment(race.name, nonce))[: dealt - 2]
-        other_nonce = (entries[dealt - 2].at, Nonce(seat=2, nonce=nonce.hex()))
-        yield Story("seat 2 has another nonce", head, [*chosen, other_nonce, events[dealt - 1], *stop, closing])
-
-
 def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Another race with a whole chain, by somebody who has not the server's key."""
-    for what, replay in random.sample(found := told(race, random), min(len(found), 14)):
+    """Replace the race with a consistent one by a forger without the server's key."""
+    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 14)):
         own = signed(THEIR_SIGNING_KEY, race.name, replay.digest)
         ways: dict[str, tuple[Signature | None, tuple[str, ...]]] = {
             "anew, the signature as it was": (race.replay.signature, random.choice(((), (OUR_KEY,)))),
@@ -393,9 +310,9 @@ def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
-    """Another race, told and signed by the server itself to somebody who has receipts."""
+    """Replace the race with one that the server signed but that contradicts receipts."""
     kind = "against receipts"
-    for what, replay in random.sample(found := told(race, random), min(len(found), 10)):
+    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 10)):
         kept = _receipts(race, random)
         if expected := _contradiction(race.replay, replay, kept):
             what = f"{what}, and there are receipts of {[digest.n for digest in kept.digests]}"
@@ -419,7 +336,7 @@ def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
 
 
 def _receipts(race: Subject, random: Random) -> Receipts:
-    """What a racer may have: perhaps the digest before the first entry, some others, and the own nonce."""
+    """Return receipts that a racer may have: some digests and the racer's own nonce."""
     told_of = sorted(random.sample(range(1, race.last + 1), random.randrange(1, 8)))
     digests = [DigestKept(0, first_digest(SECRET, header_bytes(race.replay.header)))] * random.randrange(2)
     digests += (DigestKept(n, race.replay.entries[n - 1].h) for n in told_of)
@@ -428,7 +345,7 @@ def _receipts(race: Subject, random: Random) -> Receipts:
 
 
 def _contradiction(was: Replay, told: Replay, kept: Receipts) -> Expected | None:
-    """The first receipt from where on two stories are not the same, or where the one that is told ends before it."""
+    """Return the first receipt that contradicts the rewritten race, if any."""
     if told.header != was.header:
         return Expected({"receipts": None})
     one, other = ([(entry.at, entry.event) for entry in replay.entries] for replay in (was, told))

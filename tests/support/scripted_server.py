@@ -1,4 +1,4 @@
-"""A server that does as it is told, for tests of what a client does then."""
+"""A scripted server for tests of clients."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ HEADER = Header(
 
 
 class Peer:
-    """One connection as the server has it."""
+    """The server's side of a connection."""
 
     def __init__(self, socket: ServerConnection, number: int, heard: list[m.ToServer]) -> None:
         self.socket, self.number, self.heard = socket, number, heard
@@ -41,7 +41,7 @@ class Peer:
         await self.socket.send(codec.encode(message, "msgpack"))
 
     async def seat(self, stage: Stage = "running", ply: int = 0) -> None:
-        """Hello and Join, as they should be."""
+        """Receive Hello and Join and reply to them."""
         hello = await self.hear()
         await self.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
         join = await self.hear()
@@ -58,7 +58,7 @@ Script = Callable[[Peer], Awaitable[None]]
 
 @asynccontextmanager
 async def server(script: Script) -> AsyncIterator[tuple[str, list[m.ToServer]]]:
-    """A server that follows a script with each connection; its address, and all it hears."""
+    """Run a server with a script for each connection. Yield its address and all messages it receives."""
     heard: list[m.ToServer] = []
     peers: list[Peer] = []
 

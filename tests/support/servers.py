@@ -1,4 +1,4 @@
-"""Real server processes for tests, and a client that knows nothing but the protocol."""
+"""Real server processes, and a client that uses only the protocol."""
 
 import asyncio
 import contextlib
@@ -27,19 +27,19 @@ FINGERPRINT = fingerprint(bytes.fromhex(MASTER_KEY))
 
 
 class Server:
-    """One server process. Give several the same store and key, and they are one service."""
+    """A server process. Servers with the same store and key form one service."""
 
     program: tuple[str, ...] = ("-m", "samedeal_server")
-    """What Python runs."""
+    """The arguments of Python."""
 
     def __init__(self, store_url: str | None = None, data_dir: Path | None = None, **settings: str) -> None:
-        """Over the store at a URL, or with an embedded one in a directory; settings as in SAMEDEAL_*, lower case."""
+        """Create a server with the store at a URL or an embedded one; settings are SAMEDEAL_* names in lower case."""
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
         self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_SIGNING_KEY": SIGNING_KEY}
         self._env |= {"SAMEDEAL_RATE": "100000", "SAMEDEAL_REQUESTS_PER_SECOND": "0"}
         self._env |= {"SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "0", "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "0"}
         self._env |= {f"SAMEDEAL_{name}_PER_MINUTE": "0" for name in ("GUESTS", "RACES", "WRONG_TOKENS")}
-        # Tests with other keys may have used the same store before.
+        # Tests with other keys may have used the store.
         self._env |= {} if "master_key" in settings else {"SAMEDEAL_ACCEPT_MASTER_KEY": FINGERPRINT}
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
@@ -48,7 +48,7 @@ class Server:
         self.process: subprocess.Popen[str] | None = None
 
     def start(self, port: int = 0) -> Self:
-        """Returns when the server answers; its address is then in `url`."""
+        """Start the server and wait until it responds. Sets `url`."""
         command = [sys.executable, *self.program, "--port", str(port)]
         self.process = subprocess.Popen(command, env=self._env, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
@@ -62,7 +62,7 @@ class Server:
         return int(self.url.rpartition(":")[2])
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """Ends the process, by default as hard as can be."""
+        """End the process, with SIGKILL by default."""
         assert self.process
         self.process.send_signal(how)
         self.process.wait(15)
@@ -77,7 +77,7 @@ class Server:
             self.kill(signal.SIGTERM)
 
     def get(self, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
-        """Status and body of a request: GET, or POST where there is a body (bytes as they are, others as JSON)."""
+        """Send a GET, or a POST if there is a body (bytes or JSON). Return the status and body."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
@@ -90,7 +90,7 @@ class Server:
     def create(
         self, game: str, *, seed: str | None = None, variant: dict[str, Any] | None = None, **options: Any
     ) -> str:
-        """Creates a race and answers with its id. Its deal need not be friendly: that would take a while to find."""
+        """Create a race without a deal filter, which would be slow. Return its id."""
         if seed is None:
             options.setdefault("filter", "any")
         status, body = self.get(
@@ -101,7 +101,7 @@ class Server:
         return race
 
     async def replay(self, race: str, timeout_s: float = 30) -> Replay:
-        """The replay of a race, as soon as it can be had."""
+        """Wait for the replay of a race and return it."""
         async with asyncio.timeout(timeout_s):
             while True:
                 status, body = await asyncio.to_thread(self.get, f"/api/v1/replays/{race}.json")
@@ -111,16 +111,16 @@ class Server:
 
 
 class Reachable(Protocol):
-    """A server, or what stands before one."""
+    """A server or a proxy in front of one."""
 
     url: str
 
 
 class Racer:
-    """One player's connection: asks, and keeps the newest view and everything it ever heard."""
+    """A player's connection, with the newest view and all messages received."""
 
     ping_s, close_s = 20.0, 10.0
-    """How long a silent server is borne with, and a goodbye that is not answered."""
+    """Timeouts for pings and for the closing handshake (s)."""
 
     def __init__(self, name: str, nonce: bytes | None = None) -> None:
         self.name = name
@@ -134,7 +134,7 @@ class Racer:
         self._form: codec.Form = "msgpack"
 
     async def connect(self, server: Reachable, form: codec.Form = "msgpack", **headers: str) -> Self:
-        """Connects and says hello, with the token if there is one."""
+        """Connect and say hello, with the token if there is one."""
         self._form = form
         protocol = next(Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == form)
         url = server.url.replace("http", "ws") + "/ws"
@@ -153,7 +153,7 @@ class Racer:
         return self
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        """Sends a request and waits for its answer, a Problem included."""
+        """Send a request and return the response, which may be a Problem."""
         self._id += 1
         await self.send(codec.encode(kind(id=self._id, **fields), self._form))
         while True:
@@ -166,7 +166,7 @@ class Racer:
         await self._socket.send(data.decode() if self._form == "json" else data)
 
     async def hear(self) -> m.FromServer:
-        """The next message, whatever it is. Raises ConnectionClosed when there is no more."""
+        """Receive the next message. Raises ConnectionClosed."""
         assert self._socket
         packet = await self._socket.recv()
         message = codec.decode_from_server(packet.encode() if isinstance(packet, str) else packet, self._form)
@@ -176,7 +176,7 @@ class Racer:
         return message
 
     async def until(self, true: Callable[[m.View], bool]) -> m.View:
-        """The first view, from the present one on, of which something is true."""
+        """Return the current or first later view that satisfies a condition."""
         while not (self.view and true(self.view)):
             await self.hear()
         return self.view
@@ -185,19 +185,19 @@ class Racer:
         return await self.ask(m.Join, race=race, commitment=commitments.nonce_commitment(race, self.nonce))
 
     async def begin(self, race: str) -> m.View:
-        """Joins, is ready, opens the nonce and waits for the deal."""
+        """Join, get ready, reveal the nonce and wait for the deal."""
         await self.join(race)
         await self.ask(m.Ready)
         return await self.dealt()
 
     async def dealt(self) -> m.View:
-        """Opens the nonce when the countdown begins and waits for the deal."""
+        """Reveal the nonce in the countdown and wait for the deal."""
         await self.until(lambda view: view.stage != "open")
         await self.ask(m.Nonce, nonce=self.nonce.hex())
         return await self.until(lambda view: view.stage == "running")
 
     async def move(self, move: str) -> m.FromServer:
-        """Makes a move from the newest view."""
+        """Make a move from the newest view."""
         assert self.view
         assert self.view.board
         return await self.ask(m.Move, move=move, ply=self.view.board.ply)
@@ -213,14 +213,14 @@ class Racer:
             await self._socket.close()
 
     def drop(self) -> None:
-        """Is gone without a word."""
+        """Drop the connection without a close frame."""
         if self._socket:
             self._socket.transport.abort()
 
 
 @contextlib.asynccontextmanager
 async def racers(server: Server, *names: str) -> AsyncIterator[list[Racer]]:
-    """Connected racers of those names."""
+    """Connect racers with these names."""
     made = [await Racer(name).connect(server) for name in names]
     try:
         yield made

@@ -1,4 +1,4 @@
-"""A server with a sixth game, which has neither a bot nor a number of plays nor a filter."""
+"""A server with a sixth game, without a bot, par or deal filter."""
 
 from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery

@@ -1,4 +1,4 @@
-"""A crowd that asks and does not read: what it costs a server, how soon it is dropped, and how others fare meanwhile.
+"""A crowd of clients that send requests without reading: its cost, when it is dropped, and its effect on others.
 
 Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. It ends with 1 if somebody is not dropped.
 """
@@ -21,23 +21,23 @@ from support.servers import Racer
 
 SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
 ASKED = 18
-"""How often each of them asks for the whole view of a race."""
+"""How often each client requests the full view of a race."""
 PATIENCE_S = 90.0
-"""Who has not been dropped by then is not dropped."""
+"""Clients that are still connected then count as not dropped (s)."""
 
 
 @dataclass
 class Crowd:
-    """What came of a crowd."""
+    """The result of a crowd."""
 
     dropped_s: list[float]
-    """When each was dropped, from when the last had asked, in order."""
+    """Sorted times at which clients were dropped, from the last request (s)."""
     kb: int
-    """What the server grew by, at most."""
+    """The maximum growth of the server's memory."""
     moves: int
-    """How many moves a racer made meanwhile."""
+    """The number of moves that a racer made meanwhile."""
     longest_s: float
-    """How long the racer waited for an answer, at most."""
+    """The racer's maximum latency (s)."""
 
     def __str__(self) -> str:
         dropped = self.dropped_s or [PATIENCE_S]
@@ -50,7 +50,7 @@ class Crowd:
 
 
 def come(server: LoggedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
-    """So many connect, say hello, ask, and from then on do nothing."""
+    """Connect clients that say hello, send requests, and then do nothing."""
     clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(count)]
     asked = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
     for client in clients:
@@ -59,7 +59,7 @@ def come(server: LoggedServer, race: str, stack: ExitStack, count: int) -> list[
 
 
 def leave(clients: list[Hostile]) -> list[float]:
-    """When each is dropped, in seconds from now, seen without reading anything."""
+    """Return when each client is dropped (s from now), without reading."""
     poll, waiting, began = select.poll(), len(clients), time.monotonic()
     for client in clients:
         poll.register(client.socket.fileno(), select.POLLRDHUP)
@@ -72,7 +72,7 @@ def leave(clients: list[Hostile]) -> list[float]:
 
 
 async def crowded(server: LoggedServer, count: int) -> Crowd:
-    """What comes of a crowd of so many, while somebody plays."""
+    """Run a crowd while a racer plays."""
     race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
     ada = await Racer("ada").connect(server)
     await ada.join(race)
@@ -91,7 +91,7 @@ async def crowded(server: LoggedServer, count: int) -> Crowd:
                 legal = ada.board.moves
                 move, ply = legal[0] if legal else "restart", ada.board.ply
                 while not isinstance(await ada.ask(m.Move, move=move, ply=ply), m.View):
-                    pass  # on a busy machine the answer may come too late, and a client asks again
+                    pass  # on a busy machine the response may be late; clients retry
             longest_s = max(longest_s, time.monotonic() - began)
             moves, peak = moves + 1, max(peak, memory(server))
             await asyncio.sleep(0.03)

@@ -1,4 +1,4 @@
-"""A model of the store, for the simulation alone: what Redis does with just the commands that a race needs.
+"""A model of the store for the simulation: Redis with only the commands that races need.
 
 It is worth as much as ``test_store_model.py`` finds it like the real one.
 """
@@ -14,18 +14,18 @@ from samedeal_server.store.connection import Word
 
 
 class Logged(NamedTuple):
-    """One entry of a stream."""
+    """An entry of a stream."""
 
     id: bytes
     fields: dict[bytes, bytes]
 
 
 Value = bytes | dict[bytes, bytes] | dict[bytes, float] | set[bytes] | list[Logged]
-"""A text, a hash, a sorted set by score, a set, a stream."""
+"""A string, hash, sorted set, set or stream."""
 
 
 class Copy(NamedTuple):
-    """What a store holds at some moment."""
+    """A snapshot of the store."""
 
     values: dict[bytes, Value]
     expires: dict[bytes, int]
@@ -39,25 +39,25 @@ WRITES = frozenset(
         *(b"ZADD", b"ZREM"),
     }
 )
-"""The commands that may change something."""
+"""Commands that write."""
 
 
 class Model:
-    """Keys and values, and the scripts that it knows. A command is done at once, and wholly or not at all."""
+    """Keys, values and loaded scripts. Commands are atomic."""
 
     def __init__(self, now: Callable[[], int], scripts: Mapping[str, Script] | None = None) -> None:
-        """`now` is in milliseconds; `scripts` are other models of this package's scripts, by the names of the files."""
+        """`now` returns milliseconds. `scripts` replaces models of the server's scripts, by file name."""
         self.now = now
         self.values: dict[bytes, Value] = {}
         self.expires: dict[bytes, int] = {}
         self.scripts: set[bytes] = set()
         self.kept: dict[bytes, int] = {}
-        """How often each key was newly set by SET."""
+        """How often SET created each key."""
         models = {**SCRIPTS, **(scripts or {})}
         self._models = {digest(source(name)): model for name, model in models.items()}
 
     def execute(self, *command: Word) -> Any:
-        """The answer, as the client library gives it. Raises ResponseError, NoScriptError."""
+        """Execute a command. Return the reply as the client library does. Raises ResponseError, NoScriptError."""
         name, *words = (word if isinstance(word, bytes) else str(word).encode() for word in command)
         for key in [key for key, at in self.expires.items() if at <= self.now()]:
             del self.values[key], self.expires[key]
@@ -65,11 +65,11 @@ class Model:
         return do(*words)
 
     def copy(self) -> "Copy":
-        """All that it holds, to be given to ``restore``. No value is ever changed in its place."""
+        """Return a snapshot for ``restore``. Values are never changed in place."""
         return Copy(dict(self.values), dict(self.expires), dict(self.kept))
 
     def restore(self, copy: "Copy") -> None:
-        """Goes back to what it held, but for the guests: who has lost the token is somebody else."""
+        """Restore a snapshot, except for guests: without their tokens, players would have new identities."""
         guests = {key: value for key, value in self.values.items() if key.startswith(b"guest:")}
         self.values, self.expires, self.kept = {**copy.values, **guests}, dict(copy.expires), dict(copy.kept)
 
@@ -84,7 +84,7 @@ class Model:
         self.scripts.add(digest(text))
         return self._evalsha(digest(text), count, *words)
 
-    # Texts, hashes, sets.
+    # Strings, hashes, sets.
 
     def _time(self) -> tuple[int, int]:
         return self.now() // 1000, self.now() % 1000 * 1000
@@ -182,7 +182,7 @@ class Model:
         return [entry for entry in self._log(key) if _number(first) <= _number(entry.id) <= most]
 
     def _xread(self, block: bytes, _: bytes, streams: bytes, *words: bytes) -> list[list[Any]]:
-        """What is there now: whoever waits has to ask again."""
+        """Return the entries available now. Blocking callers must call again."""
         assert (block, streams) == (b"BLOCK", b"STREAMS")
         half = len(words) // 2
         found = []
@@ -207,7 +207,7 @@ class Model:
         return value
 
     def _put(self, key: bytes, value: Value) -> None:
-        """What is empty is not there."""
+        """Delete a key with an empty value."""
         self.values[key] = value
         if not value:
             del self.values[key]
@@ -220,7 +220,7 @@ class Model:
 def append(
     model: Model, keys: Sequence[bytes], words: Sequence[bytes], *, checked: bool = True, idle: bool = True
 ) -> Any:
-    """What append.lua does; without its check of the predecessor, or with no idea of a call that comes again."""
+    """The model of append.lua, optionally without its check of the predecessor or of repeated calls."""
     replies, rest = list[list[Any]](), list(words)
     for log, head in zip(keys[::2], keys[1::2], strict=True):
         before, count = rest[0], int(rest[1])
@@ -254,7 +254,7 @@ def _appended(
 
 
 def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
-    """What create.lua does."""
+    """The model of create.lua."""
     header = model._hget(keys[0], b"header")
     if header is not None:
         return int(header == words[0])
@@ -263,7 +263,7 @@ def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
 
 
 def claim(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
-    """What claim.lua does."""
+    """The model of claim.lua."""
     (key,), (most, score, member, expire_s) = keys, words
     if int(most) and member not in model._hash(key) and model._zcard(key) >= int(most):
         return 0
@@ -274,7 +274,7 @@ def claim(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
 
 
 def delete_empty(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
-    """What delete_empty.lua does."""
+    """The model of delete_empty.lua."""
     if int(model._hget(keys[0], b"n") or 0):
         return 0
     for key in keys:
@@ -284,7 +284,7 @@ def delete_empty(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) ->
 
 
 def source(name: str) -> bytes:
-    """The text of a script of the server."""
+    """Return the source of one of the server's scripts."""
     return files("samedeal_server.store").joinpath(name).read_bytes()
 
 
@@ -297,10 +297,10 @@ SCRIPTS: dict[str, Script] = {
 
 
 def digest(text: bytes) -> bytes:
-    """What a store knows a script by."""
+    """Return the digest that identifies a script."""
     return sha1(text).hexdigest().encode()
 
 
 def _number(id_: bytes) -> int:
-    """Where an entry stands in its stream: here every id is a number and ``-0``."""
+    """Return the number in a stream id of the form ``<number>-0``."""
     return int(id_.removesuffix(b"-0"))

@@ -1,4 +1,4 @@
-"""The store for tests from inside one process: a server's parts without its sockets, and a wire that can be cut."""
+"""The server's parts without sockets, over a real store, and a connection to it that can be cut."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,12 +22,12 @@ from samedeal_server.store.race_log import RaceLog
 from support.finished_races import nonce
 
 KEY = bytes(range(32))
-"""The master key of every server here."""
+"""The master key of all servers in these tests."""
 
 
 @dataclass
 class Process:
-    """What one server process consists of, but for its sockets."""
+    """The parts of a server process, without sockets."""
 
     store: Store
     log: RaceLog
@@ -47,7 +47,7 @@ async def process(
     away_s: float = 30.0,
     open_races: int = 0,
 ) -> AsyncIterator[Process]:
-    """A server's parts over the store at a URL; unless it is started, it follows nothing and looks after nothing."""
+    """Create a server's parts over the store at a URL, with background tasks only if started."""
     store = Store(url)
     its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
     parts = Process(
@@ -69,7 +69,7 @@ async def process(
 
 @dataclass(eq=False)
 class Heard:
-    """A listener that remembers."""
+    """A listener that records all views."""
 
     entries: list[Entry] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Heard:
 
 
 def seat_for(player: int) -> Proposal:
-    """Somebody's command to have a seat, once, committed to ``nonce(player)``."""
+    """Return a command that seats a player once, committed to ``nonce(player)``."""
 
     def proposal(race: Race) -> list[AnyEvent]:
         if race.seat_of(f"player-{player}"):
@@ -97,23 +97,23 @@ def seat_for(player: int) -> Proposal:
 
 
 def that(*events: AnyEvent) -> Proposal:
-    """The command that these events happen."""
+    """Return a command that produces these events."""
     return lambda race: events
 
 
 async def run(room: Room, racers: int = 2) -> None:
-    """Brings a race from its first seat to its deal."""
+    """Take a race from its first seat to the deal."""
     for seat in range(1, racers + 1):
         await room.submit(seat_for(seat))
         await room.submit(that(Readied(seat=seat)))
-    # A deal that waits for no nonce may come before they do.
+    # A deal that needs no nonces may come before them.
     for seat in range(1, racers + 1) if room.race.header.sealed else ():
         await room.submit(that(Nonce(seat=seat, nonce=nonce(seat).hex())))
     await until(lambda: room.race.stage == "running")
 
 
 async def until(true: Callable[[], object], timeout_s: float = 60) -> None:
-    """Returns as soon as something is true."""
+    """Wait until a condition is true."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     while not true():
@@ -122,26 +122,26 @@ async def until(true: Callable[[], object], timeout_s: float = 60) -> None:
 
 
 def calls(redis: "Redis", command: str) -> int:
-    """How often the store has run a command since its statistics were reset."""
+    """Return how often the store ran a command since its statistics were reset."""
     stats = redis.info("commandstats").get(f"cmdstat_{command}", {})
     return int(stats.get("calls", 0))
 
 
 def contents(redis: "Redis") -> dict[bytes, bytes]:
-    """Every key that the store has, with all there is to it, uncompressed."""
+    """Return all keys of the store with their uncompressed contents."""
     store: Any = redis
     store.config_set("rdbcompression", "no")
     return {key: store.dump(key) for key in store.scan_iter()}
 
 
 def holds(redis: "Redis", text: str | bytes) -> bool:
-    """Whether the store has a text anywhere."""
+    """Return whether the store contains a text anywhere."""
     data = text.encode() if isinstance(text, str) else text
     return any(data in key or data in value for key, value in contents(redis).items())
 
 
 class Wire:
-    """A way to the store that loses what the test wants lost."""
+    """A connection to the store that can lose replies."""
 
     def __init__(self, store_url: str) -> None:
         self._path = unquote(urlsplit(store_url).path)
@@ -150,10 +150,10 @@ class Wire:
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.lose_reply_to: bytes | None = None
-        """The next reply to a request with these bytes in it is lost, and the connection with it."""
+        """Set the bytes of the next request whose reply is lost together with the connection."""
         self.lost = 0
         self.silent = False
-        """Whether requests are swallowed."""
+        """Whether requests are dropped."""
 
     @property
     def url(self) -> str:
@@ -165,7 +165,7 @@ class Wire:
         return self
 
     async def down(self) -> None:
-        """Cuts all connections and refuses new ones."""
+        """Cut all connections and refuse new ones."""
         assert self._server
         self._server.close()
         for writer in tuple(self._open):

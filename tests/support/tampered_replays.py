@@ -1,12 +1,12 @@
-"""Short races to be tampered with, their bytes, and what has to be found in a replay of which one part is another.
+"""Short races to tamper with, their encodings, and the facts that must fail when one part is changed.
 
-The expected findings follow from docs/bots/replay-format.md alone: from the part of the file that was changed, and
-from the order of its entries. The code that verifies is not asked for it.
+The expected failures follow from docs/bots/replay-format.md alone: from the changed part of the file and the order of its
+entries. The code under test is not used to compute them.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -42,20 +42,13 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from support import finished_races
 from support.finished_races import NAMES, OPENED_AT, SECRET, Logged
+from support.replay_fields import Path, is_valid
 
-msgpack: Any = import_module("msgpack")  # it has no types
-
-Path = tuple[str | int, ...]
-"""The way to a value in a replay as lists and dicts."""
+msgpack: Any = import_module("msgpack")  # it has no type hints
 Form = Literal["json", "msgpack", "lines"]
 FORMS: tuple[Form, ...] = ("json", "msgpack", "lines")
 Kind = Literal["sealed", "open", "daily", "friendly"]
-
-
 DAY_MS = 86_400_000
-
-
-# The races.
 
 OPTIONS: dict[Kind, dict[str, Any]] = {
     "sealed": {"unlisted": True},
@@ -65,20 +58,22 @@ OPTIONS: dict[Kind, dict[str, Any]] = {
 }
 VARIANTS: dict[str, dict[str, str | bool]] = {"corners": {"refill": "waste"}, "gallery": {"cap": False}}
 RACES: list[tuple[str, Kind]] = [(slug, kind) for slug in GAMES for kind in OPTIONS if kind != "friendly"]
+
+
 RACES += [("corners", "friendly")]
-"""Games, and kinds of races of them."""
+"""Games and kinds of races."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A race that is tampered with."""
+    """A race to tamper with."""
 
     kind: Kind
     replay: Replay
 
     @cached_property
     def content(self) -> Any:
-        """The replay as lists and dicts; to be copied before it is changed."""
+        """The replay as lists and dicts. Copy it before changing it."""
         return json.loads(codec.encode(self.replay, "json"))
 
     @property
@@ -91,7 +86,7 @@ class Subject:
         return len(self.replay.entries)
 
     def numbers(self, *kinds: str) -> list[int]:
-        """The numbers of all entries of some kinds of events."""
+        """Return the numbers of all entries with some kinds of events."""
         return [n for n, _, event, _ in self.content["entries"] if event["t"] in kinds]
 
     def event(self, n: int) -> Any:
@@ -103,7 +98,7 @@ class Subject:
 
 @cache
 def subject(slug: str, kind: Kind) -> Subject:
-    """A short race of two in which every kind of event happens, the same every time."""
+    """Return a short, deterministic race of two with every kind of event."""
     random, log, nonces = Random(f"{slug} {kind}"), _opened(slug, kind), _nonces(slug, kind)
     sealed = log.race.header.sealed
     for seat, name in enumerate(NAMES, start=1):
@@ -139,7 +134,7 @@ def _opened(slug: str, kind: Kind) -> Logged:
 
 
 def _nonces(slug: str, kind: Kind) -> list[bytes]:
-    """The nonces of a race's seats; those of the friendly one are such that its deal is not the first of the root."""
+    """Return the nonces of a race's seats. For friendly races, the first deal of the root does not pass the filter."""
     random = Random(f"nonces of {slug} {kind}")
     nonces = [random.randbytes(32) for _ in NAMES]
     while kind == "friendly" and not 0 < first(GAMES[slug], root(SECRET, nonces[:2]), {}, "friendly/1") < 4:
@@ -151,7 +146,7 @@ def _nonces(slug: str, kind: Kind) -> list[bytes]:
 
 
 def encoded(content: Any, form: Form) -> bytes:
-    """The bytes of a replay, whatever it holds; as MessagePack, whose order is fixed, only of one that can be read."""
+    """Encode a replay, which may be invalid, except as MessagePack, whose field order is fixed."""
     if form == "json":
         return canonical(content)
     if form == "msgpack":
@@ -166,13 +161,13 @@ def canonical(value: Any) -> bytes:
 
 
 def decoded(data: bytes, form: Form) -> Any:
-    """What bytes hold. Raises ValueError if they are not the one way to write it; of JSON that is not asked."""
+    """Decode bytes. Raises ValueError if they are not canonical, except for JSON."""
     if form == "json":
         return _json(data)
     if form == "lines":
         head, *entries, foot = map(_line, data.removesuffix(b"\n").split(b"\n"))
         if not data.endswith(b"\n") or {*head} != {"format", "header"} or {*foot} & {"format", "header", "entries"}:
-            raise ValueError("the lines are not those of a replay")
+            raise ValueError("these are not the lines of a replay")
         return {**head, "entries": entries, **foot}
     try:
         content = msgpack.unpackb(data, object_pairs_hook=_once)
@@ -180,7 +175,7 @@ def decoded(data: bytes, form: Form) -> Any:
     except Exception as error:
         raise ValueError(str(error)) from error
     if again != data:
-        raise ValueError("it is written otherwise than a replay is")
+        raise ValueError("the encoding is not canonical")
     return content
 
 
@@ -197,30 +192,30 @@ def _finite(text: str) -> float:
 def _line(data: bytes) -> Any:
     value = _json(data)
     if canonical(value) != data or re.search(rb'"progress":\d+[,}]', data):
-        raise ValueError("the line is not canonical: only a share has a point, and it always has one")
+        raise ValueError("the line is not canonical: shares, and only shares, have a decimal point")
     return value
 
 
 def _once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     fields = list(pairs)
     if len(dict(fields)) < len(fields):
-        raise ValueError("a field is there twice")
+        raise ValueError("a field occurs twice")
     return dict(fields)
 
 
-# What has to be found.
+# Expected failures.
 
 
 class Expected(NamedTuple):
-    """What has to be found in a replay: these facts fail and no others. Of what cannot be checked nothing is said."""
+    """The facts that must fail in a replay, and no others. Facts that cannot be checked are not listed."""
 
     must: dict[str, int | None]
-    """Facts that fail, each with its entry."""
+    """Facts that fail, with their entries."""
     entry: int | None = None
-    """Where the first of `one_of` fails, whichever it is."""
+    """The entry at which the first of `one_of` fails."""
     one_of: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
-    """What may fail further on, in consequence."""
+    """Facts that may fail later as a consequence."""
 
     def fits(self, found: dict[str, int | None]) -> bool:
         firsts = [entry for fact in self.one_of if (entry := found.get(fact)) is not None]
@@ -232,21 +227,21 @@ class Expected(NamedTuple):
 
 
 UNREADABLE = Expected({"unreadable": None})
-"""The bytes are no replay."""
+"""The bytes are not a replay."""
 LATER = frozenset({"order", "nonces", "filter", "moves", "chain", "standings"})
-"""Where one entry is not what it was, later ones may not fit any more."""
+"""The facts that later entries may violate after a changed one."""
 REFUSED = {"moved": {"moves"}, "resigned": {"moves"}, "joined": {"order", "nonces"}, "nonce": {"order", "nonces"}}
-"""The facts that fail where an event of a kind does not fit, if not `order` alone."""
+"""The facts that fail for an illegal event, by kind, if not only `order`."""
 
 
 def broken_at(n: int, event: Any, **must: int | None) -> Expected:
-    """Entry n is another than it was: either it does not fit, or it does and its digest is not its own."""
+    """Return the failures for a changed entry: either it is illegal, or its digest is wrong."""
     return Expected(must, n, frozenset({"chain"} | REFUSED.get(event["t"], {"order"})), LATER)
 
 
 def expected_of(race: Subject, path: Path, value: Any) -> Expected:
-    """What has to be found where one value is another, or with None is not there."""
-    if not _may_be(path, value):
+    """Return the failures for a changed value, or for a missing one if `value` is None."""
+    if not is_valid(path, value):
         return UNREADABLE
     content = put(race.content, path, value)
     match path:
@@ -270,24 +265,26 @@ def expected_of(race: Subject, path: Path, value: Any) -> Expected:
 
 
 def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None:
-    """What has to be found in bytes of which one is another; None where they mean the same and may."""
+    """Return the failures for bytes with one change, or None if they have the same meaning."""
     try:
         found = list(_differences(race.content, content := decoded(data, form)))
     except ValueError:
         return UNREADABLE
     if not found:
         return None
-    if any(value is None or not _may_be(path, value) for path, value in found):
+    if any(value is None or not is_valid(path, value) for path, value in found):
         return UNREADABLE
     if len(found) == 1:
         return expected_of(race, *found[0])
     (_, at, number), (*entry, time) = (path for path, _ in found)
-    assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), "what lacks in a number the next one has"
+    assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), (
+        "a change of the length of a number also changes the next value"
+    )
     return broken_at(int(at) + 1, race.event(int(at) + 1), numbers=int(at) + 1, **backwards(content))
 
 
 def put(content: Any, path: Path, value: Any) -> Any:
-    """A copy of the content with another value at a place; None takes away what is there."""
+    """Return a copy with another value at a path, or without it if `value` is None."""
     *way, field = path
     copied = inner = deepcopy(content)
     for step in way:
@@ -300,13 +297,13 @@ def put(content: Any, path: Path, value: Any) -> Any:
 
 
 def backwards(content: Any) -> dict[str, int | None]:
-    """The entry at which time runs backwards for the first time, if it does."""
+    """Return the first entry at which time runs backwards, if any."""
     times = [content["header"]["opened_at"], *(at for _, at, _, _ in content["entries"])]
     return next(({"times": n} for n, at in enumerate(times) if at < max(times[: n + 1])), {})
 
 
 def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The places where two contents differ, and what the other has there."""
+    """Yield the paths at which two contents differ, with the second one's values."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         for field in one:
             yield from _differences(one[field], other[field], (*path, field))
@@ -317,98 +314,11 @@ def _differences(one: Any, other: Any, path: Path = ()) -> Iterator[tuple[Path, 
         yield path, other
 
 
-# What may stand in a file (section 1 of the page).
-
-
-def _text(pattern: str) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
-
-
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= most
-
-
-def _is(*choices: Any) -> Callable[[Any], bool]:
-    return lambda value: any(type(value) is type(choice) and value == choice for choice in choices)
-
-
-def _object(known: set[str], forms: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """An object with some fields, or with any if none are named."""
-    return lambda value: (
-        isinstance(value, dict) and (not known or {*value} == known) and all(map(forms, value.values()))
-    )
-
-
-HEX32, TIME = _text("[0-9a-f]{64}"), _whole(0, 253_402_300_799_999)
-OPTIONAL: dict[str, Callable[[Any], bool]] = {
-    "variant": _object(set(), lambda value: type(value) in (str, bool)),
-    "seed": _text(r"[^|\x00-\x1f\x7f]{1,128}"),
-    "daily": _is(True),
-    "salt": _text("[0-9a-f]{32}"),
-    "max_racers": lambda value: _whole(1, 32)(value) and value != 8,
-    "start_delay_ms": lambda value: _whole(0, 60_000)(value) and value != 5_000,
-    "undo": _is(False),
-    "attempts": _whole(1, 1_000),
-    "spectators": _is("after", "open"),
-    "filter": _is("friendly/1"),
-    "unlisted": _is(True),
-    "bot": _is(True),
-    "by": _text("[0-9a-f]{16}"),
-    "k": _whole(1, 2**20),
-}
-"""The fields that are left out at their defaults, and what they may be where they are not."""
-FIELDS: dict[str, Callable[[Any], bool]] = {
-    "race": _text("[a-z0-9-]{1,64}"),
-    "game": _text(".*"),
-    "rules": _text(".*"),
-    "opened_at": TIME,
-    "limit_ms": _whole(1_000, 7_200_000),
-    "seat": _whole(1, 2**20),
-    "player": _text(".{1,64}"),
-    "name": _text(".{1,48}"),
-    "move": _text("[!-~]{1,64}"),
-    "value": _text("[0-9a-f]{128}"),
-    "signature": _object({"key", "value"}, _text("[0-9a-f]+")),
-    **dict.fromkeys(("commitment", "nonce", "secret", "digest", "key"), HEX32),
-}
-"""The fields that are always there, those of the standings apart."""
-STANDING: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("place", "seat", "home", "goal", "attempts", "ms"), lambda value: type(value) is int),
-    **dict.fromkeys(("name", "outcome"), lambda value: isinstance(value, str)),
-    **dict.fromkeys(("bot", "done"), lambda value: type(value) is bool),
-    "progress": lambda value: type(value) in (int, float),
-}
-ENTRY: tuple[Callable[[Any], bool], ...] = (
-    lambda value: type(value) is int and value > 0,
-    TIME,
-    lambda _: False,
-    HEX32,
-)
-
-
-def _may_be(path: Path, value: Any) -> bool:
-    """Whether a value may stand at a place of the file, or with None be missing there."""
-    match path:
-        case ("standings", _, str(field)):
-            return STANDING[field](value)
-        case ("entries", _, int(part)):
-            return ENTRY[part](value)
-        case ("header", "variant", _):
-            return type(value) in (str, bool)
-        case ("entries", _, _, "commitment"):
-            return value is None or HEX32(value)
-        case (*_, str(field)) if field in OPTIONAL:
-            return value is None or OPTIONAL[field](value)
-        case (*_, str(field)) if field in FIELDS:
-            return FIELDS[field](value)
-    return False
-
-
-# What has to be found under another header, and where an event is another (sections 2 to 5).
+# Failures for changed headers and events (sections 2 to 5).
 
 
 def _header(race: Subject, field: str, content: Any) -> Expected:
-    """What has to be found under another header that differs in one field."""
+    """Return the failures for a header with one changed field."""
     header = content["header"]
     daily, opened, variant = "daily" in header, "seed" in header, header.get("variant", {})
     known = GAMES[race.replay.header.game].options
@@ -422,9 +332,9 @@ def _header(race: Subject, field: str, content: Any) -> Expected:
         or (daily and (opened or variant or another_day))
     ):
         return Expected(must | {"commitment": race.last})
-    if field == "seed" and not opened:  # now it is sealed, and nobody has made a promise
+    if field == "seed" and not opened:  # the race is now sealed but has no commitments
         return Expected({"nonces": 1})
-    if field == "seed" and race.kind == "friendly":  # the number of a deal of the root, and there is no root
+    if field == "seed" and race.kind == "friendly":  # its deal has a number but no root
         return Expected({"chain": 1, "order": race.numbers("dealt")[0]})
     another_deal = {"filter", "moves", "standings"} if field in ("seed", "variant") else set()
     later = LATER if "times" in must else frozenset()
@@ -432,7 +342,7 @@ def _header(race: Subject, field: str, content: Any) -> Expected:
 
 
 def _option(race: Subject, field: str, value: Any) -> Expected:
-    """What has to be found under a header in which one option is another."""
+    """Return the failures for a header with one changed option."""
     (dealt,), (counting,), last = race.numbers("dealt"), race.numbers("counting"), race.last
     refused: dict[str, int | None] = {}
     may: set[str] = set()
@@ -455,7 +365,7 @@ def _option(race: Subject, field: str, value: Any) -> Expected:
 
 
 def _event(race: Subject, n: int, field: str, event: Any) -> Expected:
-    """What has to be found where the event of entry n is this one, which differs in one field."""
+    """Return the failures for an event of entry n with one changed field."""
     match event["t"], field:
         case "joined", "seat":
             return Expected({"order": n})

@@ -1,4 +1,4 @@
-"""Servers whose clock the test sets, for what takes a day, and the program that such a server is."""
+"""Servers with an adjustable clock, and the program that they run."""
 
 import os
 import time
@@ -12,18 +12,18 @@ from samedeal_server.store.clock import Clock
 from support.logged_server import LoggedServer
 
 AHEAD = "TIMED_AHEAD_MS"
-"""The variable that names the file in which stands how far the clock is ahead."""
+"""The environment variable with the path of the file that contains the clock offset."""
 HOUR_MS = 3_600_000
 NOON_MS = 12 * HOUR_MS
 
 
 class TimedServer(LoggedServer):
-    """A server process with a clock that can be set while it runs; from then on it goes as clocks do."""
+    """A server process whose clock can be set while it runs."""
 
     program = ("-m", "support.timed_server")
 
     def __init__(self, store_url: str, folder: Path, *, emptied: bool = True, **settings: str) -> None:
-        """Servers that have the same folder have one clock, and write one log."""
+        """Create a server. Servers with the same folder share a clock and a log."""
         super().__init__(store_url, folder / "log", emptied=emptied, **settings)
         self.store_url, self.folder = store_url, folder
         self._file = folder / "ahead"
@@ -32,20 +32,20 @@ class TimedServer(LoggedServer):
             self._file.write_text("0")
 
     def set_clock(self, at: int) -> None:
-        """Makes it that time, in milliseconds since 1970-01-01 UTC."""
+        """Set the clock, in milliseconds since the epoch."""
         draft = self._file.with_suffix(".draft")
         draft.write_text(str(at - time.time_ns() // 1_000_000))
         draft.replace(self._file)
 
     def noon(self, date: str) -> Day:
-        """Makes it noon on a day, by UTC."""
+        """Set the clock to noon UTC on a day."""
         day = Day.of(date)
         self.set_clock(day.ends_at - NOON_MS)
         return day
 
 
 class TimedClock(Clock):
-    """The clock of such a server."""
+    """Return the time of the adjustable clock."""
 
     def now(self) -> int:
         return super().now() + int(Path(os.environ[AHEAD]).read_text())

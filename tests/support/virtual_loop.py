@@ -1,4 +1,4 @@
-"""An event loop without a clock or a socket: time passes as it is told to, and a seed decides what comes first.
+"""An event loop with simulated time and without sockets. A seed determines the order of callbacks.
 
 asyncio promises that what is handed to ``call_soon`` is called in that order. It promises no order to timers of one
 moment, to what comes in from outside, or to threads. Here what comes from outside comes by timers, at moments that the
@@ -16,15 +16,15 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 MAX_STEPS = 200_000
-"""More than any history has: one that does not end has come to nothing."""
+"""The maximum number of steps. A history that needs more never ends."""
 
 
 class Stuck(Exception):
-    """Nothing is left that could happen, or it never ends."""
+    """No callbacks are left, or the maximum number of steps is reached."""
 
 
 class Owner:
-    """Something that runs on the loop and can be held up: a process."""
+    """A process on the loop, which can be frozen."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -33,7 +33,7 @@ class Owner:
         self.held: list[tuple[bool, asyncio.Handle]] = []
 
     def call(self, do: Callable[..., T], *args: Any) -> T:
-        """Does something as part of it: what comes of that belongs to it."""
+        """Call a function as part of the process. Callbacks that it schedules belong to the process."""
         context = copy_context()
         context.run(_owner.set, self)
         return context.run(do, *args)
@@ -43,7 +43,7 @@ _owner: ContextVar[Owner | None] = ContextVar("owner", default=None)
 
 
 class _Task(asyncio.Task[Any]):
-    """A task that has the same place in a set whenever the same history is run."""
+    """A task with a stable hash, so that sets have the same order in each run."""
 
     def __init__(self, number: int, coro: Any, **options: Any) -> None:
         self._number = number
@@ -54,21 +54,21 @@ class _Task(asyncio.Task[Any]):
 
 
 class Loop:
-    """As much of an event loop as code needs that has neither files nor sockets."""
+    """An event loop for code without files and sockets."""
 
     def __init__(self, chance: Random, *, shuffled: bool = True) -> None:
         self.chance, self._shuffled = chance, shuffled
         self.failures: list[str] = []
-        """What nobody caught."""
+        """Uncaught exceptions."""
         self.steps = self._most = 0
         self._loop = cast(asyncio.AbstractEventLoop, self)
         self._now = 0.0
-        self._ready: list[tuple[bool, Owner | None, asyncio.Handle]] = []  # with whether it is a task
+        self._ready: list[tuple[bool, Owner | None, asyncio.Handle]] = []  # (is a task, owner, callback)
         self._timers: list[tuple[float, float, int, Owner | None, asyncio.TimerHandle]] = []
         self._count = self._tasks = 0
 
     def time(self) -> float:
-        """In seconds since the loop began."""
+        """Return the time since the loop started (s)."""
         return self._now
 
     def get_debug(self) -> bool:
@@ -111,10 +111,10 @@ class Loop:
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is passed over when its time comes."""
+        """Cancelled timers are skipped when they are due."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> "asyncio.Future[Any]":
-        """What a thread would do, done between other things at some moment."""
+        """Run a function in the loop, instead of in a thread."""
         future = self.create_future()
 
         def done() -> None:
@@ -133,17 +133,17 @@ class Loop:
         self.failures.append(f"{context['message']}: {error!r}")
 
     def freeze(self, owner: Owner) -> None:
-        """Holds up everything that belongs to it."""
+        """Freeze a process."""
         owner.frozen = True
 
     def thaw(self, owner: Owner) -> None:
-        """Lets it go on."""
+        """Continue a frozen process."""
         owner.frozen = False
         self._ready += [(is_task, owner, handle) for is_task, handle in owner.held]
         owner.held = []
 
     def run_until_complete(self, future: Any) -> Any:
-        """What comes of a coroutine. Raises Stuck if nothing does."""
+        """Run a coroutine and return its result. Raises Stuck."""
         asyncio._set_running_loop(self._loop)
         try:
             self._most = self.steps + MAX_STEPS
@@ -155,7 +155,7 @@ class Loop:
             asyncio._set_running_loop(None)
 
     def _step(self) -> None:
-        """One thing that happens, and the moment that it takes."""
+        """Run one callback and advance the time slightly."""
         self.steps += 1
         if self.steps > self._most:
             raise Stuck("it never ends")
@@ -176,7 +176,7 @@ class Loop:
         handle._run()
 
     def _next(self) -> int:
-        """Which of the things that could happen now does."""
+        """Choose one of the callbacks that can run now."""
         if not self._shuffled or len(self._ready) == 1:
             return 0
         which = self.chance.randrange(len(self._ready))

@@ -31,10 +31,11 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.race_log import Behind, RaceLog
-from support.campaign import Persistent, faults, more, racing, seeded, started
+from support.campaign import Persistent, racing, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
 from support.finished_races import SECRET, finished
+from support.race_check import find_violations
 from support.races_by_hand import closed
 from support.races_by_hand import running as dealt
 from support.servers import Server
@@ -49,7 +50,7 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
     """Servers over a cluster."""
     servers = [Server(nodes.url) for _ in range(count)]
     try:
-        await asyncio.gather(*(started(server) for server in servers))
+        await asyncio.gather(*(start_server(server) for server in servers))
         yield servers
     finally:
         for server in servers:
@@ -72,7 +73,7 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
     """Assert that every server has the replay and that it matches what the players received."""
     replays = [await server.replay(players[0].race, 20) for server in servers]
     assert replays == replays[:1] * len(servers)
-    assert faults(replays[0], [player.history for player in players]) == []
+    assert find_violations(replays[0], [player.history for player in players]) == []
 
 
 # Whole races.
@@ -84,12 +85,12 @@ async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
-            await more(players)
+            await wait_for_more_moves(players)
             for step in (nodes.move, nodes.move, nodes.move_at_once):
                 source = await nodes.owner(slot)
                 await step(slot, chance.choice([node for node in nodes.nodes if node is not source]), chance)
                 assert await nodes.owner(slot) is not source
-                await more(players)
+                await wait_for_more_moves(players)
         await checked(servers, players)
     assert [player.losses for player in players] == [[]] * len(players)
 
@@ -101,11 +102,11 @@ async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -
         owner = await nodes.owner(slot_of(players[0].race))
         others = racers(servers, chance, fit=lambda race: nodes.home(slot_of(race)) is not owner)
         async with racing(players, others):
-            await more([*players, *others])
+            await wait_for_more_moves([*players, *others])
             await owner.valkey.kill()
-            await more(others)
+            await wait_for_more_moves(others)
             await owner.valkey.start()
-            await more(players)
+            await wait_for_more_moves(players)
             for node in nodes.nodes:
                 await node.valkey.kill()
             for node in nodes.nodes:
@@ -123,13 +124,13 @@ async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) ->
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
-            await more(players)
+            await wait_for_more_moves(players)
             for _ in range(2):
                 first = await nodes.owner(slot)
                 second = await nodes.replica_of(first)
                 await first.valkey.kill()
                 await nodes.owned(slot, second)
-                await more(players)
+                await wait_for_more_moves(players)
                 await first.valkey.start()
                 assert await nodes.replica_of(second) is first
         await checked(servers, players)

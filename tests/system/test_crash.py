@@ -20,8 +20,17 @@ from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.campaign import (
+    RESTARTING,
+    Persistent,
+    eventually,
+    racing,
+    start_server,
+    store_pid,
+    wait_for_moves,
+)
 from support.finished_races import SECRET
+from support.race_check import find_violations
 from support.servers import Server
 
 FIVE = ("ada", "bo", "cy", "di", "ed")
@@ -37,7 +46,7 @@ def field(server: Server, chance: Random) -> list[Persistent]:
 async def checked(server: Server, players: list[Persistent]) -> Replay:
     """Return the replay after checking that it matches what the players received."""
     replay = await server.replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     return replay
 
 
@@ -50,10 +59,10 @@ async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
         with Server(redis_url) as server:
             players = field(server, chance)
             async with racing(players):
-                await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
+                await wait_for_moves(players, chance.randrange(len(players) * MOVES * 3 // 4))
                 server.kill()
-                await started(server, server.port)
-                await acknowledged(players, MOVES + 1)
+                await start_server(server, server.port)
+                await wait_for_moves(players, MOVES + 1)
             assert all(player.losses for player in players)
             replay = await checked(server, players)
     assert sum(isinstance(entry.event, Moved) for entry in replay.entries) > MOVES
@@ -65,10 +74,10 @@ async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Pat
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
             async with racing(players):
-                await acknowledged(players, chance.randrange(len(players) * MOVES * 3 // 4))
+                await wait_for_moves(players, chance.randrange(len(players) * MOVES * 3 // 4))
                 store = store_pid(tmp_path / "data")
                 server.kill()
-                await started(server, server.port)
+                await start_server(server, server.port)
                 assert store_pid(tmp_path / "data") != store
             await checked(server, players)
 
@@ -79,11 +88,11 @@ async def test_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> N
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
             async with racing(players):
-                await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
+                await wait_for_moves(players, chance.randrange(len(players) * MOVES // 2))
                 store = store_pid(tmp_path / "data")
                 os.kill(store, signal.SIGKILL)
                 before = sum(player.made for player in players)
-                await acknowledged(players, before + len(players) + 1)
+                await wait_for_moves(players, before + len(players) + 1)
                 assert store_pid(tmp_path / "data") != store
             await checked(server, players)
     assert [player.losses for player in players] == [[]] * len(players)
@@ -99,14 +108,14 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
         with Server(None if embedded else redis_url, data_dir) as server:
             players = field(server, chance)
             async with racing(players):
-                await acknowledged(players, chance.randrange(len(players) * MOVES // 2))
+                await wait_for_moves(players, chance.randrange(len(players) * MOVES // 2))
                 await asyncio.to_thread(server.kill, signal.SIGTERM)
                 assert server.process
                 assert server.process.returncode == 0
                 if embedded:
                     with pytest.raises(ProcessLookupError):
                         os.kill(store_pid(data_dir), 0)
-                await started(server, server.port)
+                await start_server(server, server.port)
             await checked(server, players)
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * len(players)
 
@@ -119,12 +128,12 @@ async def test_repeated_crashes_of_server_and_store_lose_nothing(tmp_path: Path)
             async with racing(players):
                 for deadly in ("server", "store", "server", "store", "server"):
                     before = sum(player.made for player in players)
-                    await acknowledged(players, before + chance.randrange(1, 80))
+                    await wait_for_moves(players, before + chance.randrange(1, 80))
                     if deadly == "store":
                         os.kill(store_pid(tmp_path / "data"), signal.SIGKILL)
                     else:
                         server.kill()
-                        await started(server, server.port)
+                        await start_server(server, server.port)
             await checked(server, players)
 
 
@@ -187,7 +196,7 @@ async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m
                 await bo.ask(m.Ready)
             await ada.until(moment)
             server.kill()
-            await started(server, server.port)
+            await start_server(server, server.port)
             async with racing(players):
                 pass
             replay = await checked(server, players)
@@ -205,7 +214,7 @@ async def test_countdown_continues_after_a_kill(redis_url: str) -> None:
                 await player.ask(m.Ready)
             assert isinstance(await ada.ask(m.Nonce, nonce=ada.nonce.hex()), m.View)
             server.kill()
-            await started(server, server.port)
+            await start_server(server, server.port)
             await bo.dealt()
             async with racing(players):
                 pass
@@ -224,7 +233,7 @@ async def test_overdue_race_is_closed_by_the_next_server(redis_url: str) -> None
             server.kill()
             assert [player.view.stage for player in players if player.view] == ["running", "running"]
             await asyncio.gather(*(player.close() for player in players))
-            await true(lambda: time.monotonic() > dealt_at + 2)
+            await eventually(lambda: time.monotonic() > dealt_at + 2)
         with Server(redis_url) as another:
             replay = await checked(another, players)
     assert [standing.outcome for standing in replay.standings] == ["timeout", "timeout"]

@@ -12,8 +12,9 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started
+from support.campaign import RESTARTING, Persistent, racing, start_server, wait_for_moves
 from support.logged_server import Line, request
+from support.race_check import find_violations
 from support.servers import Server
 
 MOVES = 200
@@ -24,7 +25,7 @@ async def pair(redis_url: str) -> AsyncIterator[tuple[Server, Server]]:
     """Two servers over one store."""
     first, second = Server(redis_url, drain_seconds="0.1"), Server(redis_url)
     try:
-        await asyncio.gather(started(first), started(second))
+        await asyncio.gather(start_server(first), start_server(second))
         yield first, second
     finally:
         first.__exit__()
@@ -45,12 +46,12 @@ async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Serv
         players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
         players[3].servers.reverse()
         async with racing(players):
-            await acknowledged(players, chance.randrange(1, len(players) * MOVES // 8))
+            await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 8))
             await asyncio.to_thread(first.kill, signal.SIGTERM)
             assert first.process
             assert first.process.returncode == 0
         replay = await second.replay(race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [player.losses for player in players] == [[RESTARTING]] * 3 + [[]]
     print(f"a player waited {max(map(away_ms, players)):.0f} ms at most")
 
@@ -58,7 +59,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Serv
 async def test_draining_server_refuses_new_players_but_serves_connected_ones(redis_url: str) -> None:
     first, second = pair = Server(redis_url, drain_seconds="3600"), Server(redis_url)
     async with asyncio.timeout(60):
-        with await started(first), await started(second):
+        with await start_server(first), await start_server(second):
             race = first.create("corners", start_delay_ms=0, max_racers=1)
             ada = Persistent("ada", race, pair, Random(7))
             await ada.begin(race)

@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from samedeal_server.ops import metrics
-from support.campaign import Persistent, acknowledged, faults, racing, started
+from support.campaign import Persistent, racing, start_server, wait_for_moves
+from support.race_check import find_violations
 from support.servers import Server
 
 ROOT = Path(__file__).parents[2]
@@ -103,17 +104,17 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
             other = Server(data_dir=kept[there], **own_keys)
             async with racing(players):
-                await acknowledged(players, 20)
+                await wait_for_moves(players, 20)
                 await asyncio.to_thread(server.__exit__)
                 do(commands("Backup"), here)
                 (here / "samedeal.tar.gz").rename(there / "samedeal.tar.gz")
                 do(commands("Restore"), there)
                 assert stat.S_IMODE(kept[there].stat().st_mode) == 0o700
                 assert not (kept[there] / "of-the-old-one").exists()
-                await started(other)
+                await start_server(other)
                 for each in players:
                     each.servers = [other]
             with other:
                 assert other.get(f"/api/v1/replays/{over}.json") == replay
                 assert json.loads(other.get("/.well-known/samedeal")[1])["keys"] == keys
-                assert faults(await other.replay(race), [each.history for each in players]) == []
+                assert find_violations(await other.replay(race), [each.history for each in players]) == []

@@ -20,8 +20,9 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import Persistent, acknowledged, counts, faults, racing, seeded, started, store_pid, true
+from support.campaign import Persistent, eventually, racing, seeded_random, start_server, store_pid, wait_for_moves
 from support.faulty_proxy import Proxy
+from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 
 
@@ -72,7 +73,7 @@ async def ended(server: Server, players: list[Persistent]) -> Replay:
     await asyncio.gather(*(player.stop() for player in players))
     await asyncio.gather(*(player.close() for player in players))
     replay = await server.replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [player.losses for player in players] == [[]] * len(players)
     return replay
 
@@ -82,7 +83,7 @@ async def serving(store_url: str, **settings: Any) -> AsyncIterator[Server]:
     """Run a server while its store is reachable."""
     server = Server(store_url, **settings)
     try:
-        yield await started(server)
+        yield await start_server(server)
     finally:
         await asyncio.to_thread(server.__exit__)
 
@@ -124,7 +125,7 @@ async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, sto
         assert [want.refused for want in wanted] == [None] * len(players)
         await asyncio.gather(*(player.play(10) for player in players))
         replay = await ended(server, players)
-    assert counts(replay)[Moved] == sum(len(player.history.acknowledged) for player in players)
+    assert count_events(replay)[Moved] == sum(len(player.history.acknowledged) for player in players)
 
 
 @pytest.mark.parametrize("kind", ["frozen", "cut"])
@@ -170,15 +171,15 @@ async def test_lost_store_replies_apply_no_move_twice(store: Store) -> None:
     async with asyncio.timeout(60), Proxy(store.url) as line, serving(line.url) as server:
         race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
-        chance = seeded()
+        chance = seeded_random()
         async with racing(players):
             for _ in range(10):
                 done = sum(player.made for player in players)
-                await acknowledged(players, done + chance.randrange(1, 20))
+                await wait_for_moves(players, done + chance.randrange(1, 20))
                 done = sum(player.made for player in players)
-                await asyncio.gather(line.lose_answer(), acknowledged(players, done + 1))
+                await asyncio.gather(line.lose_answer(), wait_for_moves(players, done + 1))
         replay = await server.replay(race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [player.losses for player in players] == [[]] * 5
 
 
@@ -194,7 +195,7 @@ async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.dealt())
-            await true(lambda: all(player.unavailable for player in players))
+            await eventually(lambda: all(player.unavailable for player in players))
             switch(True)
         await asyncio.gather(*(player.play(5) for player in players))
         replay = await ended(server, players)
@@ -241,7 +242,7 @@ async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
         for player in players:
             await player.play(5)
         n = (await players[0].attempt(players[0].choice() or "draw")).n
-        await true(lambda: store.redis.zscore("races:due", race) == due)
+        await eventually(lambda: store.redis.zscore("races:due", race) == due)
         async with serving(store.url) as another:
             status, text = await asyncio.to_thread(another.get, f"/api/v1/races/{race}")
             assert (status, json.loads(text)["n"]) == (200, n)

@@ -13,17 +13,15 @@ from samedeal.race.events import Closed, Counting, Dealt, Taken
 from samedeal.wire import messages as m
 from support.campaign import (
     REPLACED,
+    MoveRequest,
     Persistent,
-    Try,
-    acknowledged,
-    counts,
-    faults,
-    more,
+    eventually,
     racing,
-    seeded,
-    started,
-    true,
+    start_server,
+    wait_for_more_moves,
+    wait_for_moves,
 )
+from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 
 MOVES = 40
@@ -35,7 +33,7 @@ async def pair(redis_url: str) -> AsyncIterator[Pair]:
     """Two servers with the same store."""
     one, other = Server(redis_url), Server(redis_url)
     try:
-        await asyncio.gather(started(one), started(other))
+        await asyncio.gather(start_server(one), start_server(other))
         yield one, other
     finally:
         one.__exit__()
@@ -64,14 +62,14 @@ async def test_race_runs_on_both_servers(pair: Pair) -> None:
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
-            await more(players, MOVES)
+            await wait_for_more_moves(players, MOVES)
             while not all(standing.ms for player in players if player.view for standing in player.view.standings):
-                await more(players)
-            await true(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
+                await wait_for_more_moves(players)
+            await eventually(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
         replays = [await server.replay(players[0].race) for server in pair]
     assert replays[0] == replays[1]
-    assert faults(replays[0], [player.history for player in players]) == []
-    assert [counts(replays[0])[once] for once in (Counting, Dealt, Closed)] == [1, 1, 1]
+    assert find_violations(replays[0], [player.history for player in players]) == []
+    assert [count_events(replays[0])[once] for once in (Counting, Dealt, Closed)] == [1, 1, 1]
     for player in players:
         assert player.losses == []
         assert seen_moving(player) == {standing.seat for standing in replays[0].standings if standing.ms > 0}
@@ -83,12 +81,12 @@ async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
         players = spread(pair, chance)
         async with racing(players):
             for number, player in enumerate(players, start=1):
-                await acknowledged(players, number * MOVES // 2)
+                await wait_for_moves(players, number * MOVES // 2)
                 player.servers.reverse()
                 await player.close()
         replay = await pair[1].replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
-    assert counts(replay)[Taken] >= len(players)
+    assert find_violations(replay, [player.history for player in players]) == []
+    assert count_events(replay)[Taken] >= len(players)
 
 
 async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> None:
@@ -96,10 +94,10 @@ async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> No
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
-            await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+            await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
             pair[1].kill()
         replay = await pair[0].replay(players[0].race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
 
 
@@ -166,8 +164,8 @@ async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) ->
         await older.stop()
         await older.close()
         replay = await pair[0].replay(race)
-    assert faults(replay, histories) == []
-    assert counts(replay)[Taken] == 10
+    assert find_violations(replay, histories) == []
+    assert count_events(replay)[Taken] == 10
 
 
 async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair) -> None:
@@ -183,7 +181,7 @@ async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair)
             taken = [hand for hand, view in zip(hands, views, strict=True) if isinstance(view, m.View)]
             move = taken[0].choice() or "draw"
             outcomes = await asyncio.gather(*(hand.attempt(move) for hand in taken), return_exceptions=True)
-            made = [attempt for attempt in outcomes if isinstance(attempt, Try) and not attempt.refused]
+            made = [attempt for attempt in outcomes if isinstance(attempt, MoveRequest) and not attempt.refused]
             assert len(made) == 1, (views, outcomes)
             await asyncio.gather(*(hand.close() for hand in hands))
         await ada.close()
@@ -214,6 +212,6 @@ async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair
         await last.stop()
         await asyncio.gather(*(hand.close() for hand in (first, last, *hands)))
         replay = await pair[1].replay(race)
-    assert faults(replay, [hand.history for hand in (first, last, *hands)]) == []
+    assert find_violations(replay, [hand.history for hand in (first, last, *hands)]) == []
     assert any(hand.history.acknowledged for hand in hands)
-    assert counts(replay)[Taken] >= 20
+    assert count_events(replay)[Taken] >= 20

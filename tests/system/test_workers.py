@@ -15,8 +15,18 @@ import pytest
 
 from samedeal.games.catalogue import GAMES
 from server.test_metrics import value
-from support.campaign import RESTARTING, Persistent, acknowledged, faults, racing, seeded, started, store_pid, true
+from support.campaign import (
+    RESTARTING,
+    Persistent,
+    eventually,
+    racing,
+    seeded_random,
+    start_server,
+    store_pid,
+    wait_for_moves,
+)
 from support.logged_server import LoggedServer
+from support.race_check import find_violations
 from support.servers import Server
 
 MOVES = 40
@@ -71,7 +81,7 @@ async def spread(server: Workers, players: list[Persistent]) -> None:
 async def test_killed_worker_loses_nothing_and_is_restarted(
     how: signal.Signals, told: str, redis_url: str, tmp_path: Path
 ) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         with await started_workers(Workers(redis_url, tmp_path / "log", metrics="on")) as server:
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
@@ -81,14 +91,14 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
             there = [server.worker_of(player) for player in players]
             killed = server.pid(1)
             async with racing(players):
-                await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+                await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
                 os.kill(killed, how)
                 lost = [player for player, worker in zip(players, there, strict=True) if worker == 1]
-                await true(lambda: all(player.losses for player in lost))
+                await eventually(lambda: all(player.losses for player in lost))
             replay = await server.replay(race)
-            assert faults(replay, [player.history for player in players]) == []
+            assert find_violations(replay, [player.history for player in players]) == []
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
-            await true(lambda: server.pid(1) != killed)
+            await eventually(lambda: server.pid(1) != killed)
             said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
             assert f"worker 1 {told}; restarting it" in said
             await true(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
@@ -105,15 +115,15 @@ async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> Non
             await spread(server, players)
             both = [server.pid(1), server.pid(2)]
             async with racing(players):
-                await acknowledged(players, chance.randrange(1, len(players) * MOVES // 2))
+                await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
                 store = store_pid(data)
                 await asyncio.to_thread(server.kill, signal.SIGTERM)
                 assert server.process
                 assert server.process.returncode == 0
                 assert not any(map(alive, [*both, store]))
-                await started(server, server.port)
+                await start_server(server, server.port)
             replay = await server.replay(race)
-    assert faults(replay, [player.history for player in players]) == []
+    assert find_violations(replay, [player.history for player in players]) == []
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * 4
     assert (data / "store.log").read_text().count("Ready to accept connections") == 2
     said = [line["message"] for line in server.lines]
@@ -125,7 +135,7 @@ async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path:
         server = await started_workers(Workers(redis_url, tmp_path / "log"))
         both = [server.pid(1), server.pid(2)]
         server.kill()
-        await true(lambda: not any(map(alive, both)))
+        await eventually(lambda: not any(map(alive, both)))
         with await asyncio.to_thread(Server(redis_url).start, server.port):
             pass  # the port is free
 

@@ -1,0 +1,301 @@
+// The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
+
+import { ApiError } from "./api.js";
+import { sha256 } from "./sha256.js";
+import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
+
+const CLIENT = "samedeal-web/1";
+const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
+const HANDSHAKE_MS = 15_000;
+const NONCE_RETRY_MS = 300;
+const RESPONSE_MS = 5000; // after this time without a response, the connection counts as dead
+const ASLEEP_MS = 10_000;
+const TEMPORARY = new Set(["store-unavailable", "too-many"]);
+
+/** The close codes after which the page does not reconnect. */
+const FINAL_CODES = {
+  1009: "A message was too large.",
+  4001: "The server did not understand this page. Reload it.",
+  4009: "This race is open in another window.",
+};
+
+/**
+ * `onChange()` is called when `view`, `standings`, `status` or `reason` changes. The status is "connecting", "up",
+ * "lost", "replaced" (by another window) or "ended".
+ */
+export class Connection {
+  constructor(raceId, { watch = false, name = null, onChange }) {
+    Object.assign(this, { raceId, watch, name, onChange });
+    this.view = null;
+    this.header = null;
+    this.standings = [];
+    this.me = null;
+    this.status = "connecting";
+    this.reason = "";
+    this.receipts = new Map();
+    this.viewedAt = 0;
+    this.standingsN = -1;
+    this.pending = new Map();
+    this.lastId = 0;
+    this.tries = 0;
+    this.nonceSent = null;
+    this.onWake = (event) => this.wake(event);
+    document.addEventListener("visibilitychange", this.onWake);
+    window.addEventListener("online", this.onWake);
+    this.open();
+  }
+
+  // Requests. Each resolves to a view, or rejects with the server's ApiError.
+
+  ready(ready = true) {
+    return this.request({ t: "ready", ready });
+  }
+
+  /** Moves are sent one at a time: each waits for the previous response. */
+  move(move) {
+    const previous = this.moving ?? Promise.resolve();
+    const send = () => this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
+    this.moving = previous.catch(() => {}).then(send);
+    return this.moving;
+  }
+
+  resign() {
+    return this.request({ t: "resign" });
+  }
+
+  leave() {
+    return this.request({ t: "leave" });
+  }
+
+  /** The time left in the countdown or the race in ms; null if no clock is running. */
+  get leftMs() {
+    if (this.view?.clock_ms === undefined || this.view.clock_ms === null) return null;
+    return Math.max(0, this.view.clock_ms - (performance.now() - this.viewedAt));
+  }
+
+  get mine() {
+    return this.standings.find(({ seat }) => seat === this.view?.seat) ?? null;
+  }
+
+  get over() {
+    return this.view?.stage === "over" || this.view?.stage === "cancelled";
+  }
+
+  close() {
+    this.ended = true;
+    clearTimeout(this.retry);
+    clearTimeout(this.watchdog);
+    document.removeEventListener("visibilitychange", this.onWake);
+    window.removeEventListener("online", this.onWake);
+    this.socket?.close();
+  }
+
+  request(message) {
+    return new Promise((resolve, reject) => {
+      const id = this.nextId();
+      this.pending.set(id, { message: { ...message, id }, resolve, reject, resent: false });
+      this.send({ ...message, id });
+      this.startWatchdog();
+    });
+  }
+
+  /** Reconnects if the server does not respond: a dead connection is not always reported. */
+  startWatchdog() {
+    clearTimeout(this.watchdog);
+    this.watchdog = setTimeout(() => this.entered && this.pending.size && this.reopen(), RESPONSE_MS);
+  }
+
+  /** Reconnects at once when the device wakes up or is back online. */
+  wake({ type }) {
+    if (document.visibilityState === "hidden") {
+      this.asleepAt = Date.now();
+      return;
+    }
+    const slept = Date.now() - (this.asleepAt ?? Date.now()) > ASLEEP_MS;
+    this.asleepAt = null;
+    const down = this.status === "lost" || this.status === "connecting";
+    if (down || (this.status === "up" && (slept || type === "online"))) this.reopen();
+  }
+
+  // Connecting.
+
+  reopen() {
+    clearTimeout(this.retry);
+    const old = this.socket;
+    this.socket = null;
+    old?.close();
+    this.tries = 0;
+    this.open();
+  }
+
+  open() {
+    if (this.ended) return;
+    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
+    const socket = new WebSocket(address, ["samedeal.v1.json"]);
+    this.socket = socket;
+    this.entered = false;
+    this.nonceSent = null;
+    const timeout = setTimeout(() => socket.close(), HANDSHAKE_MS);
+    socket.onopen = () => this.greet();
+    socket.onmessage = ({ data }) => {
+      if (socket === this.socket) this.receive(JSON.parse(data));
+      if (this.entered) clearTimeout(timeout);
+    };
+    socket.onclose = ({ code }) => {
+      clearTimeout(timeout);
+      if (socket === this.socket) this.onClose(code);
+    };
+  }
+
+  greet() {
+    const identity = this.name ? null : (guest() ?? this.spectator);
+    this.helloId = this.nextId();
+    const credentials = identity ? { token: identity.token } : { name: this.name ?? "guest" };
+    this.send({ t: "hello", id: this.helloId, client: CLIENT, ...credentials }, true);
+  }
+
+  enter() {
+    this.entryId = this.nextId();
+    if (this.watch) return this.send({ t: "watch", id: this.entryId, race: this.raceId }, true);
+    const known = nonces(this.raceId, this.me.player);
+    saveNonces(this.raceId, this.me.player, known);
+    const commitment = sha256(`samedeal/1/nonce|${this.raceId}|${known.next}`);
+    return this.send({ t: "join", id: this.entryId, race: this.raceId, commitment }, true);
+  }
+
+  onClose(code) {
+    this.entered = false;
+    if (code === 4003) {
+      // The server does not know the token: register a new guest with the same name.
+      this.name = guest()?.name ?? "guest";
+      saveGuest(null);
+      return this.open();
+    }
+    if (this.over) return this.setStatus("ended", "");
+    if (FINAL_CODES[code]) {
+      this.rejectPending(new ApiError(0, "replaced", FINAL_CODES[code]));
+      return this.setStatus(code === 4009 ? "replaced" : "ended", FINAL_CODES[code]);
+    }
+    if (this.ended) return undefined;
+    const wait = BACKOFF_MS[Math.min(this.tries, BACKOFF_MS.length - 1)] * (0.5 + Math.random() / 2);
+    this.tries += 1;
+    this.retry = setTimeout(() => this.open(), wait);
+    return this.setStatus(this.view ? "lost" : "connecting", "Connection lost. Reconnecting…");
+  }
+
+  // Messages from the server.
+
+  receive(message) {
+    if (message.t === "welcome") return this.onWelcome(message);
+    if (message.t === "view") return this.onView(message);
+    if (message.t === "progress") {
+      this.updateStandings(message.n, message.standings);
+      return this.onChange();
+    }
+    if (message.t === "problem") return this.onProblem(message);
+    return undefined;
+  }
+
+  onWelcome(message) {
+    this.me = { player: message.player, name: message.name };
+    // A spectator has not chosen a name: the identity is not stored, so that the first join asks for one.
+    if (message.token && this.watch) this.spectator = { ...this.me, token: message.token };
+    else if (message.token) saveGuest({ ...this.me, token: message.token });
+    this.name = null;
+    this.enter();
+  }
+
+  onView(view) {
+    this.view = view;
+    this.viewedAt = performance.now();
+    this.receipts.set(view.n, view.h);
+    this.updateStandings(view.n, view.standings ?? []);
+    if (view.header) this.header = view.header;
+    if (view.re === this.entryId) {
+      this.entered = true;
+      this.tries = 0;
+      this.status = "up";
+      this.reason = "";
+      for (const pending of this.pending.values()) {
+        pending.resent = true;
+        this.send(pending.message);
+      }
+      this.startWatchdog();
+    }
+    this.revealNonce();
+    this.settle(view.re, ({ resolve }) => resolve(view));
+    this.onChange();
+    if (this.over) this.setStatus("ended", "");
+  }
+
+  updateStandings(n, standings) {
+    if (n < this.standingsN) return;
+    this.standingsN = n;
+    this.standings = standings;
+  }
+
+  onProblem(problem) {
+    const error = new ApiError(problem.status, problem.code, problem.detail);
+    if (problem.re === this.helloId || problem.re === this.entryId) {
+      if (TEMPORARY.has(problem.code)) return this.socket.close();
+      this.ended = true;
+      this.rejectPending(error);
+      this.error = error;
+      return this.setStatus("ended", problem.detail);
+    }
+    if (problem.re === this.nonceId && TEMPORARY.has(problem.code)) {
+      this.nonceSent = null;
+      return setTimeout(() => this.revealNonce(), NONCE_RETRY_MS);
+    }
+    return this.settle(problem.re, ({ message, resent, resolve, reject }) => {
+      // A request that was sent again may have succeeded the first time, before the response was lost.
+      const repeated = resent && message.t !== "move" && ["untimely", "not-playing"].includes(problem.code);
+      if (repeated) resolve(this.view);
+      else reject(error);
+    });
+  }
+
+  /** Reveals the nonce when the countdown has started, once per socket. */
+  revealNonce() {
+    const { stage, seat } = this.view;
+    if (stage === "open") this.wasOpen = true;
+    if (stage !== "countdown" || seat === undefined || seat === null || this.nonceSent || !this.header) return;
+    if (this.header.seed !== undefined || this.header.daily) return;
+    let known = nonces(this.raceId, this.me.player);
+    // After a reload, the nonce may have been sent already: send the same one again.
+    if (this.wasOpen || !known.opened) known = markOpened(this.raceId, this.me.player, known);
+    this.wasOpen = false;
+    this.nonceSent = known.opened;
+    this.nonceId = this.nextId();
+    this.send({ t: "nonce", id: this.nonceId, nonce: known.opened }, true);
+  }
+
+  settle(id, action) {
+    const pending = this.pending.get(id);
+    if (!pending) return;
+    this.pending.delete(id);
+    action(pending);
+  }
+
+  rejectPending(error) {
+    for (const { reject } of this.pending.values()) reject(error);
+    this.pending.clear();
+  }
+
+  setStatus(status, reason) {
+    this.status = status;
+    this.reason = reason;
+    this.onChange();
+  }
+
+  /** Sends a message if the connection is up. Pending requests are sent again after a reconnect. */
+  send(message, early = false) {
+    const open = this.socket?.readyState === WebSocket.OPEN;
+    if (open && (this.entered || early)) this.socket.send(JSON.stringify(message));
+  }
+
+  nextId() {
+    this.lastId += 1;
+    return this.lastId;
+  }
+}

@@ -1,0 +1,145 @@
+// The results page of a race: podium, verification, par, and what to do next.
+
+import { ApiError, fetchJson } from "./api.js";
+import { announce, button, copyText, fill, h, homeLink, notice, sleep } from "./dom.js";
+import { showPar } from "./par.js";
+import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
+import { podium, StandingsList } from "./standings.js";
+import { showVerification } from "./verification.js";
+
+const RETRY_MS = 500;
+const MAX_RETRIES = 10;
+
+export class ResultsPage {
+  constructor(page) {
+    this.page = page;
+    page.hadSeat = false;
+    const { stage } = page.connection.view;
+    document.title = `${stage === "over" ? "Results" : "Cancelled"} · ${page.game.title} · Same Deal`;
+    this.element = stage === "over" ? this.results() : this.cancelled();
+  }
+
+  update() {}
+
+  cancelled() {
+    const again = button("New race", () => this.rematch(), { class: "first" });
+    return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
+  }
+
+  results() {
+    const { connection, raceId, game, header } = this.page;
+    const { standings, mine, view } = connection;
+    const headline = headlineOf(mine, standings.length);
+    announce(headline);
+    this.difference = h("p", { class: "difference" });
+    this.verification = h("section", { class: "checks", "aria-label": "Verification" });
+    this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
+    this.today = h("section", { "aria-label": "Deal of the day" });
+    this.replay = h("a", { class: "button first", href: `/replay/${raceId}` }, "Replay");
+    const score = mine
+      ? ` ${mine.home}/${mine.goal} ${formatClock(mine.ms)} · ${ordinal(mine.place)} of ${standings.length}`
+      : "";
+    const line = `Same Deal ${raceId} · ${game.title}${score}`;
+    const list = new StandingsList().show(standings, { mine: view.seat });
+    this.load(header, mine);
+    return h(
+      "div",
+      { class: "end" },
+      h("h1", {}, headline),
+      standings.length > 1 ? podium(standings, view.seat) : null,
+      h(
+        "div",
+        { class: "row" },
+        this.replay,
+        button("Rematch", () => this.rematch()),
+        button("Copy result", () => copyText(line, "Result copied.")),
+        homeLink(),
+      ),
+      this.difference,
+      h(
+        "div",
+        { class: "columns" },
+        h("section", { "aria-label": "Standings" }, h("h2", {}, "Standings"), list),
+        this.verification,
+        this.par,
+        this.today,
+      ),
+    );
+  }
+
+  /** Loads what depends on the replay. For a deal of the day, that is not available until the day ends. */
+  async load(header, mine) {
+    const { raceId, connection } = this.page;
+    try {
+      if (header.daily && (await this.showDaily(header, mine))) return;
+      await showVerification(this.verification, raceId, connection.receipts);
+      if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      fill(this.verification, h("p", {}, error.message));
+    }
+    await showPar(this.par, raceId, mine?.seat);
+  }
+
+  /** Shows the results so far on the deal of the day. Returns whether replays are still sealed. */
+  async showDaily({ game, opened_at: openedAt }, mine) {
+    const date = new Date(openedAt).toISOString().slice(0, 10);
+    const path = `/daily/${date}/${game}`;
+    let day = await fetchJson(path);
+    for (let retries = 0; retries < MAX_RETRIES && !day.results.length; retries++) {
+      await sleep(RETRY_MS); // results are listed shortly after the race ends
+      day = await fetchJson(path);
+    }
+    const { stage, results, reveals_at: revealsAt } = day;
+    const isOwn = ({ race, name }) => race === this.page.raceId && name === mine?.name;
+    const row = (result) => h("li", { class: isOwn(result) ? "own" : false }, resultLine(result));
+    const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
+    fill(this.today, h("h2", {}, `Deal of the day, ${date}`), rows);
+    if (stage === "revealed") return false;
+    this.replay.hidden = true;
+    const sealed =
+      `Others can still play this deal of the day. The replay, its verification and par are available from ` +
+      `${formatTime(revealsAt)}.`;
+    fill(this.verification, h("h2", {}, "Verification"), h("p", {}, sealed));
+    return true;
+  }
+
+  rematch() {
+    const { game, daily, variant, options } = this.page.header;
+    const body = daily
+      ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
+      : { game, variant: variant ?? {}, options };
+    return this.page.run("rematch", async () => {
+      const { race } = await fetchJson("/races", { body });
+      location.href = `/r/${race}`;
+    });
+  }
+}
+
+function headlineOf(mine, places) {
+  if (!mine) return "Race over";
+  if (mine.outcome === "scratched") return "You did not take part in this race";
+  const rank = places > 1 ? `${ordinal(mine.place)} of ${places}` : "";
+  if (mine.outcome === "won") return `Won in ${formatClock(mine.ms)}${rank && `: ${rank}`}`;
+  return `${rank && `${rank}, `}${mine.home} of ${mine.goal} home`;
+}
+
+function resultLine(result) {
+  const { place, name, bot, outcome, home, goal } = result;
+  const count = outcome === "won" ? "" : `${home} of ${goal}, `;
+  return `${place}. ${name}${bot ? " (bot)" : ""}: ${count}${finishText(result)}`;
+}
+
+/** Describes the first move in which the racer at `seat` and the best other racer differed. */
+function firstDifference({ racers, standings }, seat) {
+  const own = racers.find((racer) => racer.seat === seat);
+  const other = racers.find((racer) => racer.seat !== seat);
+  if (!own || !other) return "";
+  const name = displayNames(standings).get(other.seat);
+  const differs = own.steps.findIndex((step, index) => other.steps[index]?.move !== step.move);
+  const index = differs < 0 ? own.steps.length : differs;
+  if (!own.steps[index] || !other.steps[index]) return `You and ${name} played the same first ${index} moves.`;
+  const action = ({ move }) => (move === "resign" ? "resigned" : `played ${move}`);
+  const actions = `you ${action(own.steps[index])}, ${name} ${action(other.steps[index])}`;
+  return `You and ${name} first differed at move ${index + 1}: ${actions}.`;
+}

@@ -1,0 +1,88 @@
+// The selection: turns taps on piles into moves, using nothing but the list of legal moves.
+
+/** Splits a legal move into the places to tap: in order, or in any order for cards removed together. */
+export function parseMove(move) {
+  if (/^[a-z]\d[a-z]\d$/.test(move)) return { move, kind: "carry", places: [move.slice(0, 2), move.slice(2)] };
+  if (/[+-]/.test(move)) return { move, kind: "remove", places: move.split("+").map((cell) => cell.replace("-", "")) };
+  if (/^[a-z]\d$/.test(move)) return { move, kind: "tap", places: [move] };
+  if (move === "w") return { move, kind: "tap", places: ["waste"] };
+  return { move, kind: "tap", places: ["stock"] };
+}
+
+/** The selected piles and the moves that they may become. Immutable. */
+export class Selection {
+  constructor(moves = [], foundations = [], picked = []) {
+    this.all = moves.map(parseMove);
+    this.foundations = new Set(foundations);
+    this.picked = picked;
+  }
+
+  /** The legal moves that start with the selected piles. */
+  get candidates() {
+    return this.all.filter(({ kind, places }) =>
+      kind === "remove"
+        ? this.picked.every((place) => places.includes(place))
+        : this.picked.every((place, index) => places[index] === place),
+    );
+  }
+
+  /** The places that can be tapped next. */
+  get targets() {
+    const targets = new Set();
+    for (const { kind, places } of this.candidates) {
+      if (kind === "remove") places.forEach((place) => this.picked.includes(place) || targets.add(place));
+      else if (places.length > this.picked.length) targets.add(places[this.picked.length]);
+    }
+    return targets;
+  }
+
+  /** The move that exactly matches the selection, if other moves start with it too: it needs an explicit command. */
+  get complete() {
+    return this.picked.length
+      ? (this.candidates.find(({ places }) => places.length === this.picked.length) ?? null)
+      : null;
+  }
+
+  /** Taps a place. Returns the next `selection` and the `move` to play, or null; `missed` if the tap did not match. */
+  tap(place) {
+    if (this.picked.at(-1) === place && this.picked.length === 1)
+      return { selection: this.clear(), move: this.homeMove(place) };
+    if (this.picked.includes(place))
+      return { selection: this.withPicked(this.picked.filter((other) => other !== place)), move: null };
+    const next = this.withPicked([...this.picked, place]);
+    const { candidates } = next;
+    if (!candidates.length) {
+      if (!this.picked.length) return { selection: this, move: null };
+      const cleared = this.clear();
+      return cleared.targets.has(place) ? cleared.tap(place) : { selection: cleared, move: null, missed: true };
+    }
+    const complete = candidates.filter(({ places }) => places.length === next.picked.length);
+    if (complete.length && candidates.length === complete.length)
+      return { selection: this.clear(), move: complete[0].move };
+    return { selection: next, move: null };
+  }
+
+  /** Returns the move for a card dragged from one place to another, or null. */
+  dragMove(from, to) {
+    const exact = this.all.find(({ kind, places }) => kind === "carry" && places[0] === from && places[1] === to);
+    if (exact) return exact.move;
+    const placed = from === "hand" && this.all.find(({ kind, places }) => kind === "tap" && places[0] === to);
+    if (placed) return placed.move;
+    const taps = this.all.filter(({ kind, places }) => kind === "tap" && places[0] === from);
+    return taps.length === 1 ? taps[0].move : null;
+  }
+
+  /** Returns the move that takes the top card of a place to a foundation, or null. */
+  homeMove(place) {
+    const isHome = ({ kind, places }) => kind === "carry" && places[0] === place && this.foundations.has(places[1]);
+    return this.all.find(isHome)?.move ?? null;
+  }
+
+  clear() {
+    return this.withPicked([]);
+  }
+
+  withPicked(picked) {
+    return Object.assign(new Selection([], [], picked), { all: this.all, foundations: this.foundations });
+  }
+}

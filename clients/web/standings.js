@@ -1,0 +1,89 @@
+// The standings list and the podium.
+
+import { fill, h } from "./dom.js";
+import { displayNames, finishText } from "./phrases.js";
+import { preferences } from "./storage.js";
+
+/** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
+export class StandingsList {
+  /** With `choose(seat)`, each racer is a button. */
+  constructor({ choose = null } = {}) {
+    this.choose = choose;
+    this.element = h("ol", { class: "standings" });
+    this.rows = new Map();
+  }
+
+  /** Shows standings. `mine` is the user's seat; `chosen` are the seats whose tables are shown. Returns the element. */
+  show(standings, { mine = null, chosen = [] } = {}) {
+    const names = displayNames(standings);
+    const focused = document.activeElement;
+    const items = standings.map((standing) => {
+      const { seat } = standing;
+      if (!this.rows.has(seat)) this.rows.set(seat, this.createRow(seat));
+      const row = this.rows.get(seat);
+      this.updateRow(row, standing, names.get(seat), seat === mine, chosen.includes(seat));
+      return row.item;
+    });
+    const { children } = this.element;
+    if (items.length !== children.length || items.some((item, index) => item !== children[index])) {
+      fill(this.element, items);
+      if (this.element.contains(focused)) focused.focus();
+    }
+    return this.element;
+  }
+
+  createRow(seat) {
+    const parts = {
+      place: h("span", { class: "place" }),
+      name: h("span", { class: "who" }),
+      count: h("span", { class: "count" }),
+      bar: h("progress"),
+      state: h("span", { class: "state" }),
+    };
+    const button = this.choose
+      ? h("button", { type: "button", onclick: () => this.choose(seat) }, Object.values(parts))
+      : null;
+    return { ...parts, button, item: h("li", {}, button ?? Object.values(parts)) };
+  }
+
+  updateRow(row, standing, name, own, chosen) {
+    const { home, goal, done, bot, place } = standing;
+    const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
+    const visible = own || preferences().rivals;
+    row.place.textContent = racing && visible ? `${place}.` : "";
+    fill(row.name, own ? `${name} (you)` : name, bot ? botTag() : null);
+    row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
+    row.bar.hidden = row.count.hidden = !racing || !visible;
+    row.bar.max = goal;
+    row.bar.value = home;
+    row.bar.setAttribute("aria-label", `${name}: ${home} of ${goal} home`);
+    row.count.textContent = `${home}/${goal}`;
+    row.item.className = [own && "own", done && "done", chosen && "chosen"].filter(Boolean).join(" ");
+    row.button?.setAttribute("aria-pressed", chosen);
+  }
+}
+
+const botTag = () => h("small", { class: "tag" }, "bot");
+
+/** The state of a racer besides the card count. */
+function stateText(standing) {
+  const { outcome, attempts } = standing;
+  return [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** The first three racers on a podium. */
+export function podium(standings, mine) {
+  const names = displayNames(standings);
+  const winners = standings.filter(({ place, outcome }) => place <= 3 && outcome !== "scratched").slice(0, 3);
+  const step = (standing) =>
+    h(
+      "li",
+      { class: `p${standing.place}${standing.seat === mine ? " own" : ""}` },
+      h("b", {}, names.get(standing.seat), standing.bot ? botTag() : null),
+      h("span", {}, `${standing.home} of ${standing.goal}`),
+      h("span", {}, finishText(standing)),
+    );
+  return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
+}

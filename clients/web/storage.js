@@ -1,0 +1,56 @@
+// Data stored in this browser: the player's identity, nonces and preferences.
+
+const PREFIX = "samedeal.";
+const fallback = new Map(); // used until the page closes if the browser does not store anything
+
+function read(name) {
+  try {
+    return JSON.parse(localStorage.getItem(PREFIX + name) ?? "null") ?? fallback.get(name) ?? null;
+  } catch {
+    return fallback.get(name) ?? null;
+  }
+}
+
+function write(name, value) {
+  fallback.set(name, value);
+  try {
+    if (value === null) localStorage.removeItem(PREFIX + name);
+    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+  } catch {
+    // Private windows and full disks: the value is lost when the page closes.
+  }
+}
+
+/** The player on this server: `name`, `token`, `player`; null before the first race. */
+export const guest = () => read("guest");
+export const saveGuest = (value) => write("guest", value);
+
+const DEFAULTS = { suits: "four", theme: "auto", rivals: true, motion: true };
+
+export const preferences = () => ({ ...DEFAULTS, ...read("likings") });
+
+export function setPreference(name, value) {
+  write("likings", { ...preferences(), [name]: value });
+  applyPreferences();
+}
+
+export function applyPreferences() {
+  const { suits, theme, motion } = preferences();
+  Object.assign(document.documentElement.dataset, { suits, theme, motion: motion ? "on" : "off" });
+}
+
+/** The nonces of a seat: `next` to commit to, and `opened`, which is public. No nonce is used for two deals. */
+export const nonces = (raceId, player) => read(`nonce.${raceId}.${player}`) ?? { next: newNonce(), opened: null };
+
+/** Moves the next nonce to `opened` and stores it. Call this before sending the nonce. */
+export function markOpened(raceId, player, known) {
+  const updated = { next: newNonce(), opened: known.next };
+  saveNonces(raceId, player, updated);
+  return updated;
+}
+
+export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${player}`, value);
+
+function newNonce() {
+  return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,48 @@
+// The timeline of a replay: the positions of each racer, and markers on the scrubber.
+
+import { changeSentence, formatClock, outcomeText } from "./phrases.js";
+
+const LONG_THINK_MS = 15_000;
+
+/** All positions of a racer, each with the move that led to it. */
+export function positionsOf(steps, racer) {
+  let { table } = steps;
+  let peak = 0;
+  const board = { table, notes: steps.notes, home: 0 };
+  const positions = [{ ms: 0, move: "", text: "", home: 0, peak, attempt: 1, outcome: "playing", board }];
+  for (const step of racer.steps) {
+    const before = table;
+    table = { ...table, ...step.changed };
+    peak = Math.max(peak, step.home);
+    const text = step.move === "resign" ? "resigns" : changeSentence(before, table);
+    positions.push({ ...step, text, peak, board: { table, notes: step.notes, home: step.home } });
+  }
+  return positions;
+}
+
+/** The index of the last position at or before a time. */
+export function indexAt(positions, ms) {
+  let [low, high] = [0, positions.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (positions[middle].ms <= ms) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Markers for a racer's cards home, long thinks, new attempts and last move. */
+export function markersOf(positions, name) {
+  const markers = [];
+  for (const [index, { ms, attempt, home, outcome }] of positions.entries()) {
+    if (!index) continue;
+    const before = positions[index - 1];
+    const thought = ms - before.ms;
+    if (thought > LONG_THINK_MS)
+      markers.push({ ms: before.ms, kind: "think", text: `thinks for ${formatClock(thought, false)}` });
+    if (attempt !== before.attempt) markers.push({ ms, kind: "again", text: `attempt ${attempt}` });
+    if (home > before.home) markers.push({ ms, kind: "home", text: `${home} home` });
+    if (index === positions.length - 1) markers.push({ ms, kind: "last", text: `${name}: ${outcomeText(outcome)}` });
+  }
+  return markers;
+}

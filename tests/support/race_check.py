@@ -1,0 +1,179 @@
+"""Checks a replay against what its racers saw. It knows only the clients' histories, the replay and the rules."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import commitments
+from samedeal.proof.receipts import Receipts
+from samedeal.proof.verification import verify
+from samedeal.race.events import (
+    Closed,
+    Counting,
+    Dealt,
+    Entry,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Readied,
+    Resigned,
+    Taken,
+    header_bytes,
+)
+from samedeal.race.run import RESTART, UNDO
+from samedeal.replays.replay import Replay
+from support.campaign import History, MoveRequest
+
+
+def find_violations(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
+    """Return all violations: facts that do not hold, and differences from what the racers saw or the receipts show."""
+    seen = list(histories)
+    return [
+        *find_invalid_facts(replay, kept),
+        *find_wrong_receipts(replay, seen),
+        *_invented(replay, seen),
+        *find_wrong_moves(replay, seen),
+    ]
+
+
+def count_events(replay: Replay) -> Counter[type[object]]:
+    """Count the entries by kind of event."""
+    return Counter(type(entry.event) for entry in replay.entries)
+
+
+def find_invalid_facts(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
+    facts = verify(replay, receipts=kept)
+    yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
+    if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
+        yield "the entries are not numbered from 1"
+    table = {standing.seat: standing for standing in replay.standings}
+    try:
+        played = _played(replay)
+    except Refused as refused:
+        yield f"the rules do not allow this log: {refused.text}"
+        return
+    for seat, (home, attempts) in played.items():
+        if seat not in table or (table[seat].home, table[seat].attempts) != (home, attempts):
+            yield f"seat {seat} had {home} cards home in {attempts} attempts, the standings have {table.get(seat)}"
+
+
+def _played(replay: Replay) -> dict[int, tuple[int, int]]:
+    """Return the most cards home and the number of attempts by seat, computed with the rules of the game alone."""
+    nonces = {entry.event.seat: bytes.fromhex(entry.event.nonce) for entry in of_kind(replay, Nonce)}
+    (dealt,) = of_kind(replay, Dealt)
+    root = commitments.root(replay.secret, (nonces[seat] for seat in sorted(nonces)))
+    seed = replay.header.seed or f"{root}.{dealt.event.k}"
+    deal = GAMES[replay.header.game].from_seed(seed, **replay.header.variant)
+    racers = set(nonces) if replay.header.seed is None else _seated(replay)
+    positions = {seat: [deal] for seat in racers}
+    most, attempts = dict.fromkeys(racers, deal.home), dict.fromkeys(racers, 1)
+    for entry in of_kind(replay, Moved):
+        seat, move = entry.event.seat, entry.event.move
+        if move == UNDO:
+            positions[seat].pop()
+        elif move == RESTART:
+            positions[seat] = [deal]
+            attempts[seat] += 1
+        else:
+            positions[seat].append(positions[seat][-1].after(move))
+            most[seat] = max(most[seat], positions[seat][-1].home)
+    return {seat: (most[seat], attempts[seat]) for seat in racers}
+
+
+def _seated(replay: Replay) -> set[int]:
+    """Return the seats that were taken at the end."""
+    seats = set[int]()
+    for entry in replay.entries:
+        if isinstance(entry.event, Joined):
+            seats.add(entry.event.seat)
+        elif isinstance(entry.event, Left):
+            seats.remove(entry.event.seat)
+    return seats
+
+
+def find_wrong_receipts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+    """Find views whose digests differ from the replay's."""
+    digests = {entry.n: entry.h for entry in replay.entries}
+    digests[0] = commitments.first_digest(replay.secret, header_bytes(replay.header))
+    for history in histories:
+        for n, h in sorted(history.receipts):
+            if digests.get(n) != h:
+                yield f"{history.name} saw entry {n} with another digest"
+
+
+def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+    """Find events that were not requested or that occur more than once."""
+    players = {history.player for history in histories}
+    for kind in (Joined, Readied, Nonce):
+        seats = Counter(getattr(entry.event, "seat", 0) for entry in replay.entries if isinstance(entry.event, kind))
+        if sorted(seats.elements()) != list(range(1, len(players) + 1)):
+            yield f"{kind.__name__} does not occur once for each racer: {seats}"
+    if {entry.event.player for entry in of_kind(replay, Joined)} != players:
+        yield "unknown players joined"
+    for once in (Counting, Dealt, Closed):
+        if count_events(replay)[once] != 1:
+            yield f"{once.__name__} occurs {count_events(replay)[once]} times"
+    resigned = {_seats(replay).get(history.player) for history in histories if history.resigned}
+    if {entry.event.seat for entry in of_kind(replay, Resigned)} - resigned:
+        yield "a racer resigned without a request"
+
+
+def find_wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+    """Find acknowledged moves that are missing or misplaced, and moves that were not requested."""
+    tries: dict[str, list[MoveRequest]] = defaultdict(list)
+    for history in histories:
+        tries[history.player] += history.tries
+    logs: dict[int, list[Entry]] = defaultdict(list)
+    for entry in of_kind(replay, Moved):
+        logs[entry.event.seat].append(entry)
+    placed: list[tuple[MoveRequest, int]] = []
+    for player, requests in tries.items():
+        log = logs.pop(_seats(replay).get(player, 0), [])
+        found = [entry.event.move for entry in log if isinstance(entry.event, Moved)]
+        for attempt in requests:
+            if attempt.answered_at is None or attempt.refused:
+                continue
+            if attempt.ply >= len(log) or found[attempt.ply] != attempt.move:
+                yield f"acknowledged and lost: {player} ply {attempt.ply}, {attempt.move}"
+                continue
+            n = log[attempt.ply].n
+            placed.append((attempt, n))
+            if not attempt.seen < n <= attempt.n:
+                yield f"out of place: {player} ply {attempt.ply} is entry {n}, not after {attempt.seen} by {attempt.n}"
+        asked: dict[tuple[int, str], list[MoveRequest]] = defaultdict(list)
+        for attempt in requests:
+            if not attempt.refused:
+                asked[attempt.ply, attempt.move].append(attempt)
+        takings = [entry.n for entry in of_kind(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
+        for ply, move in enumerate(found):
+            if not asked[ply, move]:
+                yield f"in the log, but not requested: {player} ply {ply}, {move}"
+            elif all(any(attempt.joined < n < log[ply].n for n in takings) for attempt in asked[ply, move]):
+                yield f"from a replaced connection: {player} ply {ply}, {move}"
+    if any(logs.values()):
+        yield "an unknown seat moved"
+    yield from _disordered(placed)
+
+
+def _disordered(placed: list[tuple[MoveRequest, int]]) -> Iterator[str]:
+    """Find moves that precede a move that was acknowledged before they were requested."""
+    by_ack = sorted((attempt.answered_at or 0.0, n) for attempt, n in placed)
+    floor = position = 0
+    for attempt, n in sorted(placed, key=lambda pair: pair[0].asked_at):
+        while position < len(by_ack) and by_ack[position][0] < attempt.asked_at:
+            floor = max(floor, by_ack[position][1])
+            position += 1
+        if n <= floor:
+            yield f"out of order: {attempt.move} is entry {n}, and {floor} was acknowledged before the request"
+
+
+def _seats(replay: Replay) -> dict[str, int]:
+    return {entry.event.player: entry.event.seat for entry in of_kind(replay, Joined)}
+
+
+def of_kind(replay: Replay, kind: type[Any]) -> list[Any]:
+    """Return the entries with a kind of event."""
+    return [entry for entry in replay.entries if isinstance(entry.event, kind)]

@@ -1,0 +1,256 @@
+"""One run of a torture."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof import receipts
+from samedeal.replays.replay import Replay
+from support.campaign import start_server
+from support.faults import (
+    COUNTS_AS,
+    FAULTS,
+    Service,
+    replica_promoted_without_the_tail,
+    start_replication,
+    target_of,
+)
+from support.faulty_proxy import Proxy
+from support.faulty_store import Valkey, compiled
+from support.race_check import find_violations
+from support.servers import Server
+from support.survivor import Survivor
+
+AFTER = 10
+"""Moves that each racer makes after the last fault."""
+STEP_S, REST_S = 15, 60
+"""Maximum duration of a run (s): for each fault, and for the start and the end."""
+FAILOVER_EVERY, WORKERS_EVERY = 5, 3
+"""Every n-th run has one server and a store with a replica, or a server with two workers."""
+FEW, MANY = (5, 0.03), (10, 0.01)
+"""Maximum number of racers and maximum pause before a move (s), for runs of one race and of several races."""
+MORE = 3
+"""How much more often faults occur that the name of a run requests."""
+PLANTED = {"everysec": ("everything-killed",), "early": ("everything-killed",)}
+"""Bugs that can be planted, and the faults that reveal them: a store that does not wait for its disk, and a server that
+acknowledges moves before they are written."""
+EARLY = """
+import asyncio
+from samedeal_server import __main__
+from samedeal_server.store import race_log
+
+append, under_way = race_log.RaceLog.append, set()
+
+async def appended(its, race, before, entries):
+    writing = append(its, race, before, entries)
+    if type(entries[0].event).__name__ == "Moved":
+        under_way.add(asyncio.ensure_future(writing))
+    else:
+        await writing
+
+race_log.RaceLog.append = appended
+__main__.main()
+"""
+"""The server with the bug `early`."""
+
+
+class Outcome(msgspec.Struct):
+    """The result of a run."""
+
+    name: str
+    faults: list[str]
+    tally: dict[str, int] = {}
+    """The number of acknowledged `moves`, and the counters of `Service.tally`."""
+    waited_s: float = 0.0
+    """The longest time that a racer waited for an acknowledgement after the last fault."""
+    back_s: dict[str, list[float]] = {}
+    """By fault, the times from its end until every racer had an acknowledgement, where measured."""
+    overtaken: int = 0
+    """Connections that lost their seat to an older, delayed connection of the same racer."""
+    violations: list[str] = []
+
+
+class Early(Server):
+    program = ("-c", EARLY)
+
+
+Plan = list[tuple[str, ...]]
+
+
+def extra_counts(name: str) -> set[str]:
+    """Return the counters that the name of a run requests more of."""
+    return set(name.split("+")[1:])
+
+
+def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
+    """Plan the faults of a run, sometimes two at once: all once before any twice, except those requested."""
+    chance = Random(f"{name} plan")
+    fit = [which for which in FAULTS if knobs or not re.search("disk|clock", which)]
+    fit += [which for which in fit if extra_counts(name) & set(COUNTS_AS[which])] * MORE
+    if failover:
+        fit = [which for which in fit if target_of(which) in {"line", "door"}] + [
+            "store-frozen",
+            "store-full",
+            "store-asleep",
+        ]
+    plan: Plan = []
+    deck: list[str] = []
+    while len(plan) < steps:
+        if len(deck) < 2:
+            deck = chance.sample(fit, len(fit)) + deck
+        step = [deck.pop()]
+        if (
+            chance.random() < 0.3
+            and target_of(deck[-1]) != target_of(step[0])
+            and "everything" not in {target_of(deck[-1]), target_of(step[0])}
+        ):
+            step.append(deck.pop())
+        plan.append(tuple(step))
+        if failover and len(plan) % 2:
+            plan.append(("replica-promoted-without-the-tail",))
+    return plan
+
+
+@asynccontextmanager
+async def running_service(
+    name: str, folder: Path, races: int, *, failover: bool, planted: str
+) -> AsyncIterator[Service]:
+    """Start the service of a run and create races with racers."""
+    chance = Random(f"{name} racers")
+    library = compiled(folder)
+    lazy = ("--appendfsync", "everysec") if planted == "everysec" else ()
+    async with AsyncExitStack() as stack:
+        store = Valkey(folder / "store", library, lazy)
+        await store.start()
+        lines, servers, doors = list[Proxy](), list[Server](), list[Proxy]()
+        for _ in range(1 if failover else 2):
+            lines.append(await stack.enter_async_context(Proxy(store.url)))
+            kind = Early if planted == "early" else Server
+            workers = 2 if not servers and not failover and not planted and number(name) % WORKERS_EVERY == 1 else 1
+            durability = "everysec" if planted == "everysec" else "always"
+            settings: dict[str, Any] = {
+                "connections_per_address": "0",
+                "store_durability": durability,
+                "workers": str(workers),
+            }
+            servers.append(kind(lines[-1].url, **settings))
+        await asyncio.gather(*(start_server(server) for server in servers))
+        for server in servers:
+            doors.append(await stack.enter_async_context(Proxy(server.url)))
+        players, (most, pause_s) = list[Survivor](), FEW if races == 1 else MANY
+        for _ in range(races):
+            game, seats, delay_ms = chance.choice(sorted(GAMES)), chance.randint(1, most), chance.choice((0, 1000))
+            options: dict[str, Any] = {"max_racers": seats, "start_delay_ms": delay_ms, "limit_ms": 7_200_000}
+            race = await asyncio.to_thread(servers[0].create, game, **options)
+            players += [
+                Survivor(f"racer {seat}", race, doors[:: chance.choice((1, -1))], Random(chance.random()), pause_s)
+                for seat in range(seats)
+            ]
+        service = Service(store, servers, lines, doors, players)
+        if failover:
+            service.spare = Valkey(folder / "spare", library)
+            await service.spare.start()
+            service.copying = await stack.enter_async_context(Proxy(store.url))
+            await start_replication(service)
+        yield service
+
+
+async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str = "") -> Outcome:
+    """Run concurrent races through a plan of faults, and check them."""
+    outcome = Outcome(name, [" & ".join(step) for step in plan])
+    failover = any("replica-promoted-without-the-tail" in step for step in plan)
+    enough = asyncio.Event()
+    async with running_service(name, folder, races, failover=failover, planted=planted) as service:
+        try:
+            async with asyncio.timeout(STEP_S * len(plan) + REST_S):
+                await asyncio.gather(*(player.join(player.race) for player in service.players))
+                async with asyncio.TaskGroup() as group:
+                    for player in service.players:
+                        group.create_task(player.race_until(enough))
+                    await inject_faults(service, plan, outcome)
+                    enough.set()
+                await asyncio.gather(*(player.close() for player in service.players))
+                for race in dict.fromkeys(player.race for player in service.players):
+                    replay, *others = [await server.replay(race, 20) for server in service.servers]
+                    if any(other != replay for other in others):
+                        outcome.violations.append("the servers have different replays")
+                    outcome.violations += violations(replay, [one for one in service.players if one.race == race])
+        except TimeoutError:
+            outcome.violations.append("racing stopped: " + progress_of(service))
+    moves = sum(len(player.history.acknowledged) for player in service.players)
+    outcome.tally = {**service.tally, "moves": moves}
+    outcome.overtaken = sum(player.overtaken for player in service.players)
+    return outcome
+
+
+async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
+    """Inject all faults of a plan, and wait until every racer has made more moves after the last one."""
+    chance = Random(f"{outcome.name} what")
+    await wait_for_moves_since(service, 0.0, 3)
+    for step in plan:
+        await asyncio.sleep(chance.uniform(0, 0.3))
+        async with asyncio.TaskGroup() as group:
+            for which in step:
+                group.create_task(ALL[which](service, Random(chance.random())))
+        over_at = time.monotonic()
+        if chance.random() < 0.7:  # otherwise the next fault occurs before recovery
+            back_s = await wait_for_moves_since(service, over_at, 1) - over_at
+            if len(step) == 1:
+                outcome.back_s.setdefault(step[0], []).append(round(back_s, 3))
+    over_at = time.monotonic()
+    await wait_for_moves_since(service, over_at, AFTER)
+    for player in service.players:
+        times = [over_at, *(at for at in player.answered_at if at > over_at)]
+        gaps = [after - before for before, after in pairwise(times)]
+        outcome.waited_s = max(outcome.waited_s, round(max(gaps, default=0.0), 3))
+
+
+ALL = {**FAULTS, "replica-promoted-without-the-tail": replica_promoted_without_the_tail}
+
+
+async def wait_for_moves_since(service: Service, moment: float, moves: int) -> float:
+    """Wait until each racer who can move has had a number of acknowledgements since a time. Return the time."""
+    while True:
+        playing = [player for player in service.players if not player.done]
+        if all(sum(at > moment for at in player.answered_at[-moves:]) >= moves for player in playing):
+            return time.monotonic()
+        await asyncio.sleep(0.005)
+
+
+def progress_of(service: Service) -> str:
+    """Describe the progress of all racers."""
+    return "; ".join(
+        f"{player.name} at {player.view.n if player.view else 0} {player.view.stage if player.view else 'nowhere'},"
+        f" {len(player.history.acknowledged)} moves, {player.unavailable} times without a store,"
+        f" lost connections {player.losses[-3:]}"
+        for player in service.players
+    )
+
+
+def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
+    """Return all differences between a replay and what its racers saw."""
+    kept = [its for player in players for its in receipts.read(map(receipts.line, player.receipts))]
+    found = find_violations(replay, [player.history for player in players], receipts.about(replay.header, kept))
+    if any(its.header != replay.header for its in kept):
+        found.append("a racer received another header than the replay's")
+    found += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]
+    for player in players:
+        last = player.view
+        if not last or last.standings != replay.standings:
+            found.append(f"{player.name} received other standings than the replay's")
+    return found
+
+
+def number(name: str) -> int:
+    """The number of a run, of which its kind depends."""
+    _, _, last = name.partition("+")[0].rpartition(".")
+    return int(last) if last.isdigit() else 0

@@ -1,0 +1,94 @@
+"""The page and a newer server: it ignores what it does not know, or asks for a reload."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, Route, WebSocketRoute
+
+from samedeal.wire import messages as m
+from support.browser import SOLO, browser_marks, join_race, open_page, page_browser, wait_for_deal
+from support.saved_store import replay_file
+from support.servers import Server, racers
+
+pytestmark = browser_marks
+chromium = page_browser
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as running:
+        yield running
+
+
+async def simulate_newer_server(page: Page, **fields: Any) -> None:
+    """Add fields to the server's messages, and send messages of an unknown type."""
+
+    def intercept(page_end: WebSocketRoute) -> None:
+        server_end = page_end.connect_to_server()
+
+        def on_message(message: str | bytes) -> None:
+            content = json.loads(message)
+            if content["t"] == "view":
+                content |= {"mood": {"calm": True}} | fields
+            if "header" in content:
+                content["header"]["teams"] = 2
+                content["header"]["options"] |= {"filter": "certified/1", "spectators": "friends", "handicap": 3}
+            page_end.send('{"t":"chat","text":"hello"}')
+            page_end.send(json.dumps(content))
+
+        server_end.on_message(on_message)
+
+    await page.route_web_socket("**/ws", intercept)
+
+
+async def test_unknown_messages_fields_and_options_are_ignored(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        await simulate_newer_server(watched.page)
+        await join_race(watched.page, server, server.create("corners", seed="1", **SOLO))
+        await wait_for_deal(watched.page)
+        assert watched.errors == []
+
+
+async def test_unknown_spectators_option_is_shown_as_is(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        await simulate_newer_server(watched.page)
+        await watched.page.goto(f"{server.url}/r/{server.create('corners', seed='2')}")
+        await watched.page.fill("#name", "ada")
+        await watched.page.click("button:text-is('Join')")
+        await watched.page.wait_for_selector(".terms dd:text-is('friends')")
+        assert watched.errors == []
+
+
+async def test_unknown_stage_asks_for_a_reload(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        await simulate_newer_server(watched.page, stage="paused")
+        await watched.page.goto(f"{server.url}/w/{server.create('corners', seed='3')}")
+        await watched.page.wait_for_selector("h1:text('Reload this page')")
+        assert await watched.page.locator("text=“paused”").count() == 1
+        # The page keeps updating its clock every 200 ms; wait for one update, which must not fail.
+        await watched.page.evaluate("new Promise((done) => setTimeout(done, 250))")
+        assert watched.errors == []
+
+
+async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -> None:
+    race_id = server.create("corners", seed="4", **SOLO)
+    async with racers(server, "bo") as (bo,):
+        await bo.begin(race_id)
+        await bo.move((bo.board.moves or [])[0])
+        await bo.ask(m.Resign)
+    await server.replay(race_id, timeout_s=60)
+    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/2")
+
+    async def send_replay(route: Route) -> None:
+        await route.fulfill(body=replay, content_type="application/json")
+
+    async def send_verification(route: Route) -> None:
+        await route.fulfill(json={"ok": True, "facts": [], "known_key": True, "key": "0" * 64})
+
+    async with open_page(chromium) as watched:
+        await watched.page.route("**/api/v1/replays/*.json", send_replay)
+        await watched.page.route("**/api/v1/verify", send_verification)
+        await watched.page.goto(f"{server.url}/replay/{race_id}")
+        await watched.page.wait_for_selector("text=in the format samedeal.replay/2; this page reads samedeal.replay/1")

@@ -1,0 +1,70 @@
+"""The page and the CLI use the same wording: both match tests/wording.json."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal.wire.messages import Board
+from samedeal_cli.render import phrases
+
+ROOT = Path(__file__).parents[2]
+WORDING: dict[str, Any] = json.loads((ROOT / "tests" / "wording.json").read_text(encoding="utf-8"))
+SCRIPT = """
+import { readFileSync } from "node:fs";
+const page = await import(process.argv[1]);
+const { names, times, cards, piles, changes } = JSON.parse(readFileSync(0, "utf-8"));
+const racers = (byName) => Object.entries(byName).map(([seat, name]) => ({ seat: Number(seat), name }));
+console.log(JSON.stringify({
+  names: names.map(([given]) => [given, Object.fromEntries(page.displayNames(racers(given)))]),
+  times: times.map(([ms]) => [ms, page.formatClock(ms)]),
+  cards: cards.map(([card]) => [card, page.cardName(card)]),
+  piles: piles.map(([place, pile]) => [place, pile, page.pileSentence(place, pile)]),
+  changes: changes.map(([before, after]) => [before, after, page.changeSentence(before, after)]),
+}));
+"""
+
+
+def board(table: dict[str, list[str]]) -> Board:
+    piles = {place: tuple(pile) for place, pile in table.items()}
+    return Board(table=piles, outcome="playing", home=0, attempt=1, ply=0)
+
+
+def cli_wording() -> dict[str, Any]:
+    def names(given: dict[str, str]) -> dict[str, str]:
+        marks = phrases.seat_marks({int(seat): name for seat, name in given.items()})
+        return {seat: name + marks[int(seat)] for seat, name in given.items()}
+
+    return {
+        "names": [[given, names(given)] for given, _ in WORDING["names"]],
+        "times": [[ms, phrases.clock(ms)] for ms, _ in WORDING["times"]],
+        "cards": [[card, phrases.spoken(card)] for card, _ in WORDING["cards"]],
+        "piles": [[place, pile, phrases.pile_sentence(place, pile)] for place, pile, _ in WORDING["piles"]],
+        "changes": [
+            [before, after, phrases.change_sentence(board(before), board(after))]
+            for before, after, _ in WORDING["changes"]
+        ],
+    }
+
+
+def page_wording() -> dict[str, Any]:
+    module = (ROOT / "clients" / "web" / "phrases.js").as_uri()
+    command = ["node", "--input-type=module", "--eval", SCRIPT, module]
+    process = subprocess.run(
+        command, input=json.dumps(WORDING), capture_output=True, encoding="utf-8", timeout=60, check=True
+    )
+    wording: dict[str, Any] = json.loads(process.stdout)
+    return wording
+
+
+@pytest.mark.parametrize("kind", WORDING)
+def test_cli_wording(kind: str) -> None:
+    assert cli_wording()[kind] == WORDING[kind]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_page_wording() -> None:
+    assert page_wording() == WORDING
