@@ -17,7 +17,7 @@ from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import Connected, ConnectionLost, update
-from support.browser import BROWSER, browser, opened
+from support.browser import BROWSER, join_race
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server
@@ -111,7 +111,7 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
 @pytest.mark.xdist_group("browser")
 @pytest.mark.asyncio
 async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
-    async with browser() as chromium, opened(chromium) as watched:
+    async with launch_browser() as chromium, open_page(chromium) as watched:
         for options, says in (
             (OPEN, "Your seat is held for 12 s"),
             (RUNNING, "The clock keeps running. Your seat is reserved"),

@@ -230,7 +230,7 @@ def active(world: World) -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (campaign, clock):
             patch.setattr(module, "time", time)
-        for user in (registry, session, guests):
+        for user in (opening, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())
         patch.setattr(opening, "randbelow", dice.randrange)

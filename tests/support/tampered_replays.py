@@ -1,6 +1,6 @@
 """Short races to tamper with, their encodings, and the facts that must fail when one part is changed.
 
-The expected failures follow from docs/bots/replay-format.md alone: from the changed part of the file and the order of its
+The expected failures follow from docs/bots/replay-format.md alone: from the changed part and the order of the
 entries. The code under test is not used to compute them.
 """
 

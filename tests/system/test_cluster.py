@@ -31,7 +31,7 @@ from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.race_log import Behind, RaceLog
-from support.campaign import Persistent, racing, start_server, wait_for_more_moves
+from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
 from support.finished_races import SECRET, finished
@@ -80,7 +80,7 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
 
 
 async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
@@ -96,7 +96,7 @@ async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
 
 
 async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         owner = await nodes.owner(slot_of(players[0].race))
@@ -119,7 +119,7 @@ async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -
 
 async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) -> None:
     """The server writes again what the replica had not received."""
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)

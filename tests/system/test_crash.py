@@ -25,6 +25,7 @@ from support.campaign import (
     Persistent,
     eventually,
     racing,
+    seeded_random,
     start_server,
     store_pid,
     wait_for_moves,
@@ -54,7 +55,7 @@ async def checked(server: Server, players: list[Persistent]) -> Replay:
 
 
 async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             players = field(server, chance)
@@ -69,7 +70,7 @@ async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
 
 
 async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
@@ -83,7 +84,7 @@ async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Pat
 
 
 async def test_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
@@ -102,7 +103,7 @@ async def test_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> N
 async def test_stopped_server_closes_with_1012_and_the_next_continues(
     embedded: bool, redis_url: str, tmp_path: Path
 ) -> None:
-    chance = seeded()
+    chance = seeded_random()
     data_dir = tmp_path / "data"
     async with asyncio.timeout(60):
         with Server(None if embedded else redis_url, data_dir) as server:
@@ -121,7 +122,7 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
 
 
 async def test_repeated_crashes_of_server_and_store_lose_nothing(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(90):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)

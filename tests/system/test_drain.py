@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from support.campaign import RESTARTING, Persistent, racing, start_server, wait_for_moves
+from support.campaign import RESTARTING, Persistent, racing, seeded_random, start_server, wait_for_moves
 from support.logged_server import Line, request
 from support.race_check import find_violations
 from support.servers import Server
@@ -39,7 +39,7 @@ def away_ms(player: Persistent) -> float:
 
 
 async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Server, Server]) -> None:
-    chance = seeded()
+    chance = seeded_random()
     first, second = pair
     async with asyncio.timeout(60):
         race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)

@@ -17,6 +17,7 @@ from support.campaign import (
     Persistent,
     eventually,
     racing,
+    seeded_random,
     start_server,
     wait_for_more_moves,
     wait_for_moves,
@@ -58,7 +59,7 @@ def seen_moving(player: Persistent) -> set[int]:
 
 
 async def test_race_runs_on_both_servers(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
@@ -76,7 +77,7 @@ async def test_race_runs_on_both_servers(pair: Pair) -> None:
 
 
 async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
@@ -90,7 +91,7 @@ async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
 
 
 async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> None:
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         players = spread(pair, chance)
         async with racing(players):
@@ -190,7 +191,7 @@ async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair)
 @pytest.mark.parametrize("servers", [1, 2])
 async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair: Pair) -> None:
     """Three connections take a seat from each other while moving, on one and two servers."""
-    chance = seeded()
+    chance = seeded_random()
     async with asyncio.timeout(60):
         race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
         first = Persistent("ada", race, [pair[0]], Random(chance.random()))

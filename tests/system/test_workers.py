@@ -87,7 +87,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
-            await true(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
+            await eventually(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
             there = [server.worker_of(player) for player in players]
             killed = server.pid(1)
             async with racing(players):
@@ -101,12 +101,12 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
             await eventually(lambda: server.pid(1) != killed)
             said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
             assert f"worker 1 {told}; restarting it" in said
-            await true(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
+            await eventually(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
             assert value(server, "samedeal_replays_kept_total") == 1
 
 
 async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> None:
-    chance = seeded()
+    chance = seeded_random()
     data, log = tmp_path / "data", tmp_path / "log"
     async with asyncio.timeout(60):
         with await started_workers(Embedded(data, log)) as server:

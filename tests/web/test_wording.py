@@ -41,7 +41,7 @@ def cli_wording() -> dict[str, Any]:
     return {
         "names": [[given, names(given)] for given, _ in WORDING["names"]],
         "times": [[ms, phrases.clock(ms)] for ms, _ in WORDING["times"]],
-        "cards": [[card, phrases.spoken(card)] for card, _ in WORDING["cards"]],
+        "cards": [[card, phrases.card_name(card)] for card, _ in WORDING["cards"]],
         "piles": [[place, pile, phrases.pile_sentence(place, pile)] for place, pile, _ in WORDING["piles"]],
         "changes": [
             [before, after, phrases.change_sentence(board(before), board(after))]
