@@ -1,4 +1,4 @@
-"""``python -m samedeal_server`` starts the embedded store unless another is configured, and serves until stopped."""
+"""The program: starts the embedded store unless another one is configured, and serves until it is stopped."""
 
 import asyncio
 import faulthandler

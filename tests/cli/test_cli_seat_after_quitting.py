@@ -17,7 +17,7 @@ from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import Connected, ConnectionLost, update
-from support.browser import BROWSER, join_race
+from support.browser import BROWSER, join_race, launch_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server

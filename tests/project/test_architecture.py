@@ -29,43 +29,6 @@ PAGE = ROOT / "docs/contribute/architecture.md"
 BEGIN, END = "<!-- module map -->", "<!-- end of module map -->"
 FOLDERS = ("protocol", "server", "clients", "tests", "bench", "examples")
 MAX_LINES = 400
-LONGER = {
-    "clients/cli/samedeal_cli/commands/demo.py",
-    "clients/cli/samedeal_cli/line/line_mode.py",
-    "clients/cli/samedeal_cli/net/connection.py",
-    "clients/cli/samedeal_cli/race_app/race_view.py",
-    "clients/cli/samedeal_cli/state/race_state.py",
-    "protocol/samedeal/race/race.py",
-    "server/samedeal_server/races/room.py",
-    "server/samedeal_server/store/replay_codec.py",
-    "server/samedeal_server/uvicorn_limits/connections.py",
-    "server/samedeal_server/ws/session.py",
-    "tests/cli/test_cli_line.py",
-    "tests/cli/test_cli_receipts.py",
-    "tests/cli/test_cli_replays.py",
-    "tests/protocol/test_games.py",
-    "tests/protocol/test_javascript_verifier.py",
-    "tests/protocol/test_race.py",
-    "tests/protocol/test_replay_tampering.py",
-    "tests/server/test_daily.py",
-    "tests/server/test_http.py",
-    "tests/server/test_par_server.py",
-    "tests/server/test_registry.py",
-    "tests/server/test_replay_codec.py",
-    "tests/server/test_room.py",
-    "tests/server/test_sealing.py",
-    "tests/server/test_session.py",
-    "tests/support/campaign.py",
-    "tests/support/faults.py",
-    "tests/support/replay_mutations.py",
-    "tests/support/simulated_world.py",
-    "tests/support/simulation.py",
-    "tests/support/tampered_replays.py",
-    "tests/support/torture.py",
-    "tests/web/test_web.py",
-}
-"""Files that are longer than MAX_LINES today. Nothing may be added here."""
-
 MAY_IMPORT = {
     "samedeal": set[str](),
     "samedeal_server": {"samedeal"},
@@ -225,10 +188,10 @@ def test_module_names_are_specific() -> None:
 
 
 def test_packages_contain_only_a_docstring() -> None:
-    """Except ``samedeal``, whose imports are the public API."""
+    """Except ``samedeal``, which loads the public API on first use."""
     packages = [name for name in SOURCES if SOURCES[name].name == "__init__.py" and name != "samedeal"]
     assert [name for name in packages if [type(node) for node in TREES[name].body] != [ast.Expr]] == []
-    assert {type(node) for node in TREES["samedeal"].body} <= {ast.Expr, ast.ImportFrom, ast.Assign}
+    assert {type(node) for node in TREES["samedeal"].body} <= {ast.Expr, ast.ImportFrom, ast.Assign, ast.If}
 
 
 def test_files_are_at_most_400_lines_long() -> None:
@@ -240,8 +203,7 @@ def test_files_are_at_most_400_lines_long() -> None:
     }
     longer = {file for file, path in files.items() if len(path.read_text(encoding="utf-8").splitlines()) > MAX_LINES}
     assert len(files) > 200
-    assert longer - LONGER == set()
-    assert LONGER - longer == set(), "these are short enough now: remove them from LONGER"
+    assert longer == set()
 
 
 def test_every_refusal_uses_a_registered_code_and_every_code_is_used() -> None:
