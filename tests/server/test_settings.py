@@ -223,7 +223,7 @@ def test_documentation_table_matches_the_settings() -> None:
 
 
 def test_example_environment_lists_every_setting_with_its_default() -> None:
-    text = (OPERATIONS.parent.parent / ".env.example").read_text()
+    text = (Path(__file__).parents[2] / ".env.example").read_text()
     listed = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
     assert listed.keys() == {name for name, *_ in described()}
     for name, default, *_ in described():
