@@ -1,4 +1,4 @@
-# make demo         play at once                          make demo ARGS="--once --speed 50 --json"
+# make demo         play right away                       make demo ARGS="--once --speed 50 --json"
 # make check        lint, types, and the quick tests      under a minute; starts no server and no browser
 # make test         all tests                             make test ARGS="-k deal"
 # make lint         formatting, ruff and mypy
@@ -8,7 +8,7 @@
 #                                                         make torture ARGS=--long
 # make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
-# make conformance  the Autobahn WebSocket suite against our connections; also needs Python 2.7
+# make conformance  the Autobahn WebSocket suite against the server; also needs Python 2.7
 # make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
 # make clean        remove everything that was generated
 #
