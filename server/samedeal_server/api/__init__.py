@@ -1,1 +1,0 @@
-"""The HTTP interface: one module for each resource, with its addresses declared beside the handlers."""
