@@ -230,7 +230,7 @@ class Race(Value, frozen=True):
         return next((seat for seat in self.roster if seat.player == player), None)
 
     def standings(self) -> tuple[Standing, ...]:
-        """Return the racers, best first: winners by time, the others by most cards home, then by time. Ties share."""
+        """Return the standings, best first: winners by time, then the others by cards home and time. Ties share places."""
         return self._standings
 
     @derived
