@@ -230,7 +230,7 @@ class Race(Value, frozen=True):
         return next((seat for seat in self.roster if seat.player == player), None)
 
     def standings(self) -> tuple[Standing, ...]:
-        """Return the standings, best first: winners by time, then the others by cards home and time. Ties share places."""
+        """Return the standings, best first: winners by time, then others by cards home and time. Ties share a place."""
         return self._standings
 
     @derived

@@ -20,7 +20,7 @@ from samedeal_server.settings import Settings
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
-"""The range of the random delay of a refusal by a rate limit. It slows down clients that retry in a loop, and spreads the
+"""The range of the random delay of a refusal by a rate limit. Slows down clients that retry in a loop, and spreads the
 requests of many connections over time."""
 
 
