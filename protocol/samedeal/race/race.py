@@ -64,8 +64,8 @@ class Race(Value, frozen=True):
         """Return the race before its first entry. Raises Refused if the secret or the rules do not match the header."""
         game = GAMES.get(header.game)
         if game is None or game.rules != header.rules:
-            known = game.rules if game else ", ".join(sorted(each.rules for each in GAMES.values()))
-            text = f"This race needs the rules {header.rules}; this version knows {known}."
+            supported = game.rules if game else ", ".join(sorted(each.rules for each in GAMES.values()))
+            text = f"This race needs the rules {header.rules}; this version knows {supported}."
             raise Refused("unsupported-version", text)
         try:
             game.check_variant(header.variant)

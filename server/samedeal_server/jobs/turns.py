@@ -32,9 +32,9 @@ class Turns:
         Addresses that have no place yet may exceed the overall limit up to twice, so that a few clients cannot lock out
         all others. An empty address is unknown: only the overall limit applies to it.
         """
-        own = self._places[address] if address else 0
-        limit = self._limit if own or not address else 2 * self._limit
-        if own >= self._limit_per_address or self.places >= limit:
+        held = self._places[address] if address else 0
+        limit = self._limit if held or not address else 2 * self._limit
+        if held >= self._limit_per_address or self.places >= limit:
             raise Refused("too-many", self._full)
 
     def place(self, address: str, *, always: bool = False) -> "Place":

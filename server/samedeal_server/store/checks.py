@@ -41,9 +41,9 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
                 return await _check(store, settings, keys)
             except Refused as refused:
                 if loop.time() >= deadline:
-                    shown = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
+                    url = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
                     why = store.health.cause or refused.text.rstrip(".")
-                    raise UnfitStoreError(f"Gave up waiting for the store {shown}: {why}.") from refused
+                    raise UnfitStoreError(f"Gave up waiting for the store {url}: {why}.") from refused
             if not waiting:  # the cause has already been logged
                 waiting = True
                 logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)

@@ -207,17 +207,17 @@ class Cluster(Store):
 
     async def _refresh_slots(self) -> None:
         """Ask one node after another for the slots, until one answers. Raises one of AWAY."""
-        for known in tuple(self._known):
+        for source in tuple(self._known):
             try:
-                ranges = await self._ask_node(known, "CLUSTER", "SLOTS")
+                ranges = await self._ask_node(source, "CLUSTER", "SLOTS")
             except _NODE_AWAY as error:
-                self._known.sort(key=known.__eq__)
+                self._known.sort(key=source.__eq__)
                 failure = error
             else:
                 owners: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
                 nodes: dict[Node, None] = {}
                 for first, last, *copies in ranges:
-                    places = [Node(host.decode() if host else known.host, port) for host, port, *_ in copies]
+                    places = [Node(host.decode() if host else source.host, port) for host, port, *_ in copies]
                     owners[first : last + 1] = [places[0]] * (last + 1 - first)
                     nodes |= dict.fromkeys(places)
                 self._owners = owners
