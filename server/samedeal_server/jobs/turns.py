@@ -29,8 +29,8 @@ class Turns:
     def check(self, address: str) -> None:
         """Raise Refused("too-many") if an address cannot get a place.
 
-        Addresses that have no place yet may exceed the overall limit up to twice, so that a few clients cannot lock out
-        all others. An empty address is unknown: only the overall limit applies to it.
+        The overall limit is doubled for addresses without a place, so that a few clients cannot lock out all others. An
+        empty address is unknown: only the overall limit applies to it.
         """
         held = self._places[address] if address else 0
         limit = self._limit if held or not address else 2 * self._limit

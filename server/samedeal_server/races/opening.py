@@ -149,7 +149,7 @@ class RaceOpener:
 
 
 def _new_race_id(*, unlisted: bool) -> str:
-    """Return a random id that is easy to say. Unlisted races get 60 more random bits, because the id is the key."""
+    """Return a random id that is easy to say. Unlisted races get 60 more random bits, because the id grants entry."""
     name = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}"
     return f"{name}-{token_hex(8)[:15]}" if unlisted else name
 
@@ -166,5 +166,5 @@ def _check_daily(seed: str | None, variant: Mapping[str, Any], options: Mapping[
 
 
 def _integer(value: float | bool | str) -> float | bool | str:
-    """Convert a number such as 8.0 to an integer, as which JSON Schema counts it."""
+    """Convert a number such as 8.0 to an integer: JSON Schema treats it as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
