@@ -30,7 +30,7 @@ Load a replay and verify it. Verification derives the deal again and checks ever
 >>> all(fact.holds for fact in samedeal.verify(replay))
 True
 
-Step through it. There is one race for each state, before the first entry of the log and after each one:
+Step through it. ``races()`` yields the race before the first entry of the log and after each one:
 
 >>> races = list(replay.races())
 >>> races[13].stage

@@ -33,17 +33,17 @@ def normalised(name: str) -> str:
     name = unicodedata.normalize("NFC", name.translate(_PRESENTATION).strip(" "))
     if not 1 <= len(name) <= LONGEST:
         raise Refused("bad-message", f"A name must have 1 to {LONGEST} characters.")
-    room = 0  # the marks still allowed: none at the start and after a space, where they would attach to other text
+    marks_left = 0  # none at the start and after a space, where marks would attach to other text
     base = " "
     for character, following in zip(name, f"{name[1:]} ", strict=True):
         category = unicodedata.category(character)
         if category[0] == "M":
-            room = room - 1 if _fits(character, base) else -1
+            marks_left = marks_left - 1 if _fits(character, base) else -1
         else:
-            room, base = 0 if character == " " else _MARKS_IN_A_ROW, character
+            marks_left, base = 0 if character == " " else _MARKS_IN_A_ROW, character
         stacks_nothing = character in _STACKERS and unicodedata.category(following) != "Lo"
         bad = (category[0] not in _CATEGORIES and character != " ") or character in _INVISIBLE
-        if bad or room < 0 or stacks_nothing:
+        if bad or marks_left < 0 or stacks_nothing:
             raise Refused("bad-message", f"A name cannot contain the character U+{ord(character):04X} in this place.")
     return name
 

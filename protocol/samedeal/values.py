@@ -58,7 +58,7 @@ class PersistentList(Sequence[T], Generic[T]):
     def appended(self, item: T) -> "PersistentList[T]":
         """Return the sequence with one more item."""
         items, length = self._items, self._length
-        if not 0 < length == len(items):  # already extended, so the items are not ours alone
+        if not 0 < length == len(items):  # already extended, so another sequence uses the items
             items = items[:length]
         items.append(item)
         return _sharing(items, length + 1)

@@ -42,7 +42,7 @@ def first(game: type[Game], root: str, variant: Variant, name: str) -> int:
 
 
 def check(game: type[Game], root: str, variant: Variant, name: str, k: int) -> bool:
-    """Return whether ``first`` returns ``k``. Checks no deal beyond the first that passes."""
+    """Return whether ``first`` returns ``k``. Stops at the first deal that passes."""
     return 0 <= k < TRIES and _first(game, root, variant, name, k + 1) == k
 
 
@@ -51,7 +51,7 @@ def _first(game: type[Game], root: str, variant: Variant, name: str, tries: int)
 
 
 def _is_won_sometimes(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether the bot wins 18 to 48 of its first 60 plays, with as few plays as possible."""
+    """Return whether the bot wins 18 to 48 of its first 60 plays. Stops as soon as the answer is known."""
     fewest, most = 0, _PLAYS  # bounds on the number of wins
     for run in plays(game, seed, range(_PLAYS), variant):
         fewest, most = fewest + run.won, most - (not run.won)

@@ -56,7 +56,7 @@ class CornerStones(Game, frozen=True):
 
     @classmethod
     def pack(cls) -> Pile:
-        """Two decks without the first ace and the first king of each suit."""
+        """Return two decks without the first ace and the first king of each suit."""
         return tuple(card for card in pack() if rank_of(card) not in (ACE, KING)) + pack()
 
     @classmethod

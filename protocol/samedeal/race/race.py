@@ -64,8 +64,8 @@ class Race(Value, frozen=True):
         """Return the race before its first entry. Raises Refused if the secret or the rules do not match the header."""
         game = GAMES.get(header.game)
         if game is None or game.rules != header.rules:
-            known = game.rules if game else ", ".join(sorted(each.rules for each in GAMES.values()))
-            text = f"This race needs the rules {header.rules}; this version knows {known}."
+            supported = game.rules if game else ", ".join(sorted(each.rules for each in GAMES.values()))
+            text = f"This race needs the rules {header.rules}; this version knows {supported}."
             raise Refused("unsupported-version", text)
         try:
             game.check_variant(header.variant)
@@ -230,7 +230,7 @@ class Race(Value, frozen=True):
         return next((seat for seat in self.roster if seat.player == player), None)
 
     def standings(self) -> tuple[Standing, ...]:
-        """Return the racers, best first: winners by time, the others by most cards home, then by time. Ties share."""
+        """Return the standings, best first: winners by time, then others by cards home and time. Ties share a place."""
         return self._standings
 
     @derived

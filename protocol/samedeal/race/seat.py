@@ -99,7 +99,7 @@ class Seat(Value, frozen=True):
 
 
 def rank_seats(seats: Iterable[Seat], goal: int, *, dealt: bool, closed: bool) -> tuple[Standing, ...]:
-    """Return the standings, best first: winners by time, the others by most cards home, then by time. Ties share."""
+    """Return the standings, best first: winners by time, then others by cards home and time. Ties share a place."""
     standings: list[Standing] = []
     place, previous = 0, None
     for seat in sorted(seats, key=_rank):

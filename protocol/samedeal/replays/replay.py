@@ -202,8 +202,8 @@ def _check_format(data: bytes, form: codec.Form) -> None:
     except (Malformed, Refused):
         return
     if stated.startswith("samedeal.replay/") and stated not in FORMATS.values():
-        known = ", ".join(FORMATS.values())
-        text = f"This replay is in the format {stated}; this version of samedeal reads {known}."
+        supported = ", ".join(FORMATS.values())
+        text = f"This replay is in the format {stated}; this version of samedeal reads {supported}."
         raise Refused("unsupported-version", f"{text} Update samedeal to read it.")
 
 

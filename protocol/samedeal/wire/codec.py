@@ -97,11 +97,11 @@ def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:
     try:
         return decode(data, form, kind)
     except Refused:
-        known = decode(data, form, lenient(kind))
+        record = decode(data, form, lenient(kind))
     try:
-        return decode(encode(known, form), form, kind)
+        return decode(encode(record, form), form, kind)
     except Refused:
-        return known
+        return record
 
 
 def header_sent(data: bytes, form: Form) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from samedeal_server.settings import Settings
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
-"""The range of random delays of refusals of too frequent requests: slows down clients that retry in a loop, and spreads
-the requests of many connections over time."""
+"""The range of the random delay of a refusal by a rate limit. Slows down clients that retry in a loop, and spreads the
+requests of many connections over time."""
 
 
 class Admission:
@@ -85,7 +85,7 @@ class Admission:
 
 
 async def delay_refusal(refused: Refused, receive: Receive) -> None:
-    """Delay the refusal of a too frequent request, unless its client disconnects."""
+    """Delay a refusal by a rate limit, unless the client disconnects."""
     if refused.retry_after_s is None:
         return
     try:

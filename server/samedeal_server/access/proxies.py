@@ -38,7 +38,7 @@ class TrustedProxies:
         """Replace the peer of an ASGI connection with the client if it is a trusted proxy that names one.
 
         Reads `X-Forwarded-For` and `Forwarded` from the right, skipping trusted proxies. Ignores malformed headers and
-        headers that disagree: proxies do not change the header that they do not write, so clients can forge it.
+        headers that disagree: proxies pass on the header that they do not write, so clients can forge it.
         `X-Forwarded-Proto` sets the scheme.
         """
         peer = scope.get("client")

@@ -14,7 +14,7 @@ MAX_REMEMBERED = 10_000
 PROMPT: Final = 50
 """How many request tokens an address gets without delay: enough to load the page and join a race."""
 PACED_PER_S: Final = 50
-"""How many further tokens per second an address gets, besides those it earns: spreads bursts of requests over time."""
+"""The rate at which the rest of a burst is granted, in tokens per second. It spreads bursts of requests over time."""
 
 
 class RateLimit:
@@ -31,7 +31,7 @@ class RateLimit:
     ) -> None:
         """`what` names the tokens in refusals; 0 per minute disables the limit. `burst` is the capacity of the bucket.
 
-        `prompt` is how many tokens are granted without delay; the others follow at PACED_PER_S, see ``take``.
+        `prompt` is how many tokens are granted without delay; the rest of a burst is delayed, see ``take``.
         """
         self._what, self._per_s, self._clock, self._prompt = what, per_minute / 60, clock, prompt
         self._full = float(per_minute if burst is None else burst)

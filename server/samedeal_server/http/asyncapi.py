@@ -24,7 +24,7 @@ CLOSE_CODES: Final = {int(code): (code.meaning, code.retry) for code in CloseCod
 HANDSHAKE_REFUSALS: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
 """The codes of refused handshakes."""
 PUSHED: Final = (m.View, m.Progress, m.Problem)
-"""The messages that the server may send without a request; problems only for invalid messages."""
+"""The messages that the server may send without a request; problems only after invalid messages."""
 CHANNEL: Final = "socket"
 
 

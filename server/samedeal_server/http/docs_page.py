@@ -9,7 +9,7 @@ Document = Mapping[str, Any]
 KINDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null"}
 """The basic types of JSON Schema in words."""
 END_OF_TEXT = r"$(?!\n)"
-"""The end of patterns, which means the same in Python and JavaScript. The page shows ``$``."""
+"""The end of patterns, with the same meaning in Python and JavaScript. The page shows ``$``."""
 
 
 def docs_page(http: Document, socket: Document, channel: str) -> str:

@@ -20,7 +20,7 @@ from samedeal_server.http.responses import MEDIA, json_response
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
 COMMON_REFUSALS: Final = ("bad-request", "too-large", "too-many", "internal")
-"""The codes that any request may be refused with, mostly before it reaches a handler."""
+"""The codes with which any request can be refused, usually before it reaches a handler."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
 
@@ -84,7 +84,7 @@ class Endpoint:
     html_refusals: bool
     """Whether browsers get refusals as a page."""
     cost: int
-    """The request tokens that a request takes; one token pays for about 0.5 ms of CPU time."""
+    """How many request tokens a request costs; a token is worth about 0.5 ms of CPU time."""
 
     @property
     def tag(self) -> str:

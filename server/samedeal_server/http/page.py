@@ -122,7 +122,7 @@ class _File(NamedTuple):
 
 
 class _Files:
-    """The files of a directory, compressed in memory: serving one takes 0.01 ms instead of 1.4 ms.
+    """The files of a directory, precompressed in memory: serving one takes 0.01 ms instead of 1.4 ms.
 
     Browsers revalidate them each time, because the page changes with the server.
     """

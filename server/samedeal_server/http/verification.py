@@ -23,7 +23,7 @@ from samedeal_server.store.archive import Archive
 
 UPLOAD_S: Final = 20
 MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 16, 8
-"""How many replays may be uploading or waiting for verification, in all and from one address."""
+"""How many replays may be uploading or waiting for verification, in total and from one address."""
 
 
 class VerifyQuery(Struct, frozen=True, forbid_unknown_fields=True):

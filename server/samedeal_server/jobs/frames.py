@@ -17,5 +17,5 @@ FAILED: Final = b"F"
 
 
 def frame(kind: bytes, data: bytes) -> bytes:
-    """The bytes of a frame."""
+    """Encode a frame."""
     return HEADER.pack(kind, len(data)) + data

@@ -6,14 +6,13 @@ import sys
 from typing import Final
 
 NICENESS: Final = 19
-"""The niceness of a worker process."""
 MAX_MEMORY: Final = 2**30
 """The address space of a worker process, in bytes."""
 PR_SET_PDEATHSIG: Final = 1
 
 
 def limit_process(memory: int = MAX_MEMORY) -> None:
-    """Lowers the priority of this process, limits its memory in bytes, and ends it when its parent dies."""
+    """Lower the priority of this process, limit its memory (in bytes), and end it when its parent dies."""
     import resource  # unavailable on Windows
 
     os.nice(NICENESS)
@@ -25,7 +24,7 @@ def limit_process(memory: int = MAX_MEMORY) -> None:
 
 
 def limit_cpu(seconds: int, grace_s: int | None = None) -> None:
-    """Lets this process use that many more CPU seconds; then it receives SIGXCPU.
+    """Allow this process that many more CPU seconds, after which it receives SIGXCPU.
 
     If it handles that signal, it is killed `grace_s` later; that limit cannot be raised again.
     """
@@ -38,7 +37,7 @@ def limit_cpu(seconds: int, grace_s: int | None = None) -> None:
 
 
 def _end_with_parent() -> None:
-    """Lets the kernel kill this process when its parent dies. On other systems than Linux, the CPU limit ends it."""
+    """On Linux, have the kernel kill this process when its parent dies. Elsewhere, the CPU limit ends it."""
     if sys.platform == "linux":
         import ctypes
 

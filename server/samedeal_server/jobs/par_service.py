@@ -20,7 +20,7 @@ from samedeal_server.store.connection import Store
 logger = logging.getLogger(__name__)
 
 MAX_PENDING: Final = 16
-"""The most deals that this process computes or queues. The limit per address is that of the job queue."""
+"""Maximum number of deals that this process computes or queues. The limit per address is that of the job queue."""
 
 
 class ParProgress(Struct, frozen=True):
@@ -44,13 +44,13 @@ class ParService:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def stop(self) -> None:
-        """Cancels all computations."""
+        """Cancel all computations."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | ParProgress:
-        """The par of a deal, or the progress of its computation, which the first request starts.
+        """Return the par of a deal, or the progress of its computation, which the first request starts.
 
         `address` is the client's; empty if unknown. Raises Refused("not-found") for a game that the computer does not
         play, Refused("deal-sealed") while a race on the deal is live, Refused("too-many") if the queue is full.
@@ -60,7 +60,7 @@ class ParService:
         return await self._par(game, seed, variant, address)
 
     async def of_race(self, race_id: str, address: str = "") -> tuple[Par, tuple[Compared, ...]] | ParProgress:
-        """The par of a race's deal and the comparison of each racer with it, in order of place; or as ``of_deal``.
+        """Return the par of a race's deal and each racer's comparison with it, in order of place; or as ``of_deal``.
 
         Also raises Refused("deal-sealed") before the race is over or its daily deal is public, and Refused("not-found")
         if the race was cancelled before the deal.
@@ -84,7 +84,7 @@ class ParService:
         )
 
     async def check_public(self, game: type[Game], seed: str) -> None:
-        """Raises Refused("deal-sealed") while a race on a deal is live."""
+        """Raise Refused("deal-sealed") while a race on a deal is live."""
         if await self._registry.raced(game, seed):
             raise Refused("deal-sealed", "A race on this deal is open or running. Its par is available afterwards.")
 
@@ -133,6 +133,6 @@ class ParService:
 
 
 def check_has_bot(game: type[Game]) -> None:
-    """Raises Refused("not-found") for a game that the computer does not play."""
+    """Raise Refused("not-found") for a game that the computer does not play."""
     if game.slug not in BOTS or game.slug not in PLAYS:
         raise Refused("not-found", f"The computer does not play {game.title}.")

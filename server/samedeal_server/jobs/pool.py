@@ -37,7 +37,7 @@ class JobFailed(Exception):
 
 
 def ignore_progress(done: int) -> None:
-    """Does nothing."""
+    """Do nothing."""
 
 
 class Jobs:
@@ -50,14 +50,14 @@ class Jobs:
         self.turns = Turns(limit, limit_per_address, full)
         self._cpu_s = cpu_s
         self._process: asyncio.subprocess.Process | None = None  # idle
-        self._processes = set[asyncio.subprocess.Process]()  # some may still run
+        self._processes = set[asyncio.subprocess.Process]()  # some may have ended
         self._jobs_left = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(
         self, place: Place, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress
     ) -> bytes:
-        """Runs a job in the place's next turn and returns its answer. Cancelling it ends the process.
+        """Run a job in the place's next turn and return its answer. Cancelling it ends the process.
 
         Raises Refused as the task does, and JobFailed.
         """
@@ -65,7 +65,7 @@ class Jobs:
             return await self.run_now(task, question, progress)
 
     async def run_now(self, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress) -> bytes:
-        """Runs a job for a caller that holds the turn."""
+        """Run a job for a caller that holds the turn."""
         if self._idle_timer:
             self._idle_timer.cancel()
         process, self._process = self._process, None  # put back only if it can take another job
@@ -88,7 +88,7 @@ class Jobs:
         return answer
 
     async def stop(self) -> None:
-        """Ends the process. Call it when no job is pending."""
+        """End the process. Call it when no job is pending."""
         if self._idle_timer:
             self._idle_timer.cancel()
         for process in self._processes:
@@ -109,7 +109,7 @@ class Jobs:
     async def _exchange(
         self, process: asyncio.subprocess.Process, task: Task, question: bytes, progress: Callable[[int], object]
     ) -> tuple[bytes, bytes]:
-        """Sends a job and reads frames until it ends; returns the kind and content of the last frame."""
+        """Send a job and read frames until it ends. Return the kind and content of the last frame."""
         writer, reader = cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout)
         try:
             writer.write(frame(JOB, msgpack.encode((task, self._cpu_s, question))))

@@ -7,15 +7,15 @@ from typing import Final
 from samedeal_server.jobs.pool import Jobs, Task
 
 MAX_RENDERINGS: Final = 256
-"""The most renderings in the queue of this process. Most take a few milliseconds."""
+"""Maximum number of renderings in the queue of this process. Most take a few milliseconds."""
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
-"""The most from one address. Racers behind one router all request their replay when the race is over."""
+"""Maximum per address. Racers behind one router all request their replay when the race is over."""
 CACHE_BYTES: Final = 32 * 2**20
 FULL: Final = "Too many replays and pictures are in the queue. Try again in a moment."
 
 
 class Renderings:
-    """Computes renderings and keeps the most recently used ones in memory. They depend on their input alone."""
+    """Computes renderings and caches the most recently used ones. They depend on their input alone."""
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_RENDERINGS, MAX_RENDERINGS_PER_ADDRESS, FULL)
@@ -23,11 +23,11 @@ class Renderings:
         self._cache_bytes = 0
 
     async def stop(self) -> None:
-        """Ends the process."""
+        """End the process."""
         await self.jobs.stop()
 
     async def render(self, address: str, task: Task, question: bytes) -> bytes:
-        """The answer of a task for a client address, which is empty if unknown.
+        """Return the answer of a task for a client address, which is empty if unknown.
 
         Raises Refused("too-many") if the queue is full, Refused as the task does, and JobFailed. Cancelling it ends the
         process.

@@ -15,7 +15,7 @@ class Turns:
     """A lock with a bounded waiting list: round robin between addresses, first come first served within one."""
 
     def __init__(self, limit: float = inf, limit_per_address: float = inf, full: str = "") -> None:
-        """`full` is the text of the refusal if no place is left."""
+        """`full` is the text of the refusal when no place is left."""
         self._limit, self._limit_per_address, self._full = limit, limit_per_address, full
         self._places = Counter[str]()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the next address to serve comes first
@@ -27,18 +27,18 @@ class Turns:
         return self._places.total()
 
     def check(self, address: str) -> None:
-        """Raises Refused("too-many") if an address cannot get a place.
+        """Raise Refused("too-many") if an address cannot get a place.
 
-        Addresses without a place can use as many places again, so that a few clients cannot lock out all others. An
+        The overall limit is doubled for addresses without a place, so that a few clients cannot lock out all others. An
         empty address is unknown: only the overall limit applies to it.
         """
-        own = self._places[address] if address else 0
-        limit = self._limit if own or not address else 2 * self._limit
-        if own >= self._limit_per_address or self.places >= limit:
+        held = self._places[address] if address else 0
+        limit = self._limit if held or not address else 2 * self._limit
+        if held >= self._limit_per_address or self.places >= limit:
             raise Refused("too-many", self._full)
 
     def place(self, address: str, *, always: bool = False) -> "Place":
-        """A place in the queue, held until it is released. Raises as ``check`` unless `always` is true."""
+        """Return a place in the queue, held until it is released. Raises as ``check`` unless `always` is true."""
         if not always:
             self.check(address)
         return Place(self, address)
@@ -71,7 +71,7 @@ class Turns:
             turn = queue.popleft()
             if queue:
                 self._waiting[address] = queue  # after all other addresses
-            if not turn.done():  # unless the caller has been cancelled
+            if not turn.done():  # the caller may have been cancelled
                 turn.set_result(None)
                 return
         self._busy = False
@@ -86,11 +86,11 @@ class Place:
         turns._places[address] += 1
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """Waits for this address's next turn and holds it: ``async with place.turn(): …``. Reusable."""
+        """Wait for this address's next turn and hold it: ``async with place.turn(): …``. Reusable."""
         return self._turns._turn(self._address)
 
     def release(self) -> None:
-        """Gives up the place. Further calls have no effect."""
+        """Give up the place. Further calls have no effect."""
         if self._held:
             self._held = False
             self._turns._places[self._address] -= 1

@@ -35,20 +35,20 @@ class Refusal(Struct, frozen=True, tag=True):
 async def verify_file(
     file: BinaryIO, keys: Collection[str] = (), *, seconds: int = MAX_SECONDS, memory: int = MAX_MEMORY
 ) -> Verdict:
-    """Verifies a replay in a file on disk, in any form. If `keys` are given, one of them must have signed it.
+    """Verify a replay in a file on disk, in any form. If `keys` are given, one of them must have signed it.
 
     Raises Refused("bad-replay") if the file is not a replay, Refused("too-large") if the limits are exceeded,
     RuntimeError if the process fails otherwise.
     """
     command = (sys.executable, "-m", __name__, f"{seconds}", f"{memory}", *keys)
-    check = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=asyncio.subprocess.PIPE)
     try:
-        answer, _ = await check.communicate()
+        answer, _ = await process.communicate()
     finally:
-        if check.returncode is None:
-            check.kill()
-    if check.returncode:
-        raise RuntimeError(f"the verification exited with status {check.returncode}")
+        if process.returncode is None:
+            process.kill()
+    if process.returncode:
+        raise RuntimeError(f"the verification exited with status {process.returncode}")
     result = json.decode(answer, type=Verdict | Refusal)
     if isinstance(result, Refusal):
         raise Refused(result.code, result.text)
@@ -56,7 +56,7 @@ async def verify_file(
 
 
 def main() -> None:
-    """Verifies the file on standard input. Arguments: the CPU seconds, the bytes of memory, and any number of keys."""
+    """Verify the file on standard input. Arguments: the CPU seconds, the bytes of memory, and any number of keys."""
     seconds, memory = map(int, sys.argv[1:3])
     signal.signal(signal.SIGXCPU, _too_long)
     limit_process(memory)
@@ -65,7 +65,7 @@ def main() -> None:
         result = _verify(sys.stdin.buffer, sys.argv[3:])
     except (MemoryError, TimeoutError):
         result = None
-    if result is None:  # only now has the error released its memory
+    if result is None:  # not in the except block, where the error still holds the memory
         text = f"Verifying this replay takes more than {seconds} s or {memory} bytes. Run samedeal verify FILE instead."
         result = Refusal("too-large", text)
     sys.stdout.buffer.write(json.encode(result))

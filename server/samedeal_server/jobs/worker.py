@@ -31,36 +31,36 @@ OUT_OF_MEMORY: Final = 12
 
 
 def _deal(question: bytes) -> bytes:
-    """The number of the first deal of a root that passes a filter, in decimal digits."""
+    """Return the number of the first deal of a root that passes a filter, in decimal digits."""
     game, root, variant, name = msgpack.decode(question, type=tuple[str, str, Variant, str])
     return b"%d" % first(GAMES[game], root, variant, name)
 
 
 def _par(question: bytes) -> bytes:
-    """The par of a deal as JSON. After each play, it sends the number of finished plays."""
+    """Return the par of a deal as JSON. Sends the number of finished plays after each play."""
     game, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
     result = par_of.par(GAMES[game], seed, variant, after_each=lambda run: _send(PROGRESS, b"%d" % (run.k + 1)))
     return codec.encode(result, "json")
 
 
 def _play(question: bytes) -> bytes:
-    """A play of the bot as a replay in the given form, signed with a private key."""
+    """Return a play of the bot as a replay in the given form, signed with a private key."""
     game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, Form])
     return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
 
 
 def _strip(question: bytes) -> bytes:
-    """The par chart of racers, as SVG."""
+    """Return the par chart of racers, as SVG."""
     return par_chart.svg(*msgpack.decode(question, type=tuple[Par, tuple[Compared, ...]])).encode()
 
 
 def _replay(question: bytes) -> bytes:
-    """A stored race as a replay in the given form."""
+    """Return a stored race as a replay in the given form."""
     return stored_replays.render(*msgpack.decode(question, type=tuple[bytes, Form]))
 
 
 def _steps(question: bytes) -> bytes:
-    """The tables of a stored race, one after another, in JSON."""
+    """Return the tables of a stored race, one after another, in JSON."""
     return codec.encode(steps(stored_replays.replay(question)), "json")
 
 
@@ -75,7 +75,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 def main() -> None:
-    """Runs jobs until the input ends."""
+    """Run jobs until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     limit_process()

@@ -1,4 +1,4 @@
-"""Daily deals: what is public about each on which day, and the results of the players' first races on it."""
+"""Daily deals: what is public about them and when, and the results of each player's first race on them."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ FRESH_S = 1.0
 MAX_DAYS = 64
 """Maximum number of days whose results are cached."""
 SEARCH_TIMEOUT_S = 2.0
-"""How long a response waits for the number of a deal that nobody has played (s)."""
+"""How long a response waits for the search for a deal that nobody has played (s)."""
 
 Stage = Literal["upcoming", "today", "sealed", "revealed"]
 
@@ -91,10 +91,7 @@ class DayResults:
         self._table: tuple[Result, ...] | None = ()
 
     def add(self, race: DailyRace) -> None:
-        """Add a race. For each player the race that was dealt first counts, not the one that ended first.
-
-        In any later race the player has seen the cards before.
-        """
+        """Add a race. Only a player's earliest deal counts: in later races, the player has already seen the cards."""
         self.deal, self._table = race.deal, None
         for player, standing in race.racers:
             _, first = self._first.get(player, (standing, race))
@@ -126,7 +123,7 @@ class DayResults:
 
 
 class Dailies:
-    """The daily deals of a server, which follow from its master key."""
+    """The daily deals of a server, derived from its master key."""
 
     def __init__(self, archive: Archive, clock: Clock, deal_finder: DealFinder, master_key: bytes) -> None:
         self._archive, self._clock, self._finder, self._master_key = archive, clock, deal_finder, master_key
@@ -165,7 +162,7 @@ class Dailies:
         )
 
     async def _results_of(self, commitment: str) -> DayResults:
-        """Return the results of a day, at most FRESH_S old. Reads only races that have ended since."""
+        """Return the results of a day, at most FRESH_S old. Reads only the races that ended since the last call."""
         results = self._results[commitment] = self._results.pop(commitment, DayResults())
         if len(self._results) > MAX_DAYS:
             del self._results[next(iter(self._results))]
@@ -181,9 +178,9 @@ class Dailies:
         return results
 
     async def _deal(self, game: type[Game], root: str, known: str | None) -> str | None:
-        """Return the code of the deal, known from a race on it or by a search; None while the search takes longer.
+        """Return the code of the deal, from a race on it or from a search; None if the search takes too long.
 
-        Only one deal is searched at a time, so that requests keep no more than one processor busy.
+        Only one search runs at a time, so that requests keep no more than one processor busy.
         """
         if known:
             return known

@@ -25,14 +25,14 @@ MAX_SEARCHES_PER_ADDRESS: Final = 8
 """Maximum per address. At 0.3 s each they all finish within the usual countdown of 5 s."""
 FULL: Final = "Too many races are waiting for their deal; wait a few seconds and try again."
 SETTLE_S: Final = 0.5
-"""How long a search waits for more nonces when some are late, so that each does not start its own search (s)."""
+"""How long a search waits for more nonces while some are missing, so that not every late one restarts it (s)."""
 MAX_RETRY_S: Final = 60.0
 MAX_KNOWN: Final = 1_000
 """Maximum number of cached daily deals."""
 
 
 class DealFinder:
-    """Searches for the numbers of deals. Each daily deal is searched once, however many races are on it."""
+    """Searches for the numbers of deals; only once for each daily deal, however many races are on it."""
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL)
@@ -47,7 +47,7 @@ class DealFinder:
         await self.jobs.stop()
 
     def check(self, game: type[Game], name: str, address: str) -> None:
-        """Raise Refused("too-many") if a search for a client address would not get a place in the queue now."""
+        """Raise Refused("too-many") if the queue has no place for a search of a client address."""
         if _filters(game, name):
             self.jobs.turns.check(address)
 
@@ -57,17 +57,17 @@ class DealFinder:
         return await self._search(place, *query, race_id=race.id)
 
     def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
-        """Return the search for the number of a daily deal, which may be done already."""
+        """Return the search for the number of a daily deal, which may already be done."""
         search = self._daily.get((root, name))
         if search is None or search.cancelled():
             search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
             self._daily[root, name] = search
-            for known in [known for known, search in self._daily.items() if search.done()][:-MAX_KNOWN]:
-                del self._daily[known]
+            for key in [key for key, search in self._daily.items() if search.done()][:-MAX_KNOWN]:
+                del self._daily[key]
         return search
 
     def can_search_daily(self, root: str, name: str) -> bool:
-        """Return whether a daily deal is known or being searched, or no other daily deal is."""
+        """Return whether this daily deal has been searched for, or else no search for another one is running."""
         return (root, name) in self._daily or all(search.done() for search in self._daily.values())
 
     async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
@@ -86,8 +86,8 @@ class DealFinder:
                 return int(await self.jobs.run(place, "deal", query))
             except Exception as error:
                 pause_s = min(MAX_RETRY_S, 2.0**failures)
-                failed = f"the search for a deal of {game} failed; retrying in {pause_s:g} s"
-                logger.error("%s: %s", failed, error, extra=about(race=race_id))
+                message = f"the search for a deal of {game} failed; retrying in {pause_s:g} s"
+                logger.error("%s: %s", message, error, extra=about(race=race_id))
                 await asyncio.sleep(pause_s)
         raise AssertionError("unreachable")
 
@@ -113,7 +113,7 @@ class DealSearch:
             self._place = self._finder.jobs.turns.place(address)
 
     def number(self, race: Race) -> int | None:
-        """Return which deal of the root to deal, or None while it is being searched.
+        """Return which deal of the root to deal, or None while the search is running.
 
         Cancels a search for another root. While nonces are missing, a search starts after SETTLE_S without new ones.
         """
@@ -134,7 +134,7 @@ class DealSearch:
         self._release()
 
     async def close(self) -> None:
-        """Do the same, and wait until the search has ended."""
+        """Do the same as ``end``, and wait until the search has ended."""
         search = self._search
         self.end()
         if search:
@@ -161,7 +161,7 @@ class DealSearch:
 
 
 def is_searched(header: Header) -> bool:
-    """Return whether a race's deal has to be searched: not if it is open, or if there is no filter."""
+    """Return whether a race's deal requires a search: not if the deal is open or has no filter."""
     return header.seed is None and header.game in GAMES and _filters(GAMES[header.game], header.options.filter)
 
 

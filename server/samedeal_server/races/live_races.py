@@ -13,7 +13,7 @@ from samedeal_server.store.connection import Store
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
-"""Expiry of keys about the races of a deal, an address or a guest (s): longer than any race lasts."""
+"""Expiry of the sets of races of a deal, an address or a guest (s): longer than any race lasts."""
 LIVE_STAGES: tuple[Stage, ...] = ("open", "countdown", "running")
 ANY = "*"
 
@@ -116,7 +116,7 @@ class LiveRaces:
     # Open deals.
 
     async def add_to_deal(self, header: Header) -> None:
-        """Register a race with its open deal, if it is on one. Call this before the race can be found."""
+        """Register a race under its open deal, if it has one. Call this before the race can be found."""
         if header.seed is not None:
             key = _deal_key(header.game, header.seed)
             await self._store.retry("SADD", key, header.race)
@@ -150,22 +150,22 @@ class LiveRaces:
         return _decoded(await self._store.ask("HGET", SUMMARIES, race_id))
 
     async def page(self, query: RaceFilter) -> tuple[list[Listed], str | None]:
-        """Return the newest listed races, and the ``before`` of the next page. Ids break ties of the opening time."""
-        prefix, found = f"{query.game or ANY}|{query.stage or ANY}|", list[Listed]()
+        """Return the newest listed races, and the ``before`` of the next page. Ids order races opened at once."""
+        prefix, races = f"{query.game or ANY}|{query.stage or ANY}|", list[Listed]()
         after = f"({prefix}{query.before}" if query.before else f"[{prefix}\x7f"
-        while missing := query.limit - len(found):
+        while missing := query.limit - len(races):
             members = _texts(
                 await self._store.ask("ZRANGE", INDEX, after, f"[{prefix}", "BYLEX", "REV", "LIMIT", 0, missing)
             )
             if not members:
-                return found, None
+                return races, None
             race_ids = [member.rpartition("|")[2].partition(".")[2] for member in members]
             summaries = [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)]
-            found += (summary for summary in summaries if summary)
+            races += (summary for summary in summaries if summary)
             if stale := [member for member, summary in zip(members, summaries, strict=True) if summary is None]:
                 await self._store.retry("ZREM", INDEX, *stale)
             after = f"({members[-1]}"
-        return found, after.rpartition("|")[2]
+        return races, after.rpartition("|")[2]
 
     # Presence.
 
@@ -183,11 +183,11 @@ class LiveRaces:
             await self._store.retry("EXPIRE", _seen_key(race_id), expire_s)
 
     async def _add(self, key: str, limit: int, due_at: int, race_id: str, expire_s: int) -> bool:
-        """Add a race to a sorted set, unless that has reached its limit. Return whether it was added."""
+        """Add a race to a sorted set unless the set is full, and return whether the set has the race."""
         return bool(await self._claim.run([key], [limit, due_at, race_id, expire_s]))
 
     async def _drop_finished(self, key: str) -> None:
-        """Remove finished races from the races of an owner. They are not removed when they end."""
+        """Remove finished races from the races of an owner. They stay there when they end."""
         race_ids = _texts(await self._store.ask("ZRANGE", key, 0, -1))
         if finished := set(race_ids).difference(await self.live(race_ids)):
             await self._store.retry("ZREM", key, *sorted(finished))

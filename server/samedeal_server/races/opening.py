@@ -24,7 +24,7 @@ from samedeal_server.store.clock import Clock
 from samedeal_server.store.race_log import RaceLog
 
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
-"""The options of a race on a daily deal: those that leave its results comparable."""
+"""The options that a race on a daily deal can have: those that keep results comparable."""
 VISIBLE: Final = (
     r"^[^|\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
     r"\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ue000-\uf8ff\ufeff\ufff9-\ufffb"
@@ -47,7 +47,7 @@ class _Checked(Struct, frozen=True):
 def race_options(
     game: type[Game], *, seed: str | None, daily: bool, variant: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, str | bool], Options]:
-    """Return the variant and the options of a race that a client wants. Raises Refused("bad-request")."""
+    """Return the variant and the options that a client requests for a race. Raises Refused("bad-request")."""
     values = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if seed is None else "any"}
     values |= {name: _integer(value) for name, value in options.items()}
     try:
@@ -64,7 +64,7 @@ def race_options(
 
 
 def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
-    """Return the choices that differ from the game's defaults. Raises Refused("bad-request") for unknown options."""
+    """Return the options that differ from the game's defaults. Raises Refused("bad-request") for unknown options."""
     for option in variant:
         if option not in game.options:
             raise Refused("bad-request", f"{game.title} has no option {option!r}.")
@@ -72,12 +72,12 @@ def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, st
 
 
 class RaceOpener:
-    """Opens races with secrets that follow from a master key."""
+    """Opens races with secrets derived from a master key."""
 
     def __init__(
         self, log: RaceLog, archive: Archive, live: LiveRaces, clock: Clock, master_key: bytes, max_open_races: int
     ) -> None:
-        """`max_open_races` is the most races that may be live in the store, 0 for no limit."""
+        """`max_open_races` is the maximum number of live races in the store; 0 for no limit."""
         self._log, self._archive, self._live, self._clock = log, archive, live, clock
         self._master_key, self._max_open_races = master_key, max_open_races
         self._last_opened_at = 0
@@ -103,7 +103,7 @@ class RaceOpener:
             if await self._archive.has(race.id) or await self._log.header(race.id):
                 continue
             due = due_at(race, seen={}, away_ms=away_ms)
-            # The claim comes first: a race that is due is swept even if this process dies here.
+            # The claim comes first, so that the race is cleaned up even if this process dies here.
             await self._live.claim(race.id, due, limit=self._max_open_races, owners=owners)
             await self._live.add_to_deal(race.header)
             if await self._log.create(race.header, race.digest):
@@ -124,7 +124,7 @@ class RaceOpener:
         self, game: type[Game], variant: dict[str, str | bool], seed: str | None, options: Options, *, daily: bool
     ) -> Race:
         race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
-        # Unique in this process, because lists are in this order.
+        # Unique in this process, because lists are sorted by it.
         opened_at = self._last_opened_at = max(self._clock.now(), self._last_opened_at + 1)
         if daily:
             date, salt = Day.at(opened_at).date, ""
@@ -149,13 +149,13 @@ class RaceOpener:
 
 
 def _new_race_id(*, unlisted: bool) -> str:
-    """Return a random id that is easy to say. An unlisted race has 60 more random bits: its id is the way in."""
+    """Return a random id that is easy to say. Unlisted races get 60 more random bits, because the id grants entry."""
     name = f"{choice(ADJECTIVES)}-{choice(ANIMALS)}-{1000 + randbelow(9000)}"
     return f"{name}-{token_hex(8)[:15]}" if unlisted else name
 
 
 def _check_daily(seed: str | None, variant: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse what would make a race on a daily deal different from all others on it."""
+    """Refuse anything that would make a race on a daily deal different from the others."""
     if seed is not None:
         raise Refused("bad-request", "A daily deal is the same for everyone and takes no seed.")
     if variant:
@@ -166,5 +166,5 @@ def _check_daily(seed: str | None, variant: Mapping[str, Any], options: Mapping[
 
 
 def _integer(value: float | bool | str) -> float | bool | str:
-    """Return a number such as 8.0 as an integer, which it is in JSON Schema."""
+    """Convert a number such as 8.0 to an integer: JSON Schema treats it as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -3,7 +3,7 @@
 The log does not record who is connected. Instead, each process renews a note in the store about the seats connected to
 it, three times within ``away_ms``. A process that sees a note unchanged for ``away_ms`` releases the seat, even if the
 process that wrote the note has died. Each process measures this time with its own monotonic clock from when it first
-read the note, so restarts, outages and wrong clocks release no seats.
+read the note, so restarts, outages and wrong clocks do not release seats.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Presence:
             await self._live.mark_seen(race.id, dict.fromkeys(keys & self._connected, now), self.away_ms // 500 + 60)
             notes = await self._live.seen(race.id)
         except Refused:
-            # Other processes could not reach the store either.
+            # Other processes may have been unable to reach the store, too.
             self._watched_from_s = dict.fromkeys(self._watched_from_s, self._now_s())
             raise
         for key in keys:

@@ -38,7 +38,7 @@ class Recovery:
     async def reconcile(self, race: Race, entries: Sequence[Entry]) -> Recovered:
         """Return what the log has beyond the memory, and write again what it has lost.
 
-        `entries` are those that lead to `race`; more may be added to them during the call.
+        `entries` are those that lead to `race`; more may be appended during the call.
         """
         n, digest = await self._log.head(race.id)
         if n < race.n:

@@ -29,11 +29,11 @@ FOLLOW_EVERY_S = 0.02
 SWEEP_EVERY_S = 2
 UNREADABLE_RETRY_MS = 60_000
 START_TRIES = 5
-"""How often the server tries to reach the store when it starts; each try takes up to two seconds."""
+"""How many times the server tries to reach the store at startup; each try takes up to two seconds."""
 
 
 class Registry:
-    """Creates races, finds them, follows their logs, and looks after overdue ones."""
+    """Creates and finds races, follows their logs, and handles overdue ones."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Registry:
     ) -> None:
         """`away_s` is how long a seat is held before the countdown for a player who is disconnected.
 
-        `open_races` is the most races that may be live in the store, 0 for no limit.
+        `open_races` is the maximum number of live races in the store; 0 for no limit.
         """
         self.clock = clock
         self.archive = archive
@@ -108,7 +108,7 @@ class Registry:
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`.
 
-        `owners` maps the names under which live races are counted to the most races that each may have. Raises
+        `owners` maps the names under which live races are counted to the limit of each. Raises
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
         self.check_open()
@@ -130,7 +130,7 @@ class Registry:
         return await asyncio.shield(self._loading[race_id])
 
     async def summary(self, race_id: str) -> Listed | RaceSummary:
-        """Return a race as lists show it, live or finished, without opening a room. Raises as ``room``."""
+        """Return a race as lists show it, live or finished, if possible without opening a room. Raises as ``room``."""
         if race_id in self._rooms:
             return Listed.of(self._rooms[race_id].race)
         if RACE_ID.fullmatch(race_id):
@@ -174,21 +174,21 @@ class Registry:
     # Background loops.
 
     async def _follow(self) -> None:
-        """Read once what other processes have written."""
+        """Read new entries that other processes have written, once."""
         try:
             writing = any(room.is_writing for room in self._rooms.values())
             if writing and not self._followed():
                 await asyncio.sleep(FOLLOW_EVERY_S)
                 return
-            block_s = FOLLOW_EVERY_S if writing else BLOCK_S  # rooms that are writing are followed soon after
-            logs, news = await self._log.follow(self._followed, block_s), False
+            block_s = FOLLOW_EVERY_S if writing else BLOCK_S  # rooms that are writing must not wait
+            logs, has_news = await self._log.follow(self._followed, block_s), False
             for race_id, entries in logs.items():
                 if entries is None:
                     logger.error("the log has an entry that this version cannot read", extra=about(race=race_id))
                     await self._drop(race_id)
                 elif room := self._rooms.get(race_id):
-                    news |= room.follow(entries)
-            if logs and not news:  # this process wrote all of it, and is likely to write more
+                    has_news |= room.follow(entries)
+            if logs and not has_news:  # this process wrote all entries, and is likely to write more
                 await asyncio.sleep(FOLLOW_EVERY_S)
         except Refused:  # the store is unavailable, which the sweep logs
             await asyncio.sleep(SWEEP_EVERY_S / 10)
@@ -203,15 +203,15 @@ class Registry:
         }
 
     async def _sweep(self) -> None:
-        """Look after overdue races, whichever process had them; drop rooms that nobody needs."""
+        """Handle overdue races, whichever process opened them, and drop idle rooms."""
         before, self._idle = self._idle, {race_id for race_id, room in self._rooms.items() if room.is_idle}
-        for race_id in sorted(before & self._idle):  # idle twice in a row: a new listener needs a moment to arrive
+        for race_id in sorted(before & self._idle):  # two sweeps: listeners take a moment to arrive
             await self._drop_idle(race_id)
         for race_id in await self.live.overdue(self.clock.now() - 1000 * SWEEP_EVERY_S):
             await self._look_after(race_id)
 
     async def _drop_idle(self, race_id: str) -> None:
-        """Drop a room, unless it is in use again or the store lacks what it knows."""
+        """Drop a room, unless it is in use again or the store does not have the whole race."""
         room = self._rooms.get(race_id)
         if not room or (room.race.n and not await room.is_persisted()):
             return
@@ -219,7 +219,7 @@ class Registry:
             await self._drop(race_id)
 
     async def _look_after(self, race_id: str) -> None:
-        """Have an overdue race do what is due. If it fails it is retried later, so that it does not block others."""
+        """Do what is due in an overdue race. If that fails, retry it later, so that it does not block others."""
         try:
             room = await self.room(race_id)
             if room.is_archived and await room.is_persisted():

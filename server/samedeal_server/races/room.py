@@ -52,7 +52,7 @@ class _PendingCommand:
             return
         if isinstance(outcome, Exception):
             self.result.set_exception(outcome)
-            self.result.exception()  # the caller may have gone: avoid a warning that it was never retrieved
+            self.result.exception()  # the caller may be gone: avoids the warning that it was never retrieved
         else:
             self.result.set_result(outcome)
 
@@ -73,7 +73,7 @@ class Room:
         *,
         archived: bool = False,
     ) -> None:
-        """`race` is the race after `entries`, all that the log has, or the archive if the race is `archived`."""
+        """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`."""
         self.race = race
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
@@ -167,7 +167,7 @@ class Room:
         return self._archived
 
     async def is_persisted(self) -> bool:
-        """Return whether the store has the whole race. If it went back to an older state, the rest is written again.
+        """Return whether the store has the whole race. If it has lost entries, they are written again.
 
         Raises Refused("store-unavailable").
         """
@@ -218,7 +218,7 @@ class Room:
                 self._schedule.cancel_timer()
             else:
                 self._schedule.set_timer(self.race, failed=self._needs_resync)
-            del commands  # they hold races, and the next wakeup may be far away
+            del commands  # they keep races in memory, and the next wakeup may be far away
         for command in self._queue:
             command.resolve(Refused("store-unavailable"))
         self._queue = []
@@ -278,7 +278,7 @@ class Room:
         return race, entries, outcomes
 
     def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Move to a later race. The same entries may arrive twice, from writing and from following the log."""
+        """Advance to a later race. The same entries can arrive twice, from writing and from following the log."""
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
             self.race = race
@@ -295,7 +295,7 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies now, another one finishes
+        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies, another one finishes
         await self._archive.add(self.race, self._entries)
         await self._remove_live()
         self._archived = True

@@ -87,11 +87,11 @@ class Schedule:
             self._saved_summary = summary
 
     def forget_saved(self) -> None:
-        """Save everything again next time: the store has lost it."""
+        """Make ``save`` write everything again, because the store has lost it."""
         self._saved_due_at = self._saved_summary = None
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
-        """Wake the room when something is due next; after RETRY_S if what is due has `failed` or cannot be done yet."""
+        """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""
         due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
         if race.stage == "running" and not failed and self._timer and due_at == self._timer_due_at:
             return

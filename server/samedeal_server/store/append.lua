@@ -4,7 +4,7 @@
 -- Replies for each race with {status, last number}:
 --   ok      the entries are in the log, written now or by an earlier attempt of the same call
 --   behind  the log has other entries there: the writer has to read it again
---   lost    the log ends before the entry that the writer knows last: the store has lost entries
+--   lost    the log ends before the last entry that the writer knows: the store has lost entries
 --   gone    the race does not exist
 local replies, a = {}, 1
 for k = 1, #KEYS, 2 do

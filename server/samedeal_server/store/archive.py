@@ -60,7 +60,7 @@ class Archive:
         self.daily = DailyResults(store, self._expire_s)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
-        """Stores a closed race as its replay and indexes it. The race must stay due until this returns."""
+        """Store a closed race as a replay and index it. The race must stay due until this returns."""
         # In a thread: a long race takes a second. No entries follow the closing one, so the race does not change.
         data = await asyncio.to_thread(self._encode, race, entries)
         # If another process stored it first, perhaps with another signing key, that replay stays.
@@ -70,7 +70,7 @@ class Archive:
         await self.index(race)
 
     async def index(self, race: Race) -> None:
-        """Adds a stored race to all its lists, unless it was cancelled."""
+        """Add a stored race to all its lists, unless it was cancelled."""
         if race.stage != "over":
             return
         if not race.options.unlisted:
@@ -83,11 +83,11 @@ class Archive:
             await self.daily.add(race)
 
     async def has(self, race_id: str) -> bool:
-        """Whether a race is stored."""
+        """Return whether a race is stored."""
         return bool(await self._store.ask("EXISTS", _replay(race_id)))
 
     async def render_input(self, race_id: str, now: int) -> bytes | None:
-        """The stored replay of a race for ``stored_replays.render``, if clients may see it now; None if not stored.
+        """Return the stored replay of a race for ``stored_replays.render``, or None if it is not stored.
 
         Raises Refused("replay-sealed") while the daily deal of the race is not public.
         """
@@ -102,20 +102,20 @@ class Archive:
         return data
 
     async def replay(self, race_id: str) -> Replay | None:
-        """The replay of a race, whether clients may see it or not; None if it is not stored."""
+        """Return the replay of a race, even if clients may not see it yet, or None if it is not stored."""
         data = await self._data(race_id)
         return None if data is None else await asyncio.to_thread(stored_replays.replay, data)
 
     async def summary(self, race_id: str) -> RaceSummary | None:
-        """A finished race as in lists, with its deal even if that is not public; None if the race is not stored.
+        """Return a finished race as lists show it, but with its deal even if that is not public, or None if not stored.
 
-        Raises Refused("unsupported-version") if it cannot be read, Refused("store-unavailable").
+        Raises Refused("unsupported-version") if the race cannot be read, Refused("store-unavailable").
         """
         start: bytes = await self._store.ask("GETRANGE", _replay(race_id), 0, replay_codec.SUMMARY_BYTES - 1)
         return await self._summary(race_id, start) if start else None
 
     async def search(self, search: Search, now: int) -> list[RaceSummary]:
-        """Finished races, newest first, without deals that are not public yet. Damaged races are skipped.
+        """Return finished races, newest first, without deals that are not public yet. Damaged races are skipped.
 
         Raises Refused("bad-request") for more than one of game, player and deal, Refused("not-found") if `before` is
         not in the list.
@@ -130,23 +130,24 @@ class Archive:
             if rank is None:
                 raise Refused("not-found", f"No race {search.before!r} is in this list.")
             first = rank + 1
-        found: list[RaceSummary] = []
-        while (missing := search.limit - len(found)) > 0:
+        summaries: list[RaceSummary] = []
+        while (missing := search.limit - len(summaries)) > 0:
             race_ids = _texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
             replays = [_replay(race_id) for race_id in race_ids]
             starts = dict(zip(race_ids, await self._store.starts(replays, replay_codec.SUMMARY_BYTES), strict=True))
             if expired := [race_id for race_id, start in starts.items() if not start]:
                 await self._store.retry("ZREM", key, *expired)
                 continue
-            found += filter(None, await asyncio.gather(*(self._summary_or_none(*item) for item in starts.items())))
+            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in starts.items()))
+            summaries += filter(None, batch)
             first += missing
             if len(race_ids) < missing:
                 break
-        public = [summary if summary.reveals_at <= now else replace(summary, deal=None) for summary in found]
+        public = [summary if summary.reveals_at <= now else replace(summary, deal=None) for summary in summaries]
         return [summary for summary in public if search.deal in (None, summary.deal)]
 
     async def _summary_or_none(self, race_id: str, start: bytes) -> RaceSummary | None:
-        """The summary from the first bytes of a stored replay; None if it cannot be read."""
+        """Return the summary from the first bytes of a stored replay, or None if it cannot be read."""
         try:
             return await self._summary(race_id, start)
         except Refused as refused:
@@ -176,7 +177,7 @@ def _replay(race_id: str) -> str:
 
 
 def _ended(race_id: str) -> str:
-    """The key of the summary of a race that is stored in plain JSON."""
+    """Return the key of the summary of a race that is stored in plain JSON."""
     return f"ended:{{{race_id}}}"
 
 

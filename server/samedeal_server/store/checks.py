@@ -16,7 +16,7 @@ from samedeal_server.store.schema import check_schema
 logger = logging.getLogger("samedeal_server.store.connection")
 
 MASTER_KEY: Final = "samedeal:master-key"
-"""The key of the master key's fingerprint."""
+"""The Redis key of the master key's fingerprint."""
 RETRY_S: Final = 0.5
 DURABILITIES: Final = ("none", "everysec", "always")
 """From weakest to strongest."""
@@ -24,10 +24,10 @@ OPTIONS: Final = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite")
 
 
 async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
-    """Checks the store at a URL and returns a line about it for the log.
+    """Check the store at a URL and return a line about it for the log.
 
-    Waits up to `store_wait_seconds` for a store that does not answer. Raises UnfitStoreError, whose text says what to
-    do, if the store does not answer in time or cannot be used.
+    Waits up to `store_wait_seconds` for a store that does not answer. Raises UnfitStoreError if it does not answer in
+    time or cannot be used.
     """
     try:
         store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
@@ -41,10 +41,10 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
                 return await _check(store, settings, keys)
             except Refused as refused:
                 if loop.time() >= deadline:
-                    shown = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
+                    url = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
                     why = store.health.cause or refused.text.rstrip(".")
-                    raise UnfitStoreError(f"Gave up waiting for the store {shown}: {why}.") from refused
-            if not waiting:  # the cause is already logged
+                    raise UnfitStoreError(f"Gave up waiting for the store {url}: {why}.") from refused
+            if not waiting:  # the cause has already been logged
                 waiting = True
                 logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)
             await asyncio.sleep(min(RETRY_S, max(0.0, deadline - loop.time())))
@@ -53,7 +53,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
 
 
 async def _check(store: Store, settings: Settings, keys: Keys) -> str:
-    """Runs all checks; they can be repeated. Raises UnfitStoreError, or Refused if the store does not answer."""
+    """Run all checks; they can be repeated. Raises UnfitStoreError, or Refused if the store does not answer."""
     about = await store.describe()
     await check_schema(store)
     await check_durability(store, settings.store_durability)
@@ -62,7 +62,7 @@ async def _check(store: Store, settings: Settings, keys: Keys) -> str:
 
 
 async def check_durability(store: Store, weakest: str) -> None:
-    """Checks that every node of the store is at least as durable as `weakest`, one of DURABILITIES."""
+    """Check that every node of the store is at least as durable as `weakest`, one of DURABILITIES."""
     if weakest == "none":
         return
     for options in await store.configuration(*OPTIONS):
@@ -71,33 +71,33 @@ async def check_durability(store: Store, weakest: str) -> None:
                 "The store does not allow CONFIG GET, so its durability is unknown: set"
                 " SAMEDEAL_STORE_DURABILITY=none if acknowledged writes are safe in some other way."
             )
-        found = durability(options)
-        if DURABILITIES.index(found) < DURABILITIES.index(weakest):
+        actual = durability(options)
+        if DURABILITIES.index(actual) < DURABILITIES.index(weakest):
             raise UnfitStoreError(
                 f"The store may lose acknowledged moves ({', '.join(f'{name} {options[name]}' for name in options)}): "
                 "set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no there,"
-                f" or accept it with SAMEDEAL_STORE_DURABILITY={found}."
+                f" or accept it with SAMEDEAL_STORE_DURABILITY={actual}."
             )
 
 
 def durability(options: Mapping[str, str]) -> str:
-    """The durability that results from a node's OPTIONS, one of DURABILITIES."""
+    """Return the durability that results from a node's OPTIONS, one of DURABILITIES."""
     if options.get("appendonly") != "yes" or options.get("no-appendfsync-on-rewrite") == "yes":
         return "none"
-    flushed = options.get("appendfsync", "")
-    return flushed if flushed in DURABILITIES else "none"
+    fsync = options.get("appendfsync", "")
+    return fsync if fsync in DURABILITIES else "none"
 
 
 async def check_master_key(store: Store, master_key: bytes, accepted: str | None = None) -> None:
-    """Checks that the store was not used with another master key, unless `accepted` is the fingerprint of this one."""
+    """Check that the store was not used with another master key, unless `accepted` is the fingerprint of this one."""
     ours = fingerprint(master_key)
     await store.ask("SET", MASTER_KEY, ours, "NX")
-    found: bytes | None = await store.ask("GET", MASTER_KEY)
-    if found is None or found == ours.encode():
+    stored: bytes | None = await store.ask("GET", MASTER_KEY)
+    if stored is None or stored == ours.encode():
         return
     if accepted != ours:
         raise UnfitStoreError(
-            f"The store was used with another master key (fingerprint {found.decode(errors='replace')}): use that key,"
+            f"The store was used with another master key (fingerprint {stored.decode(errors='replace')}): use that key,"
             f" or set SAMEDEAL_ACCEPT_MASTER_KEY={ours} to switch to the new key. Running races are lost."
         )
     await store.ask("SET", MASTER_KEY, ours)
@@ -105,5 +105,5 @@ async def check_master_key(store: Store, master_key: bytes, accepted: str | None
 
 
 def fingerprint(master_key: bytes) -> str:
-    """16 hexadecimal digits that identify a key but do not reveal it."""
+    """Return 16 hexadecimal digits that identify a key without revealing it."""
     return hmac.digest(master_key, b"samedeal/1/fingerprint", "sha256").hex()[:16]

@@ -19,7 +19,7 @@ class Clock:
         return _steady_ms() + self._offset_ms
 
     async def measure(self) -> None:
-        """Measures the offset with the fastest of several requests. Raises Refused("store-unavailable")."""
+        """Measure the offset with the fastest of several requests. Raises Refused("store-unavailable")."""
         best_ms: int | None = None
         for _ in range(_SAMPLES):
             before = _steady_ms()

@@ -32,7 +32,7 @@ REDIRECTIONS = 5
 """How many redirections to other nodes a command follows."""
 
 NO_OWNER = "some slots"
-"""Stands for a failing node while some slots have none."""
+"""The name under which failures are recorded while some slots have no node."""
 _NODE_AWAY = (exceptions.ConnectionError, exceptions.TimeoutError, ClusterDownError, OSError, RuntimeError)
 
 
@@ -47,7 +47,7 @@ class Node(NamedTuple):
 
 
 def store_at(url: str, diagnose: Callable[[], str | None] | None = None) -> Store:
-    """The store at a URL: one Redis or a cluster. `diagnose` returns why one Redis cannot be reached, if it knows."""
+    """Return the store at a URL: one Redis or a cluster. For `diagnose`, see ``Store``; clusters do not use it."""
     return Cluster(url) if url.partition("://")[0].endswith("+cluster") else Store(url, diagnose)
 
 
@@ -72,15 +72,15 @@ class Cluster(Store):
         self._refresh_task: asyncio.Task[None] | None = None
 
     async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
-        found: list[bytes | None] = await asyncio.gather(*(self.ask("GET", key) for key in keys))
-        return found
+        values: list[bytes | None] = await asyncio.gather(*(self.ask("GET", key) for key in keys))
+        return values
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
-        found: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
-        return found
+        values: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
+        return values
 
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """As for one Redis, but polls once. Streams on nodes that do not answer have no news."""
+        """Like ``Store.news``, but poll once. Streams on nodes that do not answer have no news."""
         await asyncio.sleep(POLL_S)
         wanted: dict[Node, list[tuple[Word, ...]]] = defaultdict(list)
         try:
@@ -94,7 +94,7 @@ class Cluster(Store):
         return [news for answer in answers for news in answer or ()]
 
     async def describe(self) -> str:
-        """A line for the operator about the store. Raises UnfitStoreError if a node is unfit, Refused."""
+        """Describe the cluster for the operator. Raises Refused, and UnfitStoreError if a node is unfit."""
         try:
             await self._refresh_slots()
             nodes = {owner for owner in self._owners if owner}
@@ -141,7 +141,7 @@ class Cluster(Store):
         raise error
 
     async def _send(self, node: Node, command: tuple[Word, ...], *, asking: bool) -> Any:
-        """The reply of a node to a command, preceded by ASKING if needed."""
+        """Send a command to a node, preceded by ASKING if needed, and return the reply."""
         try:
             if not asking:
                 return await self._ask_node(node, *command)
@@ -157,22 +157,22 @@ class Cluster(Store):
         return answer
 
     async def _poll(self, node: Node, commands: Sequence[tuple[Word, ...]]) -> list[tuple[bytes, Any]] | None:
-        """The replies of a node to several XREAD commands, joined; None if it does not answer."""
-        found: list[tuple[bytes, Any]] = []
+        """Send XREAD commands to a node and return all entries, or None if it does not answer."""
+        news: list[tuple[bytes, Any]] = []
         try:
             async with self._client(node).pipeline(transaction=False) as pipeline:
                 for command in commands:
                     pipeline.execute_command(*command)
                 answers = await self.health.watch(pipeline.execute(raise_on_error=False), "XREAD", str(node))
             for command, answer in zip(commands, answers, strict=True):
-                found += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
+                news += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
         except AWAY:
             self._demote(node)
-            return found or None
-        return found
+            return news or None
+        return news
 
     def _ask_node(self, node: Node, *command: Word) -> Awaitable[Any]:
-        """The reply of a node to a command, sent once. Raises one of AWAY."""
+        """Send a command to a node once and return the reply. Raises one of AWAY."""
         return self.health.watch(self._client(node).execute_command(*command), str(command[0]), str(node))
 
     def _client(self, node: Node) -> Any:
@@ -184,7 +184,7 @@ class Cluster(Store):
     # Slots.
 
     async def _owner(self, slot: int) -> Node:
-        """The node of a slot. Raises one of AWAY if it is unknown."""
+        """Return the node of a slot. Raises one of AWAY if it is unknown."""
         if not self._owners:
             await asyncio.shield(self._schedule_refresh())
         if (owner := self._owners[slot]) is None:
@@ -195,7 +195,7 @@ class Cluster(Store):
         return owner
 
     def _demote(self, node: Node) -> None:
-        """Moves a node that did not answer to the end of the list, and schedules a refresh of the slots."""
+        """Move a node that did not answer to the end of the list, and schedule a refresh of the slots."""
         self._known.sort(key=node.__eq__)
         self._schedule_refresh()
 
@@ -206,18 +206,18 @@ class Cluster(Store):
         return self._refresh_task
 
     async def _refresh_slots(self) -> None:
-        """Asks one node after another for the slots, until one answers. Raises one of AWAY."""
-        for known in tuple(self._known):
+        """Ask one node after another for the slots, until one answers. Raises one of AWAY."""
+        for source in tuple(self._known):
             try:
-                ranges = await self._ask_node(known, "CLUSTER", "SLOTS")
+                ranges = await self._ask_node(source, "CLUSTER", "SLOTS")
             except _NODE_AWAY as error:
-                self._known.sort(key=known.__eq__)
+                self._known.sort(key=source.__eq__)
                 failure = error
             else:
                 owners: list[Node | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
                 nodes: dict[Node, None] = {}
                 for first, last, *copies in ranges:
-                    places = [Node(host.decode() if host else known.host, port) for host, port, *_ in copies]
+                    places = [Node(host.decode() if host else source.host, port) for host, port, *_ in copies]
                     owners[first : last + 1] = [places[0]] * (last + 1 - first)
                     nodes |= dict.fromkeys(places)
                 self._owners = owners
@@ -236,7 +236,7 @@ def _node(host: str) -> Node:
 
 
 def _key(command: Sequence[Word]) -> Word:
-    """The key that decides which node a command goes to; empty if it has none."""
+    """Return the key that decides which node a command goes to; empty if it has none."""
     place = {"EVALSHA": 3, "EVAL": 3, "XREAD": 2}.get(str(command[0]), 1)
     return command[place] if place < len(command) else ""
 

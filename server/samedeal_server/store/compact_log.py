@@ -29,7 +29,7 @@ class CompactLog(Sequence[Entry]):
         self.extend(entries)
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Adds the next entries."""
+        """Add the next entries."""
         self._recent += entries
         while len(self._recent) >= BLOCK:
             old, self._recent = self._recent[:BLOCK], self._recent[BLOCK:]

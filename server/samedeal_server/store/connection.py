@@ -31,11 +31,11 @@ PATIENCE_S = 1.5
 """How long a repeatable command is retried before it is refused with "store-unavailable"."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 12
-"""The most connections of a process to a node, and as many again for scripts outside a cluster. Commands wait up to
+"""Maximum connections of a process to a node; without a cluster, as many again for scripts. Commands wait up to
 TIMEOUT_S for a free one."""
 
 PROBE, PROBE_S = "samedeal:probe", 60
-"""The key that is written to check whether the store accepts writes again, and when it expires."""
+"""The key that is written to check whether the store accepts writes again, and its expiry."""
 
 
 class UnfitStoreError(Exception):
@@ -55,14 +55,14 @@ class Store:
         self._scripts = _ScriptConnections(self._redis.connection_pool)
 
     async def ask(self, *command: Word) -> Any:
-        """The reply to a command, which is sent once. Raises Refused("store-unavailable") without a reply."""
+        """Send a command once and return the reply. Raises Refused("store-unavailable") if none arrives."""
         try:
             return await self._answer(*command)
         except AWAY as error:
             raise unavailable() from error
 
     async def check(self) -> None:
-        """Raises Refused("store-unavailable") with the cause while commands to the store fail.
+        """Raise Refused("store-unavailable") with the cause while commands to the store fail.
 
         In a cluster, only the node of slot 0 is checked: other nodes can fail independently.
         """
@@ -79,31 +79,31 @@ class Store:
             raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
 
     async def retry(self, *command: Word) -> Any:
-        """The reply to a repeatable command, which is retried for PATIENCE_S. Raises as ``ask``."""
+        """Send a repeatable command, with retries for PATIENCE_S, and return the reply. Raises as ``ask``."""
         return await _with_retries(lambda: self._answer(*command))
 
     def script(self, name: str) -> "Script":
-        """A Lua script of this package, by file name."""
+        """Return a Lua script of this package, by file name."""
         return Script(self._reply, files(__package__).joinpath(name).read_bytes())
 
     async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
-        """The values of keys, None for missing keys. Raises as ``ask``."""
-        found: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
-        return found
+        """Return the values of keys, None for missing keys. Raises as ``ask``."""
+        values: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
+        return values
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
-        """The first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
+        """Return the first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
         try:
             async with self._redis.pipeline(transaction=False) as pipeline:
                 for key in keys:
                     pipeline.execute_command("GETRANGE", key, 0, count - 1)
-                found: list[bytes] = await self.health.watch(pipeline.execute(), "GETRANGE")
+                values: list[bytes] = await self.health.watch(pipeline.execute(), "GETRANGE")
         except AWAY as error:
             raise unavailable() from error
-        return found
+        return values
 
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """New entries of streams, by key. `ends` has the last known number of each; waits up to `patience_ms`.
+        """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `patience_ms`.
 
         Raises as ``ask``.
         """
@@ -111,14 +111,14 @@ class Store:
         return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
 
     async def describe(self) -> str:
-        """A line for the operator about the store. Raises UnfitStoreError if it is too old or evicts keys, Refused."""
+        """Describe the store for the operator. Raises Refused, and UnfitStoreError if it is too old or evicts keys."""
         about: dict[str, Any] = await self.ask("INFO")
         if about.get("cluster_enabled"):
             raise UnfitStoreError("The store is a node of a cluster: use a URL that starts with redis+cluster://.")
         return description(about)
 
     async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
-        """The values of configuration parameters on each node; None for a node that does not allow reading them.
+        """Return configuration parameters of each node; None for a node that does not allow reading them.
 
         Raises as ``ask``.
         """
@@ -129,11 +129,11 @@ class Store:
         await self._redis.aclose(close_connection_pool=True)
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
-        """As ``_answer``, but replies are not converted."""
+        """Like ``_answer``, but do not convert the reply."""
         return self.health.watch(self._scripts.ask(*command), str(command[0]))
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
-        """The reply to a command, sent once. Raises one of AWAY."""
+        """Send a command once and return the reply. Raises one of AWAY."""
         return self.health.watch(self._redis.execute_command(*command), str(command[0]))
 
 
@@ -146,7 +146,7 @@ class Script:
         self._digest = sha1(source, usedforsecurity=False).hexdigest()
 
     async def run(self, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
-        """Runs the script, with retries for PATIENCE_S, and returns its reply. Raises Refused("store-unavailable")."""
+        """Run the script, with retries for PATIENCE_S, and return its reply. Raises Refused("store-unavailable")."""
         return await _with_retries(lambda: self._reply(len(keys), *keys, *arguments))
 
     async def _reply(self, *arguments: Word) -> Any:
@@ -168,7 +168,7 @@ class _ScriptConnections:
         self._idle: list[Any] = []
 
     async def ask(self, *command: Word) -> Any:
-        """The reply to a command, sent once. Raises one of AWAY."""
+        """Send a command once and return the reply. Raises one of AWAY."""
         async with asyncio.timeout(TIMEOUT_S), self._free:
             connection = self._idle.pop() if self._idle else self._connection()
             try:
@@ -192,7 +192,7 @@ class _ScriptConnections:
 
 
 def client(url: str) -> Any:
-    """A client for one node. Untyped, because redis-py's types are wider than its replies."""
+    """Return a client for one node. Untyped, because redis-py's types are wider than its replies."""
     # No retries by redis-py: a repeated append would be a second move.
     pool = BlockingConnectionPool.from_url(
         url,
@@ -210,18 +210,18 @@ def client(url: str) -> Any:
 
 
 async def node_configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
-    """The values of configuration parameters of a node; None if it does not allow reading them. Raises Refused."""
+    """Return configuration parameters of a node, or None if it does not allow reading them. Raises Refused."""
     try:
-        found: Mapping[str, str] = await redis.config_get(*names)
+        values: Mapping[str, str] = await redis.config_get(*names)
     except ResponseError:
         return None
     except AWAY as error:
         raise unavailable() from error
-    return found
+    return values
 
 
 def description(about: Mapping[str, Any], kind: str = "") -> str:
-    """A line for the operator about a node, from its INFO. Raises UnfitStoreError if it is too old or evicts keys."""
+    """Describe a node for the operator, from its INFO. Raises UnfitStoreError if it is too old or evicts keys."""
     version = str(about.get("valkey_version") or about["redis_version"])
     name = f"{'Valkey' if 'valkey_version' in about else 'Redis'} {version}{kind}"
     if tuple(int(part) for part in str(about["redis_version"]).split(".")[:2]) < OLDEST:
@@ -234,7 +234,7 @@ def description(about: Mapping[str, Any], kind: str = "") -> str:
 
 
 def unavailable() -> Refused:
-    """A refusal because the store did not answer, counted in the metrics."""
+    """Count an error of the store in the metrics, and return the refusal for it."""
     metrics.STORE_ERRORS.inc()
     return Refused("store-unavailable")
 

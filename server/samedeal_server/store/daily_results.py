@@ -49,18 +49,18 @@ class DailyResults:
         self._store, self._expire_s = store, expire_s
 
     async def add(self, race: Race) -> None:
-        """Adds a finished race. Safe to repeat."""
+        """Add a finished race. Safe to repeat."""
         key = _key(race.header.commitment)
         await self._store.retry("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
         if self._expire_s is not None:
             await self._store.retry("EXPIRE", key, self._expire_s)
 
     async def count(self, commitment: str) -> int:
-        """The number of finished races on a daily deal."""
+        """Return the number of finished races on a daily deal."""
         return int(await self._store.ask("HLEN", _key(commitment)))
 
     async def races(self, commitment: str, known: Collection[str] = ()) -> AsyncIterator[tuple[str, DailyRace | None]]:
-        """The ids and results of the finished races on a daily deal, except `known` ones; None for a damaged result."""
+        """Yield the id and result of each finished race on a daily deal not in `known`; None for a damaged result."""
         names: list[bytes] = await self._store.ask("HKEYS", _key(commitment))
         race_ids = sorted({name.decode() for name in names}.difference(known))
         for start in range(0, len(race_ids), BATCH):

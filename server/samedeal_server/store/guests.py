@@ -26,14 +26,14 @@ class Guests:
         self._store, self._days = store, days
 
     async def create(self, name: str) -> tuple[Guest, str]:
-        """Creates a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
+        """Create a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
         guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
         await self._store.retry("HSET", _key(token), "player", guest.player, "name", guest.name)
         await self._extend(token)
         return guest, token
 
     async def authenticate(self, token: str) -> Guest:
-        """The guest with a token. Raises Refused("bad-token") for an unknown token."""
+        """Return the guest with a token. Raises Refused("bad-token") for an unknown token."""
         player, name = await self._store.ask("HMGET", _key(token), "player", "name")
         if player is None or name is None:
             raise Refused("bad-token")

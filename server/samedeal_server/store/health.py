@@ -59,10 +59,10 @@ class Health:
         self._failed_at = 0.0
 
     async def watch(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
-        """Awaits the reply to a command and records the outcome. Raises one of AWAY."""
+        """Await the reply to a command and record the outcome. Raises one of AWAY."""
         command = "EVALSHA" if command == "EVAL" else command
         try:
-            found = await answer
+            reply = await answer
         except (NoScriptError, AskError):  # includes MovedError; handled by the caller
             raise
         except AWAY as error:
@@ -70,10 +70,10 @@ class Health:
             raise
         if self._failing:
             self.record_success(command, node)
-        return found
+        return reply
 
     def record_failure(self, error: Exception, command: str, node: str = "") -> None:
-        """Records that a command failed, and logs the cause once."""
+        """Record that a command failed, and log the cause once."""
         cause, refused = cause_of(error), isinstance(error, ResponseError)
         self._failed_at = asyncio.get_running_loop().time()
         self._failing[node, command if refused else ""] = cause
@@ -87,18 +87,18 @@ class Health:
         self._logged |= {(node, cause), (node, shown)}
 
     def record_success(self, command: str, node: str = "") -> None:
-        """Records that a command succeeded."""
+        """Record that a command succeeded."""
         self._failing.pop((node, ""), None)
         self._failing.pop((node, command), None)
         self._log_recovery()
 
     def record_write(self) -> None:
-        """Records that the store accepts writes."""
+        """Record that the store accepts writes."""
         self._failing = {source: cause for source, cause in self._failing.items() if cause in OF_COMMANDS}
         self._log_recovery()
 
     def retain(self, nodes: Collection[str]) -> None:
-        """Removes all other nodes."""
+        """Forget the failures of all other nodes."""
         self._failing = {source: cause for source, cause in self._failing.items() if source[0] in nodes}
         self._log_recovery()
 
@@ -121,7 +121,7 @@ class Health:
 
 
 def cause_of(error: Exception) -> str:
-    """Why a command failed, without addresses or secrets."""
+    """Return why a command failed, without addresses or secrets."""
     reason = ""
     for link in _chain(error):
         for kind, part, cause in _CAUSES:
@@ -139,7 +139,7 @@ def cause_of(error: Exception) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and its causes. Stops at NoScriptError, which is handled by sending the script's source."""
+    """Yield the error and its causes. Stops at NoScriptError, which is handled by sending the script's source."""
     while error and not isinstance(error, NoScriptError):
         yield error
         error = error.__cause__ or error.__context__

@@ -76,30 +76,30 @@ class _Log(Struct, frozen=True, array_like=True):
 
 
 def decode(data: bytes) -> StoredRace:
-    """The content of a packed race. Raises ValueError if it is damaged."""
+    """Return the content of a packed race. Raises ValueError if it is damaged."""
     if zlib.crc32(data[_HEAD_AT:]).to_bytes(4) != data[len(TAG) : _HEAD_AT]:
         raise ValueError("the checksum does not match")
-    found = _head(data)
-    log_bytes = found and _inflated(found[1])
-    if not found or not log_bytes:
+    parts = _head(data)
+    log_bytes = parts and _inflated(parts[1])
+    if not parts or not log_bytes:
         raise ValueError("it is truncated")
-    head, log = found[0], msgpack.decode(log_bytes[0], type=_Log)
+    head, log = parts[0], msgpack.decode(log_bytes[0], type=_Log)
     summary = _summary(head)
     return StoredRace(summary, head.signature, _secret(head), _events(head, summary.header, log))
 
 
 def decode_summary(start: bytes) -> Summary | None:
-    """The summary, from the first bytes of a packed race; None if more bytes are needed."""
-    found = _head(start)
-    return found and _summary(found[0])
+    """Return the summary from the first bytes of a packed race, or None if more bytes are needed."""
+    parts = _head(start)
+    return parts and _summary(parts[0])
 
 
 def decode_record(data: bytes, kind: type[T]) -> T:
-    """A record that was compressed by itself. Raises ValueError if it is damaged."""
-    found = _inflated(data[len(TAG) :], _DICTIONARY)
-    if found is None:
+    """Return a record that was compressed by itself. Raises ValueError if it is damaged."""
+    parts = _inflated(data[len(TAG) :], _DICTIONARY)
+    if parts is None:
         raise ValueError("it is truncated")
-    return msgpack.decode(found[0], type=kind)
+    return msgpack.decode(parts[0], type=kind)
 
 
 def _summary(head: _Head) -> Summary:
@@ -110,11 +110,11 @@ def _summary(head: _Head) -> Summary:
 
 
 def _head(data: bytes) -> tuple[_Head, bytes] | None:
-    """The head and the bytes after it; None if it is incomplete."""
-    found = _inflated(data[_HEAD_AT:], _DICTIONARY)
-    if found is None:
+    """Return the head and the bytes after it; None if it is incomplete."""
+    parts = _inflated(data[_HEAD_AT:], _DICTIONARY)
+    if parts is None:
         return None
-    body, rest = found
+    body, rest = parts
     random = BytesIO(rest)
     try:
         head = convert(_with_random_bytes(msgpack.decode(body), random), _Head)
@@ -191,13 +191,13 @@ def _racers(head: _Head) -> Iterator[tuple[str, Standing]]:
 
 
 def _with_random_bytes(value: Any, random: BytesIO) -> Any:
-    """A value with each length replaced by as many random bytes, in hexadecimal. Raises EOFError at the end."""
+    """Return a value with each length replaced by as many random bytes, in hexadecimal. Raises EOFError at the end."""
     match value:
         case bytes():
             (count,) = value
-            if len(found := random.read(count)) < count:
+            if len(taken := random.read(count)) < count:
                 raise EOFError
-            return found.hex()
+            return taken.hex()
         case dict():
             return {name: _with_random_bytes(inner, random) for name, inner in value.items()}
         case list():
@@ -207,7 +207,7 @@ def _with_random_bytes(value: Any, random: BytesIO) -> Any:
 
 
 def _inflated(data: bytes, dictionary: bytes = b"") -> tuple[bytes, bytes] | None:
-    """The inflated bytes and the bytes after them; None if the stream does not end within MAX_BYTES."""
+    """Return the inflated bytes and the bytes after them; None if the stream does not end within MAX_BYTES."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
-    found = inflater.decompress(data, MAX_BYTES)
-    return (found, inflater.unused_data) if inflater.eof else None
+    inflated = inflater.decompress(data, MAX_BYTES)
+    return (inflated, inflater.unused_data) if inflater.eof else None

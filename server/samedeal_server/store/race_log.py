@@ -17,11 +17,11 @@ GATHER_S = 0.001
 """How long entries are collected for the next group commit while another is in flight. Larger commits cost less per
 entry. A slow commit, such as one that is being retried, does not delay the others."""
 IN_FLIGHT = 4
-"""The most group commits in flight."""
+"""Maximum number of group commits in flight."""
 BLOCK_S = 0.2
 """How long one call of ``follow`` waits for new entries."""
 LINGER_S = 600
-"""How long the log of an archived race is kept, for other processes that still follow it."""
+"""How long the log of an archived race is kept for other processes that still follow it."""
 
 
 class Behind(Exception):
@@ -68,25 +68,25 @@ class RaceLog:
         self._timer: asyncio.TimerHandle | None = None
 
     async def create(self, header: Header, digest: str) -> bool:
-        """Creates the log of a race. Returns whether its id was free. Safe to repeat."""
+        """Create the log of a race and return whether its id was free. Safe to repeat."""
         return bool(await self._create.run([_head(header.race)], [header_bytes(header), digest]))
 
     async def header(self, race_id: str) -> Header | None:
-        """The header of a race, or None if it has no log."""
+        """Return the header of a race, or None if it has no log."""
         text = await self._store.ask("HGET", _head(race_id), "header")
         return None if text is None else _read(_header_decoder, text)
 
     async def head(self, race_id: str) -> tuple[int, str]:
-        """The number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
+        """Return the number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
         n, digest = await self._store.ask("HMGET", _head(race_id), "n", "h")
         return (-1, "") if n is None or digest is None else (_read(_number_decoder, n), _digest(digest))
 
     async def read(self, race_id: str, after: int = 0) -> list[Entry]:
-        """The entries with numbers above `after`. Raises Refused("store-unavailable")."""
+        """Return the entries with numbers above `after`. Raises Refused("store-unavailable")."""
         return [_entry(fields) for _, fields in await self._store.ask("XRANGE", _log(race_id), f"{after + 1}-0", "+")]
 
     async def append(self, race_id: str, before: str, entries: Sequence[Entry]) -> None:
-        """Appends entries after the one with the digest `before`, and returns when the log has them.
+        """Append entries after the one with the digest `before`, and return when the log has them.
 
         Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if it is unknown whether the
         entries were written.
@@ -103,7 +103,7 @@ class RaceLog:
     async def follow(
         self, known: Callable[[], Mapping[str, int]], patience_s: float = BLOCK_S
     ) -> dict[str, list[Entry] | None]:
-        """The next entries of the followed races, by race id; waits up to `patience_s` for them.
+        """Return new entries of the followed races, by race id. Waits up to `patience_s` for them.
 
         `known` returns the last known number of each followed race. It is called again when entries arrive, since most
         of them were written by this process. The value is None for entries that this version cannot read.
@@ -112,26 +112,26 @@ class RaceLog:
         if not known_before:
             await asyncio.sleep(patience_s)
             return {}
-        found = await self._store.news(
+        streams = await self._store.news(
             {_log(race_id): n for race_id, n in known_before.items()}, round(1000 * patience_s)
         )
         known_now = known()
-        news = ((_race_id(key), lines) for key, lines in found)
+        news = ((_race_id(key), lines) for key, lines in streams)
         return {
             race_id: _readable(lines, known_now[race_id]) if race_id in known_now else [] for race_id, lines in news
         }
 
     async def discard(self, race_id: str) -> None:
-        """Expires the log of an archived race after LINGER_S."""
+        """Expire the log of an archived race after LINGER_S."""
         for key in (_log(race_id), _head(race_id)):
             await self._store.ask("EXPIRE", key, LINGER_S)
 
     async def delete_empty(self, race_id: str) -> bool:
-        """Deletes a race if its log is empty. Returns whether it is deleted."""
+        """Delete a race if its log is empty, and return whether it was deleted."""
         return bool(await self._delete_empty.run([_head(race_id), _log(race_id)], []))
 
     def _commit(self) -> None:
-        """Starts a group commit if entries are queued, or schedules it if it is too early."""
+        """Start a group commit if entries are queued, or schedule it if it is too early."""
         if not self._queue or len(self._commits) >= IN_FLIGHT:
             return
         loop = asyncio.get_running_loop()

@@ -79,7 +79,7 @@ class _Log(Struct, frozen=True, array_like=True):
 
 
 def encode(race: Race, entries: Iterable[Entry], signature: Signature) -> bytes:
-    """The stored form of a closed race. `entries` is read once."""
+    """Return the stored form of a closed race. `entries` is read once."""
     low, high, seats = bytearray(), list[int](), list[int]()
     moves, events, at = list[str](), list[AnyEvent](), race.header.opened_at
     for entry in entries:
@@ -103,7 +103,7 @@ def encode(race: Race, entries: Iterable[Entry], signature: Signature) -> bytes:
 
 
 def decode(data: bytes) -> StoredRace:
-    """The content of a stored replay. Raises ValueError if it is damaged."""
+    """Return the content of a stored replay. Raises ValueError if it is damaged."""
     _, checksum, length = _prefix(data)
     if zlib.crc32(data[_CHECKED_FROM:]) != checksum:
         raise ValueError("the checksum does not match")
@@ -125,7 +125,7 @@ def decode(data: bytes) -> StoredRace:
 
 
 def decode_summary(start: bytes) -> Summary | None:
-    """The summary, from the first bytes of a stored replay; None if more bytes are needed.
+    """Return the summary from the first bytes of a stored replay, or None if more bytes are needed.
 
     Raises ValueError for most damage, but does not check the checksum.
     """
@@ -134,8 +134,8 @@ def decode_summary(start: bytes) -> Summary | None:
     _, _, length = _prefix(start)
     if not 0 < length <= MAX_BYTES:
         raise ValueError("the length of the summary is out of range")
-    found = zlib.decompressobj(-zlib.MAX_WBITS, zdict=_DICTIONARY).decompress(start[_PREFIX.size :], length)
-    return msgpack.decode(found, type=Summary) if len(found) == length else None
+    content = zlib.decompressobj(-zlib.MAX_WBITS, zdict=_DICTIONARY).decompress(start[_PREFIX.size :], length)
+    return msgpack.decode(content, type=Summary) if len(content) == length else None
 
 
 def _prefix(data: bytes) -> tuple[bytes, int, int]:
@@ -153,7 +153,7 @@ def _events(header: Header, log: _Log, moves: Iterable[str], waits_low: bytes) -
 
 
 def _swapped(race_id: str, events: Sequence[AnyEvent]) -> tuple[AnyEvent, ...]:
-    """Swaps commitments that follow from a revealed nonce with zeros, which compress well. Twice changes nothing."""
+    """Swap commitments that follow from a revealed nonce with zeros, which compress well. It is its own inverse."""
     nonces = {event.seat: bytes.fromhex(event.nonce) for event in events if isinstance(event, Nonce)}
     derived = {seat: nonce_commitment(race_id, nonce) for seat, nonce in nonces.items()}
     swapped = list[AnyEvent]()

@@ -20,7 +20,7 @@ _LISTED_1, _WRITTEN_BY_ANY = "races:listed", "replays:keys"
 
 
 async def check_schema(store: Store) -> None:
-    """Raises UnfitStoreError if the store has a newer schema. An empty store gets the current schema number.
+    """Raise UnfitStoreError if the store has a newer schema. An empty store gets the current schema number.
 
     Raises Refused("store-unavailable").
     """
@@ -35,7 +35,7 @@ async def check_schema(store: Store) -> None:
 
 
 async def migrate(store: Store, registry: Registry) -> None:
-    """Migrates an older store. Safe to interrupt and to repeat. Raises Refused."""
+    """Migrate an older store. Safe to interrupt and repeat. Raises Refused."""
     if int(await store.ask("GET", KEY) or 1) == SCHEMA:
         return
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):

@@ -29,11 +29,11 @@ class SigningKeys:
         self._store, self._signing_key, self._public_key = store, signing_key, public_key(signing_key)
 
     async def publish(self, now: int) -> None:
-        """Publishes this process's public key, before it signs anything. A key that is already there keeps its time."""
+        """Publish this process's public key before it signs anything. A published key keeps its time."""
         await self._store.retry("HSETNX", KEYS, self._public_key, now)
 
     async def published(self) -> list[PublicKey]:
-        """Every published key, newest first."""
+        """Return every published key, newest first."""
         since_by_key: dict[bytes, bytes] = await self._store.ask("HGETALL", KEYS)
         keys = (
             PublicKey(key.decode(), int(since), key.decode() == self._public_key) for key, since in since_by_key.items()
@@ -41,5 +41,5 @@ class SigningKeys:
         return sorted(keys, key=lambda key: key.since, reverse=True)
 
     def sign(self, race_id: str, digest: str) -> Signature:
-        """Signs the last digest of a race."""
+        """Sign the last digest of a race."""
         return signed(self._signing_key, race_id, digest)

@@ -24,7 +24,7 @@ MAX_ENTERING = 24
 
 
 class WebSocketEndpoint:
-    """An ASGI application. Messages do not pass through the framework's layers."""
+    """An ASGI application. Messages bypass Starlette's middleware."""
 
     def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
         self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
@@ -84,7 +84,7 @@ class WebSocketEndpoint:
 
 
 class WebSocketConnection:
-    """An accepted WebSocket. It uses the server's extension for sending without waiting where there is one."""
+    """An accepted WebSocket. It uses the server's extension for sending without waiting, if there is one."""
 
     __slots__ = ("_send", "receive", "send_now")
 
@@ -106,5 +106,5 @@ class WebSocketConnection:
 
 
 def _never_send_now(data: bytes, *, text: bool) -> bool:
-    """Stand in for the extension on other ASGI servers, where each message takes the usual, slower way."""
+    """Stand in for the extension on other ASGI servers, where messages are sent in the usual, slower way."""
     return False

@@ -33,10 +33,10 @@ class OutboxFull(Exception):
 
 
 class Outbox:
-    """Sends at once what the socket takes without waiting; ``run`` sends the rest.
+    """Sends messages immediately while the socket accepts them without waiting; ``run`` sends the rest.
 
-    Updates are never queued behind responses, so none has to be dropped: the newest state is encoded when its turn
-    comes. A response with a view supersedes the pending update.
+    Updates are not queued: at most one is pending, and it is encoded from the newest state when the queue is empty. A
+    response with a view supersedes it.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Outbox:
         encode_update: Callable[[Update], bytes],
         fail: Callable[[str], None],
     ) -> None:
-        """`fail` is called in an exception handler to log what failed and to close the connection."""
+        """`fail` is called in exception handlers to log what failed and close the connection."""
         self._socket, self._settings, self._text = socket, settings, text
         self._encode_update, self._fail = encode_update, fail
         self.holds_updates = False
@@ -64,18 +64,18 @@ class Outbox:
 
     @property
     def close_code(self) -> int | None:
-        """The code that the connection is closed with, None while it stays open."""
+        """The code that the connection is closed with, or None while it stays open."""
         return self._closing[0] if self._closing else None
 
     def respond(self, data: bytes) -> None:
-        """Send a response after those before it. Raises OutboxFull."""
+        """Send a response after the earlier ones. Raises OutboxFull."""
         is_full = self._queued_bytes + len(data) > self._settings.queue_bytes
         if self._queue and (is_full or len(self._queue) >= self._settings.queue_messages):
             raise OutboxFull
         self._send(data)
 
     def update(self, update: Update) -> None:
-        """Send an update of the race as soon as nothing is before it; a view supersedes progress."""
+        """Send an update of the race once no responses are queued. A view supersedes progress."""
         if update == "view" or self._update is None:
             self._update = update
             self.flush_update()
@@ -84,7 +84,7 @@ class Outbox:
         self._update = None
 
     def flush_update(self) -> None:
-        """Send the pending update unless something is before it; progress at most every PROGRESS_EVERY_S."""
+        """Send the pending update unless responses are queued; progress at most every PROGRESS_EVERY_S."""
         if self._update is None or self.holds_updates or self._queue or self._closing:
             return
         try:
@@ -101,17 +101,17 @@ class Outbox:
             self._fail("sending an update failed")
 
     def close(self, code: int, reason: str) -> None:
-        """Close the connection after what is queued. The first code counts."""
+        """Close the connection after sending the queue. The first code counts."""
         self._closing = self._closing or (code, reason)
         self._wakeup.set()
 
     def stop(self) -> None:
-        """Send no more progress."""
+        """Cancel the timer for progress updates."""
         if self._progress_timer:
             self._progress_timer.cancel()
 
     async def run(self) -> None:
-        """Send what had to wait, and close the connection in the end."""
+        """Send queued messages, and finally close the connection."""
         try:
             while not self._closing or self._queue:
                 await self._wakeup.wait()

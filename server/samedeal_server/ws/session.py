@@ -31,7 +31,7 @@ from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 logger = logging.getLogger(__name__)
 
 ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
-"""The requests with which clients arrive. Their number in progress is limited, so that moves are served in between."""
+"""The requests with which clients arrive. Concurrency is limited, so that moves are served in between."""
 
 
 class Closing(Exception):
@@ -43,7 +43,7 @@ class Closing(Exception):
 
 
 class Session:
-    """Handles one request after another. A listener of the race that the client plays or watches."""
+    """Handles one request after another, and listens to the race that the client plays or watches."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class Session:
         self._features = frozenset[str]()  # the optional messages that the client understands
         self._room: Room | None = None
         self._seat: int | None = None
-        self._taken = 0  # the entry by which this connection has its seat
+        self._taken = 0  # the number of the entry with which this connection took its seat
         self._leaving = False
-        self._connected_seat: int | None = None  # the seat that the room counts as connected, also after it was left
+        self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
         self._legal = True
-        self._store_unavailable = False  # whether the hello is delayed by the store and not by the client
+        self._store_unavailable = False  # whether the store, not the client, delays the hello
         self._rate = MessageRate(settings.rate, settings.burst, asyncio.get_running_loop().time)
         self._outbox = Outbox(socket, settings, text=form == "json", encode_update=self._encode_update, fail=self._fail)
 
@@ -112,7 +112,7 @@ class Session:
             self._outbox.close(closing.code, closing.reason)
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
-            # Another process considered this one dead.
+            # Another process released it, assuming that this one had died.
             self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
             return
         for entry in entries:
@@ -237,7 +237,7 @@ class Session:
             raise Refused("not-seated")
         self._legal = request.legal
         self._enter(room, seat.number, seat.taken)
-        if not self._owns_seat(room.race):  # it was taken before this session listened
+        if not self._owns_seat(room.race):  # another connection took it before this one subscribed
             raise _replaced()
         return self._view(request.id, header=True)
 
@@ -252,7 +252,7 @@ class Session:
         return view
 
     async def _submit(self, request: SeatRequest) -> m.View:
-        """Have the room carry out a request from this connection's seat."""
+        """Submit a request from this connection's seat to the room."""
         room, number = self._room, self._seat
         if self._guest is None:
             raise Refused("bad-token", "Send hello first.")
@@ -321,19 +321,19 @@ class Session:
         return views.view(race, self._seat, self._registry.clock.now(), re=re, legal=self._legal, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
-        """Encode the race as it stands, or only the progress. Only a player's own view is not shared with others."""
+        """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
         room = self._room
         if room is None:
             raise Refused("not-seated")
         race, seat = room.race, self._seat
-        whole = update == "view" or views.sees_boards(race, seat)
+        is_view = update == "view" or views.sees_boards(race, seat)
 
         def encode() -> bytes:
-            return codec.encode(self._view() if whole else views.progress(race, seat), self._form)
+            return codec.encode(self._view() if is_view else views.progress(race, seat), self._form)
 
-        if seat is not None and whole:
+        if seat is not None and is_view:
             return encode()
-        return room.broadcast.shared_encoding(race, (self._form, whole, seat is None), encode)
+        return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None), encode)
 
 
 def _replaced() -> Closing:
