@@ -103,13 +103,13 @@ def test_any_changed_byte_of_a_packed_replay_is_detected() -> None:
 
 
 def test_truncation_of_a_packed_replay_is_detected() -> None:
-    whole, found = stored_replays.summary(PACKED), []
+    summary, found = stored_replays.summary(PACKED), []
     for count in range(len(old_replay_formats.TAG), len(PACKED)):
         refusal(PACKED[:count])
         found.append(stored_replays.summary(PACKED[:count]))
     refusal(PACKED + b"x")
-    complete = found.index(whole)
-    assert found == [None] * complete + [whole] * (len(found) - complete)
+    complete = found.index(summary)
+    assert found == [None] * complete + [summary] * (len(found) - complete)
     assert complete < len(PACKED)
 
 

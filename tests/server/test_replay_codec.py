@@ -216,13 +216,13 @@ def test_any_changed_byte_is_detected() -> None:
 
 def test_truncation_is_detected_and_the_summary_is_readable_as_soon_as_it_is_complete() -> None:
     data = encoded("corners")
-    whole, found = stored_replays.summary(data), []
+    summary, found = stored_replays.summary(data), []
     for count in range(len(replay_codec.TAG), len(data)):
         refusal(data[:count])
         found.append(stored_replays.summary(data[:count]))
     refusal(data + b"x")
-    complete = found.index(whole)
-    assert found == [None] * complete + [whole] * (len(found) - complete)
+    complete = found.index(summary)
+    assert found == [None] * complete + [summary] * (len(found) - complete)
     assert complete < len(data) // 2
 
 

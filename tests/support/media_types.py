@@ -1,6 +1,6 @@
 """Hooks for schemathesis: encoding of our media types, and valid dates.
 
-The module registers all of this when it is imported; the command line imports it by SCHEMATHESIS_HOOKS.
+Importing the module registers the hooks. SCHEMATHESIS_HOOKS makes the command line import it.
 """
 
 import json

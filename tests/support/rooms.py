@@ -51,5 +51,5 @@ async def agrees(room: Room, log: RaceLog) -> list[Entry]:
 
 async def listed(parts: Process, **wanted: Any) -> list[str]:
     """Return the ids of the live races in a list."""
-    found, _ = await parts.registry.live.page(RaceFilter(**wanted))
-    return [race.race for race in found]
+    summaries, _ = await parts.registry.live.page(RaceFilter(**wanted))
+    return [race.race for race in summaries]

@@ -1,4 +1,4 @@
-"""A race of which a test knows every secret, and checks that clients receive only what they may know."""
+"""A race whose secrets are known to the test, which checks that clients receive only what they may know."""
 
 import base64
 import json

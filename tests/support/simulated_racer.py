@@ -1,4 +1,4 @@
-"""A simulated racer, and the scene that it races in."""
+"""A simulated racer, and the scene in which it races."""
 
 import asyncio
 from collections import Counter

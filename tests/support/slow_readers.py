@@ -1,6 +1,6 @@
-"""A crowd of clients that send requests without reading: its cost, when it is dropped, and its effect on others.
+"""A crowd of clients that send requests without reading: its cost, how soon it is dropped, and its effect on others.
 
-Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. It ends with 1 if somebody is not dropped.
+Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. Exits with 1 if a client is not dropped.
 """
 
 import argparse
@@ -52,9 +52,9 @@ class Crowd:
 def come(server: LoggedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
     """Connect clients that say hello, send requests, and then do nothing."""
     clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(count)]
-    asked = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
+    requests = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
     for client in clients:
-        client.send(asked)
+        client.send(requests)
     return clients
 
 

@@ -1,4 +1,4 @@
-"""A racer who gets through any fault, plays until told to stop, and keeps receipts."""
+"""A racer who recovers from any fault, plays until the test ends, and keeps receipts."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ LEARNING = 0.1
 
 
 class Survivor(Persistent):
-    """A racer who gets through anything, plays until told to stop, and keeps receipts."""
+    """A racer who recovers from any fault, plays until `enough` is set, and keeps receipts."""
 
     ping_s, close_s = 1.5, 0.5
 

@@ -107,7 +107,7 @@ def parse_value(key: str, value: object, where: str) -> Value:
 
 
 def read() -> tuple[dict[str, Value], list[str]]:
-    """Return the valid values of the file, and complaints about the rest."""
+    """Return the valid values of the file, and warnings about the others."""
     path = config_file()
     try:
         text, _, complaints = _hide_invalid_lines(path.read_text(encoding="utf-8"))
@@ -166,7 +166,7 @@ def _parse_text(key: str, text: str) -> str:
 
 
 def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str, dict[str, str], list[str]]:
-    """Return valid TOML, the hidden lines by the comments that replace them, and complaints.
+    """Return valid TOML, the hidden lines by the comments that replace them, and warnings.
 
     In an invalid file, all tables are hidden too. An invalid line that sets the key `replacing` is not hidden, but gets
     an empty value.

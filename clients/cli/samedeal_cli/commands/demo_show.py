@@ -28,7 +28,7 @@ KEYS: Final = "   [Enter] seat  [w]  [q]"
 
 
 class Show:
-    """Consecutive races of bots, and at any time one race that waits for people."""
+    """Runs races of bots one after another, and always keeps one race open for people."""
 
     def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
         self._settings, self._plan, self._server, self._lan = settings, plan, server, lan

@@ -44,7 +44,7 @@ class Console:
             sys.stdout.flush()
 
     def line_entered(self) -> None:
-        """Note that the user finished the line at the prompt."""
+        """Handle Enter at the prompt."""
         self._prompt_shown = False
 
     def leave_prompt(self) -> None:

@@ -22,7 +22,7 @@ YEAR_S: Final = 365 * 86_400
 
 
 class ReceiptBook:
-    """The receipts of one race in one run of this program, without duplicates, in a file of their own.
+    """The receipts of one race in one run of this program, without duplicates, in a separate file.
 
     A receipt is written before the program acts on it.
     """

@@ -33,7 +33,7 @@ def pile_sentence(place: str, pile: Sequence[str]) -> str:
 
 
 def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
-    """Describe a move: where cards went, and how many face-down cards are left where they came from."""
+    """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
     moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
     return ", ".join([*moved, *hidden]) or "nothing moved"
 
