@@ -111,9 +111,9 @@ def _program() -> Iterator[Finding]:
 
 
 def _paths() -> Iterator[Finding]:
-    file, (_, complaints) = config.config_file(), config.read()
+    file, (_, warnings) = config.config_file(), config.read()
     note = "" if file.exists() else " (missing)"
-    yield Finding("paths", "config", f"{_from_home(file)}{note}", "; ".join(map(_without_home, complaints)))
+    yield Finding("paths", "config", f"{_from_home(file)}{note}", "; ".join(map(_without_home, warnings)))
     try:
         state = state_dir()
         writable = os.access(state, os.W_OK | os.X_OK)
@@ -239,7 +239,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
 
 
 def _server_info(api: Api) -> Iterator[Finding]:
-    """The server's version, and how far its clock is ahead of ours. Some servers do not publish them."""
+    """The server's version and clock offset. Some servers do not publish them."""
     sent_at = time.time()
     try:
         info = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])

@@ -59,7 +59,7 @@ def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
 
 
 def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
-    """Return by seat the suffix that makes each name unique: `` #2``, or nothing.
+    """Return the suffixes that make names unique, by seat: `` #2``, or nothing.
 
     A name that contains ``#`` always gets one, so that no name can imitate another.
     """
