@@ -307,7 +307,7 @@ def test_torture_finds_refusals_and_wrong_standings_receipts_and_headers() -> No
     assert "a racer received another header than the replay's" in violations(replay, players)
 
 
-# What the check accepts, and what else it finds.
+# Other accepted and rejected histories.
 
 
 def test_unacknowledged_move_may_be_in_the_log_or_not() -> None:

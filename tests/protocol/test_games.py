@@ -285,7 +285,7 @@ def test_the_first_choice_of_an_option_is_the_default(game: type[Game]) -> None:
         assert [getattr(game.from_seed("1", **{option: choice}), option) for choice in choices] == list(choices)
 
 
-# Perft: the number of plays of a given length, which nearly every mistake in the rules would change.
+# Perft: the number of plays of a given length. Nearly every mistake in the rules changes it.
 
 
 def perft(position: Game, depth: int) -> int:

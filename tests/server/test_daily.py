@@ -213,7 +213,7 @@ async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     assert document["results"] == []
 
 
-# Sealed, and then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
+# Sealed, then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
 
 
 async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server: TimedServer, day: Day) -> None:

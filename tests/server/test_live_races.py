@@ -1,4 +1,4 @@
-"""Live races in the store: lists from an index, exact limits, and races that nobody ever joined."""
+"""Live races in the store: indexed lists, exact limits, and races that nobody joined."""
 
 import asyncio
 import json

@@ -138,7 +138,7 @@ def test_anything_tagged_as_packed_with_the_right_checksum_is_refused(data: byte
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400), in_head=st.booleans())
 @settings(deadline=None)
 def test_tampering_with_a_packed_replay_only_ever_causes_a_refusal(change: bytes, at: int, in_head: bool) -> None:
-    """The replay and its summary cannot be trusted then, but reading them raises nothing else."""
+    """The replay and its summary may be wrong, but reading them raises nothing else."""
     head = old_replay_formats._inflated(PACKED[5:], old_replay_formats._DICTIONARY)
     decoded = old_replay_formats._head(PACKED)
     assert head

@@ -1,4 +1,4 @@
-"""Origins: pages of other sites cannot play or change anything, not even by DNS rebinding."""
+"""Origins: pages of other sites cannot play or change anything, even with DNS rebinding."""
 
 import socket
 from pathlib import Path

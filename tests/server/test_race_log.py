@@ -1,4 +1,4 @@
-"""The race log in a real store: every entry is written once and in its place, even if replies are lost."""
+"""The race log in a real store: every entry is written once and in order, even if replies are lost."""
 
 import asyncio
 import time

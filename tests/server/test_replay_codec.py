@@ -251,7 +251,7 @@ def test_anything_with_the_right_checksum_is_refused(data: bytes, length: int) -
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 2_000))
 @settings(deadline=None)
 def test_tampering_only_ever_causes_a_refusal(change: bytes, at: int) -> None:
-    """The replay and its summary cannot be trusted then, but reading them raises nothing else."""
+    """The replay and its summary may be wrong, but reading them raises nothing else."""
     data = encoded("gallery")[5:]
     inflater = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replay_codec._DICTIONARY)
     content = inflater.decompress(data[4:])

@@ -27,7 +27,7 @@ ENDLESS_LOOPS = {
     "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
     "ws/session.py": {"_receive_all"},  # until the connection ends
 }
-"""Every coroutine with an endless loop, and why its errors do not stop anything else."""
+"""Every coroutine with an endless loop, with the reason why its errors are harmless."""
 
 
 async def test_a_supervised_loop_logs_errors_and_continues(caplog: pytest.LogCaptureFixture) -> None:

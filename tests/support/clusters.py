@@ -48,7 +48,7 @@ class ValkeyCluster:
         return self.nodes[slot * NODES // REDIS_CLUSTER_HASH_SLOTS]
 
     async def owner(self, slot: int) -> Node:
-        """Return the owner of a slot, on which all running nodes agree."""
+        """Return the owner of a slot once all running nodes agree on it."""
         while True:
             views = await asyncio.gather(*(self._view(node) for node in (*self.nodes, *self.replicas)))
             owners = {view[slot] for view in views if view}

@@ -111,7 +111,7 @@ async def restart(server: Server) -> None:
 
 @fault("server-kills")
 async def server_killed(service: Service, chance: Random) -> None:
-    """Kill a server with all its workers, or a single worker, which the server replaces."""
+    """Kill a server with all its workers, or a single worker that the server replaces."""
     server = chance.choice(service.servers)
     _, *workers = processes(server)
     service.tally["server-kills"] += 1

@@ -1,4 +1,4 @@
-"""Requests that try to obtain secrets of a race, and everything that its store holds."""
+"""Requests that try to obtain a race's secrets, and the contents of its store."""
 
 import json
 import re

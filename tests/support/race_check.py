@@ -29,7 +29,7 @@ from support.campaign import History, MoveRequest
 
 
 def find_violations(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
-    """Return all violations: facts that do not hold, and differences from what the racers saw or the receipts show."""
+    """Return all violations: facts that do not hold, and differences from the racers' histories or the receipts."""
     seen = list(histories)
     return [
         *find_invalid_facts(replay, kept),

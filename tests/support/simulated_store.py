@@ -61,7 +61,7 @@ class SimulatedStore:
         return self._world.note(f"{who.name}: {command[0]!s} {trouble}")
 
     def thaw(self) -> None:
-        """Execute the commands that arrived while frozen, in any order, as they came on different connections."""
+        """Execute the commands that arrived while frozen, in any order: they came over different connections."""
         self.frozen = False
         self._world.chance.shuffle(self._held)
         held, self._held = self._held, []

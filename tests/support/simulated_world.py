@@ -147,7 +147,7 @@ class _Session(Session):
 
 
 class Slot:
-    """An address at which one process after another serves."""
+    """An address that successive processes serve."""
 
     url = ""
 

@@ -19,7 +19,7 @@ async def check_race(scene: Scene, race: str) -> list[str]:
     archive, model = scene.slots[0].process.archive, world.store.model
     await eventually(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
     await asyncio.sleep(0.5)
-    while race.encode() in _live(scene):  # listed by a delayed command, and due in an hour or a day
+    while race.encode() in _live(scene):  # listed by a delayed command, and due only in an hour or a day
         model.execute("ZADD", "races:due", 0, race)
         await asyncio.sleep(0.5)
     replay = await archive.replay(race)
@@ -32,7 +32,7 @@ async def check_race(scene: Scene, race: str) -> list[str]:
         *find_wrong_moves(replay, histories),
     ]
     violations += _invented(replay, players)
-    if not scene.failed_over:  # entries that are written again may also be requested again
+    if not scene.failed_over:  # entries that are rewritten may also be requested again
         violations += _doubled(replay)
     for player in players:
         if player.stage == "over" and player.view and player.view.standings != replay.standings:

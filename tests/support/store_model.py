@@ -52,7 +52,7 @@ class Model:
         self.expires: dict[bytes, int] = {}
         self.scripts: set[bytes] = set()
         self.kept: dict[bytes, int] = {}
-        """How often SET created each key."""
+        """How often each key was created by SET."""
         models = {**SCRIPTS, **(scripts or {})}
         self._models = {digest(source(name)): model for name, model in models.items()}
 

@@ -35,7 +35,7 @@ class Survivor(Persistent):
         """The longest attempt so far. Repeating it needs no legal moves, which is much cheaper for server and racer."""
         self.receipts: list[receipts.Kept] = []
         self.overtaken = 0
-        """How often an older connection of this racer, which had been delayed, took over the seat."""
+        """How often an older, delayed connection of this racer took over the seat."""
         self.refusals: list[str] = []
         """Legal moves that were refused."""
         self.done = False

@@ -146,7 +146,7 @@ def _nonces(slug: str, kind: Kind) -> list[bytes]:
 
 
 def encoded(content: Any, form: Form) -> bytes:
-    """Encode a replay, which may be invalid, except as MessagePack, whose field order is fixed."""
+    """Encode a replay. It may be invalid, except as MessagePack, which has a fixed field order."""
     if form == "json":
         return canonical(content)
     if form == "msgpack":

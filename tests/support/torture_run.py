@@ -92,7 +92,7 @@ def extra_counts(name: str) -> set[str]:
 
 
 def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
-    """Plan the faults of a run, sometimes two at once: all once before any twice, except those requested."""
+    """Plan the faults of a run, sometimes two at once. Only requested faults repeat before all have occurred."""
     chance = Random(f"{name} plan")
     fit = [fault for fault in FAULTS if knobs or not re.search("disk|clock", fault)]
     fit += [fault for fault in fit if extra_counts(name) & set(COUNTS_AS[fault])] * MORE
@@ -251,6 +251,6 @@ def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
 
 
 def number(name: str) -> int:
-    """The number of a run, of which its kind depends."""
+    """The number of a run, which determines its kind."""
     _, _, last = name.partition("+")[0].rpartition(".")
     return int(last) if last.isdigit() else 0

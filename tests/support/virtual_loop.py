@@ -19,7 +19,7 @@ MAX_STEPS = 200_000
 
 
 class Stuck(Exception):
-    """No callbacks are left, or the maximum number of steps is reached."""
+    """No callbacks are left, or the maximum number of steps has been reached."""
 
 
 class Owner:

@@ -60,7 +60,7 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
 def racers(
     servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
 ) -> list[Persistent]:
-    """Return three racers of the first new race that is suitable, each starting on one of the servers."""
+    """Return three racers of the first suitable new race, each connected to one of the servers."""
     while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
         pass
     return [
@@ -118,7 +118,7 @@ async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -
 
 
 async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) -> None:
-    """The server writes again what the replica had not received."""
+    """The server rewrites the entries that the replica had not received."""
     chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)

@@ -158,7 +158,7 @@ async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) ->
             assert older.losses == [REPLACED]
             assert all(attempt.refused or not attempt.answered_at for attempt in older.history.tries[move_count:])
             await older.close()
-            del older.history.tries[move_count:]  # so that the check fails if the log contains one of them
+            del older.history.tries[move_count:]  # the check fails if the log contains one of them
             older = newer
             histories.append(older.history)
         await older.play(5)

@@ -103,7 +103,7 @@ class RandomPlayer:
     """Plays random legal moves, preferring those that name places."""
 
     def __init__(self, *, attempts: int = 3, moves: int = 400, seed: str | None = None) -> None:
-        """Without a legal move, it restarts, up to `attempts`, and then resigns. It also resigns after `moves` moves."""
+        """Without a legal move, it restarts, up to `attempts`, and then resigns. It also resigns after `moves`."""
         self._attempts, self._moves = attempts, moves
         self._random = random.Random(seed)  # noqa: S311 (no secret)
 
