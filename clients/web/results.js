@@ -67,7 +67,7 @@ export class ResultsPage {
     );
   }
 
-  /** Loads everything that depends on the replay, which is sealed until the day of a daily deal ends. */
+  /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
   async load(header, mine) {
     const { raceId, connection } = this.page;
     try {

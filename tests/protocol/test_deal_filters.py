@@ -85,7 +85,7 @@ def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
-def test_any_deal_is_any_deal(game: type[Game]) -> None:
+def test_the_filter_any_accepts_only_the_first_deal(game: type[Game]) -> None:
     assert first(game, "1", {}, "any") == 0
     assert check(game, "1", {}, "any", 0)
     assert not check(game, "1", {}, "any", 1)
