@@ -1,7 +1,7 @@
-"""What tests share: a real store, one for each worker, emptied for each test that asks for it.
+"""Shared fixtures: a real store for each worker, emptied for each test that uses it.
 
-With the environment variable CI set, a skipped test fails, unless its reason begins with PLATFORM. Otherwise a missing
-program could silently disable many tests.
+On CI, where the environment variable CI is set, a skipped test fails unless its reason starts with PLATFORM. Otherwise,
+a missing program could silently disable many tests.
 """
 
 import os
@@ -19,13 +19,13 @@ from support import autobahn
 from support.quick import is_quick
 
 PLATFORM = "platform: "
-"""Starts the reason of a skip that depends on the machine and that no installation can avoid."""
+"""Starts the reason of a skip that no installation can avoid."""
 collect_ignore = [] if autobahn.installed() else ["system/test_autobahn.py"]
 """The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""A shell has its background jobs ignore SIGINT, and so would every program that the tests start."""
+"""Shells make background jobs ignore SIGINT, which programs started by the tests would inherit."""
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
-"""Programs of `support` run as ``python -m support.…``."""
+"""Lets tests run ``python -m support.…``."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -49,7 +49,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 def _without_skip(report: Report) -> Report:
-    """The report, as a failure if it is a skip that CI does not accept."""
+    """Turn a skip that CI does not accept into a failure."""
     if os.environ.get("CI", "").lower() in ("", "0", "false") or not report.skipped or hasattr(report, "wasxfail"):
         return report
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -61,7 +61,7 @@ def _without_skip(report: Report) -> Report:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test, and nothing that one starts, reads what the person who runs it has configured."""
+    """Hide the developer's own configuration from the tests and the programs that they start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
@@ -69,13 +69,13 @@ def _own_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A running store; it ends with its input, so also when the tests are killed."""
+    """A running store. It stops when its input is closed, even if the tests are killed."""
     yield from kept_store(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture
 def redis_url(store_url: str) -> str:
-    """The store, empty."""
+    """The emptied store."""
     with Redis.from_url(store_url) as redis:
         redis.flushall()
         redis.function_flush()
@@ -84,7 +84,7 @@ def redis_url(store_url: str) -> str:
 
 
 def kept_store(data_dir: Path) -> Iterator[str]:
-    """Run a store in a process of its own; answer with its address, once."""
+    """Run a store in a separate process, and yield its address."""
     command = [sys.executable, "-m", "samedeal_server.store.embedded", str(data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper:
         assert keeper.stdin

@@ -232,7 +232,7 @@ export class PlayPage {
   }
 }
 
-/** What happened to an attempt that ended, and what the racer can do now. */
+/** Describes the end of an attempt and what the racer can do now. */
 function endText({ outcome, undo, restart }, mine, canWatch) {
   const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
   if (!mine?.done) return `${outcomeText(outcome)}${actions ? `: ${actions}` : ""}.`;

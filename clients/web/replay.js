@@ -183,7 +183,7 @@ export class ReplayPage {
 
   // Time.
 
-  /** Shows all tables at a time. `index` selects among moves of the first racer with the same time. */
+  /** Shows all tables at a point in time. `index` selects among simultaneous moves of the first racer. */
   seek(ms, { spoken = false, index = null } = {}) {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
     this.index = index ?? indexAt(this.lead, this.ms);

@@ -67,7 +67,7 @@ export class ResultsPage {
     );
   }
 
-  /** Loads what depends on the replay. For a deal of the day, that is not available until the day ends. */
+  /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
   async load(header, mine) {
     const { raceId, connection } = this.page;
     try {

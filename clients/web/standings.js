@@ -65,7 +65,7 @@ export class StandingsList {
 
 const botTag = () => h("small", { class: "tag" }, "bot");
 
-/** The state of a racer besides the card count. */
+/** The racer's state, next to the card count. */
 function stateText(standing) {
   const { outcome, attempts } = standing;
   return [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`]

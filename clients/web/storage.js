@@ -1,7 +1,7 @@
 // Data stored in this browser: the player's identity, nonces and preferences.
 
 const PREFIX = "samedeal.";
-const fallback = new Map(); // used until the page closes if the browser does not store anything
+const fallback = new Map(); // used until the page closes if the browser stores nothing
 
 function read(name) {
   try {

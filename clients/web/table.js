@@ -162,7 +162,7 @@ export class Table {
     if (!card) return;
     const to = card.getBoundingClientRect();
     const start = `${from.left - to.left}px ${from.top - to.top}px`;
-    const through = { pointerEvents: "none" }; // taps go to the pile that the card leaves
+    const through = { pointerEvents: "none" }; // taps reach the pile below
     card.animate(
       [
         { translate: start, ...through },

@@ -18,7 +18,7 @@ WRONG = m.Problem.of(Refused("illegal-move", "That is no move."))
 
 
 class Draws:
-    """Draws once, then resigns. Records what it hears."""
+    """Draws once, then resigns. Records everything it receives."""
 
     def __init__(self) -> None:
         self.states: list[State] = []
@@ -36,7 +36,7 @@ class Draws:
 
 
 async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tuple[Draws, list[m.ToServer]]:
-    """A race in which the server sends these answers first, and then accepts everything."""
+    """A race in which the server sends these answers and then accepts everything."""
     monkeypatch.setattr(bot, "RETRY_S", 0.001)
     waiting = list(answers)
 
@@ -59,34 +59,34 @@ async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tupl
             await peer.say(structs.replace(view("running", ply), re=request.id))
 
     player = Draws()
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada", bot=True) as connection:
+    async with server(script) as (url, received), Connection(url, RACE, name="ada", bot=True) as connection:
         await asyncio.wait_for(play(connection, player), 20)
-    return player, heard[2:]
+    return player, received[2:]
 
 
 async def test_bot_retries_while_store_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    player, heard = await raced(monkeypatch, *[AWAY] * (MAX_REFUSALS + 5))
+    player, received = await raced(monkeypatch, *[AWAY] * (MAX_REFUSALS + 5))
     assert player.refusals == []
     assert [state.ply for state in player.states] == [0, 1]
-    moves = [request for request in heard if isinstance(request, m.Move)]
+    moves = [request for request in received if isinstance(request, m.Move)]
     assert [(move.move, move.ply) for move in moves] == [("draw", 0)] * (MAX_REFUSALS + 6)
-    assert isinstance(heard[-1], m.Resign)
+    assert isinstance(received[-1], m.Resign)
 
 
 async def test_bot_does_not_repeat_a_move_that_was_made_despite_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    player, heard = await raced(monkeypatch, view("running", 1))
-    assert [request.move for request in heard if isinstance(request, m.Move)] == ["draw"]
+    player, received = await raced(monkeypatch, view("running", 1))
+    assert [request.move for request in received if isinstance(request, m.Move)] == ["draw"]
     assert [state.ply for state in player.states] == [0, 1]
 
 
 async def test_bot_resigns_after_too_many_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
-    player, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS)
+    player, received = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS)
     assert player.refusals == ["illegal-move"] * MAX_REFUSALS
-    assert isinstance(heard[-1], m.Resign)
+    assert isinstance(received[-1], m.Resign)
 
 
 async def test_bot_retries_resigning(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, heard = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS, AWAY, AWAY)
-    assert [type(request) for request in heard[-3:]] == [m.Resign] * 3
+    _, received = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS, AWAY, AWAY)
+    assert [type(request) for request in received[-3:]] == [m.Resign] * 3

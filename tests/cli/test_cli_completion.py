@@ -80,8 +80,8 @@ def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]
     assert main.exit_code(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
-    if found := shutil.which(shell):
-        assert subprocess.run([found, "-n"], input=script, text=True, check=False, timeout=60).returncode == 0
+    if path := shutil.which(shell):
+        assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=60).returncode == 0
 
 
 def test_completion_without_argument_uses_the_current_shell(

@@ -35,7 +35,7 @@ def test_keys_match_the_fields_of_settings() -> None:
     assert {field.name for field in fields(Settings)} == {*KEYS, "json", "quiet"}
 
 
-def test_a_server_does_not_take_the_variables_of_clients_for_its_own() -> None:
+def test_a_server_ignores_the_variables_of_clients() -> None:
     assert {*map(variable, KEYS), "SAMEDEAL_TOKEN"} == server_settings.CLIENT_VARIABLES
 
 
@@ -56,7 +56,9 @@ def test_precedence_is_flag_environment_file(file: Path, monkeypatch: pytest.Mon
     assert called(capsys, "--color", "auto", "config", "get", "color") == (0, "auto\n", "")
     document = json.loads(called(capsys, "config", "--json", "--mouse", "--server", "http://other")[1])
     assert document["path"] == str(file)
-    assert {key: tuple(said.values()) for key, said in document["keys"].items() if said["from"] != "default"} == {
+    assert {
+        key: tuple(setting.values()) for key, setting in document["keys"].items() if setting["from"] != "default"
+    } == {
         "server": ("http://other", "flag"),
         "name": ("ada", "file"),
         "color": ("always", "environment"),
@@ -87,8 +89,8 @@ def test_invalid_values_are_reported_and_valid_ones_used(file: Path, capsys: Cap
     settings = configured()
     assert (settings.suits, settings.auto_drop) == ("two", False)
     assert (settings.theme, settings.mouse, settings.name, settings.server) == ("terminal", True, "", "")
-    told = capsys.readouterr().err.splitlines()
-    assert sorted(line.removeprefix(f"samedeal: {file}: ") for line in told) == [
+    errors = capsys.readouterr().err.splitlines()
+    assert sorted(line.removeprefix(f"samedeal: {file}: ") for line in errors) == [
         "mouse must be on or off",
         "name must be a string",
         "server: 'ftp://x' is not a valid server address (try http://127.0.0.1:8640)",

@@ -40,7 +40,7 @@ async def test_lost_move_is_resent_with_its_original_ply() -> None:
         await peer.say(structs.replace(view(ply=8), re=move.id))
         await peer.hear()
 
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+    async with server(script) as (url, received), Connection(url, RACE, name="ada") as connection:
         answer = await connection.move("draw")
         assert answer.board
         assert answer.board.ply == 8
@@ -48,11 +48,11 @@ async def test_lost_move_is_resent_with_its_original_ply() -> None:
         assert isinstance(await anext(news), Lost)
         assert isinstance(await anext(news), Restored)
         assert connection.receipts.digests == (DigestKept(8, f"{7:064}"), DigestKept(9, f"{8:064}"))
-    moves = [message for message in heard if isinstance(message, m.Move)]
+    moves = [message for message in received if isinstance(message, m.Move)]
     assert [(move.move, move.ply) for move in moves] == [("draw", 7), ("draw", 7)]
-    hellos = [message for message in heard if isinstance(message, m.Hello)]
+    hellos = [message for message in received if isinstance(message, m.Hello)]
     assert [(hello.name, hello.token) for hello in hellos] == [("ada", None), (None, "t1")]
-    joins = [message.commitment for message in heard if isinstance(message, m.Join)]
+    joins = [message.commitment for message in received if isinstance(message, m.Join)]
     assert len(joins) == 2
     assert len(set(joins)) == 1
 
@@ -76,13 +76,13 @@ async def test_replaced_connection_does_not_reconnect() -> None:
         await peer.seat()
         await peer.socket.close(4009, "replaced")
 
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+    async with server(script) as (url, received), Connection(url, RACE, name="ada") as connection:
         with pytest.raises(Declined, match="newer connection"):
             async for _ in connection:
                 pass
         with pytest.raises(Failure):
             await connection.move("draw")
-    assert sum(isinstance(message, m.Join) for message in heard) == 1
+    assert sum(isinstance(message, m.Join) for message in received) == 1
 
 
 async def test_unknown_token_is_replaced_by_a_new_guest() -> None:
@@ -97,11 +97,11 @@ async def test_unknown_token_is_replaced_by_a_new_guest() -> None:
 
     tokens: list[str | None] = []
     async with (
-        server(script) as (url, heard),
-        Connection(url, RACE, name="ada", token="old", on_welcome=lambda said: tokens.append(said.token)),
+        server(script) as (url, received),
+        Connection(url, RACE, name="ada", token="old", on_welcome=lambda welcome: tokens.append(welcome.token)),
     ):
         pass
-    assert [(hello.token, hello.name) for hello in heard if isinstance(hello, m.Hello)] == [
+    assert [(hello.token, hello.name) for hello in received if isinstance(hello, m.Hello)] == [
         ("old", None),
         (None, "ada"),
     ]
@@ -136,21 +136,21 @@ async def test_nonce_is_revealed_during_countdown_even_after_a_restart() -> None
         opened.set()
         await peer.hear()
 
-    opened, kept = asyncio.Event(), OfOneServer(b"k" * 32)
+    opened, nonces = asyncio.Event(), OfOneServer(b"k" * 32)
     promised: list[str | None] = []
-    told: list[str] = []
+    revealed: list[str] = []
     for play in (script, countdown, script):
-        async with server(play) as (url, heard), Connection(url, RACE, name="ada", nonces=kept) as connection:
+        async with server(play) as (url, received), Connection(url, RACE, name="ada", nonces=nonces) as connection:
             await asyncio.wait_for(opened.wait(), 60)
             opened.clear()
-            promised += [message.commitment for message in heard if isinstance(message, m.Join)]
-            told += [message.nonce for message in heard if isinstance(message, m.Nonce)]
+            promised += [message.commitment for message in received if isinstance(message, m.Join)]
+            revealed += [message.nonce for message in received if isinstance(message, m.Nonce)]
             assert connection.view.stage == "countdown"
-    assert len(told) == 3
-    assert nonce_commitment(RACE, bytes.fromhex(told[0])) == promised[0]
-    assert told[1] == told[0]  # the same countdown after a restart
-    assert told[2] != told[0]  # a new race with the same id uses another nonce
-    assert nonce_commitment(RACE, bytes.fromhex(told[2])) == promised[2]
+    assert len(revealed) == 3
+    assert nonce_commitment(RACE, bytes.fromhex(revealed[0])) == promised[0]
+    assert revealed[1] == revealed[0]  # the same countdown after a restart
+    assert revealed[2] != revealed[0]  # a new race with the same id uses another nonce
+    assert nonce_commitment(RACE, bytes.fromhex(revealed[2])) == promised[2]
 
 
 @pytest.mark.parametrize("code", TRANSIENT_CODES)
@@ -164,10 +164,10 @@ async def test_nonce_is_resent_after_a_temporary_error(code: str) -> None:
         await peer.hear()
 
     taken = asyncio.Event()
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+    async with server(script) as (url, received), Connection(url, RACE, name="ada"):
         await asyncio.wait_for(taken.wait(), 60)
         await asyncio.sleep(0.1)
-    nonces = [message for message in heard if isinstance(message, m.Nonce)]
+    nonces = [message for message in received if isinstance(message, m.Nonce)]
     assert len(nonces) == 3
     assert len({message.nonce for message in nonces}) == 1
     assert len({message.id for message in nonces}) == 3
@@ -184,10 +184,10 @@ async def test_nonce_that_is_too_late_is_not_resent(code: str, stage: Stage) -> 
         await peer.hear()
 
     done = asyncio.Event()
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada"):
+    async with server(script) as (url, received), Connection(url, RACE, name="ada"):
         await asyncio.wait_for(done.wait(), 60)
         await asyncio.sleep(0.1)
-    assert sum(isinstance(message, m.Nonce) for message in heard) == 1
+    assert sum(isinstance(message, m.Nonce) for message in received) == 1
 
 
 @pytest.mark.parametrize("code", TRANSIENT_CODES)

@@ -128,10 +128,10 @@ def test_json_contains_the_server_response(server: TimedServer, capsys: pytest.C
     server.noon("2027-04-05")
     for args, games in ((["daily"], list(GAMES)), (["daily", "gallery", "--date", "2027-04-07"], ["gallery"])):
         code, (text,), _ = said(capsys, *args, "--json")
-        told = json.loads(text)["daily"]
+        deals = json.loads(text)["daily"]
         assert code == 0
-        assert [each["game"] for each in told] == games
-        assert told == [request(server, "GET", f"/api/v1/daily/{each['date']}/{each['game']}").json for each in told]
+        assert [each["game"] for each in deals] == games
+        assert deals == [request(server, "GET", f"/api/v1/daily/{each['date']}/{each['game']}").json for each in deals]
 
 
 @pytest.mark.parametrize(

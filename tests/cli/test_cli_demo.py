@@ -52,11 +52,11 @@ def _processes(directory: Path) -> Iterator[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
-            known = command + (process / "environ").read_bytes()
+            text = command + (process / "environ").read_bytes()
         except OSError:
             continue
         server = b"valkey" in command or b"samedeal_server" in command
-        if server and os.fsencode(directory) in known:
+        if server and os.fsencode(directory) in text:
             yield command.replace(b"\0", b" ").decode()
 
 
@@ -74,13 +74,13 @@ def demo(environment: dict[str, str], *arguments: object) -> Iterator["subproces
 
 def first_screen(process: "subprocess.Popen[str]") -> dict[str, str]:
     """The labels and texts of the first screen."""
-    said = {}
+    texts = {}
     assert process.stdout
     for line in process.stdout:
         label, _, text = line.strip().partition("   ")
-        said[label] = text.strip()
+        texts[label] = text.strip()
         if label == "for a program":
-            return said
+            return texts
     raise AssertionError(process.stderr.read() if process.stderr else "")
 
 
@@ -140,15 +140,15 @@ def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: dict[str, str]) -> None:
     with demo(environment, "--speed", 50) as process:
-        said = first_screen(process)
-        assert "bots ada and bo" in said["racing now"]
+        screen = first_screen(process)
+        assert "bots ada and bo" in screen["racing now"]
         address = json.loads(state(environment).read_text())
         assert address["pid"] == process.pid
         with urlopen(f"{address['url']}/healthz") as answer:
             assert answer.status == 200
-        command, _, race = said["in a terminal"].rpartition(" join ")
+        command, _, race = screen["in a terminal"].rpartition(" join ")
         assert shutil.which(command.split()[0], path=environment["PATH"])
-        assert said["for a friend"] == f"{command} join {address['url']}/r/{race}"
+        assert screen["for a friend"] == f"{command} join {address['url']}/r/{race}"
         # Other commands find the demo by themselves.
         assert run(environment, "ls", "races").returncode == 0
         process.send_signal(stop)

@@ -68,12 +68,12 @@ def test_doctor_checks_http_and_websocket(store_url: str, capsys: Capsys) -> Non
     with Server(store_url) as server:
         code, document = asked(capsys, "--server", server.url)
     assert (code, document["wrong"]) == (0, [])
-    found = document["server"]
-    assert (found["address"], found["reached"], found["ready"]) == (server.url, True, True)
-    assert isinstance(found["round_trip_ms"], float)  # rounded, so it may be 0.0
-    assert 0 <= found["round_trip_ms"] < 60_000
-    assert found["program"] == f"samedeal/{metadata.version('samedeal')}"
-    assert abs(found["clock_ahead_ms"]) < 60_000
+    checks = document["server"]
+    assert (checks["address"], checks["reached"], checks["ready"]) == (server.url, True, True)
+    assert isinstance(checks["round_trip_ms"], float)  # rounded, so it may be 0.0
+    assert 0 <= checks["round_trip_ms"] < 60_000
+    assert checks["program"] == f"samedeal/{metadata.version('samedeal')}"
+    assert abs(checks["clock_ahead_ms"]) < 60_000
 
 
 async def test_doctor_reports_a_server_without_its_store(store_url: str, capsys: Capsys) -> None:
@@ -177,7 +177,7 @@ def test_doctor_measures_the_width_of_suits(column: int | None, code: int, says:
             os.write(terminal, f"\x1b[12;{column}R".encode())
         text += until(terminal, "1 problem found" if code else "reached")
         assert process.wait(20) == code
-    told = text.replace("\r\n", "\n")
-    assert re.search(rf"suits take +.*{says}", told)
-    assert re.search(r"colours +256\n", told)
-    assert ("samedeal config set ascii on" in told) == (code == 1)
+    output = text.replace("\r\n", "\n")
+    assert re.search(rf"suits take +.*{says}", output)
+    assert re.search(r"colours +256\n", output)
+    assert ("samedeal config set ascii on" in output) == (code == 1)

@@ -57,8 +57,8 @@ class Terminal(io.TextIOWrapper):
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Hostile]:
-    with hostile() as made:
-        yield made
+    with hostile() as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

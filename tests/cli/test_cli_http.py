@@ -33,15 +33,15 @@ class Site:
 
 @contextmanager
 def site(answer: Answer) -> Iterator[Site]:
-    made = Site(answer)
+    running = Site(answer)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            made.asked.append(self.path)
+            running.asked.append(self.path)
             with suppress(ConnectionError):
-                made.answer(self)
+                running.answer(self)
             self.close_connection = True
 
         do_POST = do_GET  # noqa: N815 (named by the library)
@@ -50,10 +50,10 @@ def site(answer: Answer) -> Iterator[Site]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made.url = f"http://127.0.0.1:{server.server_address[1]}"
+        running.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield made
+        yield running
         server.shutdown()
         thread.join()
 
@@ -176,8 +176,8 @@ def test_bodies_of_errors_and_redirects_are_bounded(status: int) -> None:
         with pytest.raises((BadAnswer, Declined)) as raised:
             Api(first.url).games()
     assert first.sent_bytes < 5 * 2**24
-    said = "too many redirects" if status == 302 else f"larger than {PROBLEM_BYTES} bytes"
-    assert said in str(raised.value)
+    message = "too many redirects" if status == 302 else f"larger than {PROBLEM_BYTES} bytes"
+    assert message in str(raised.value)
 
 
 async def test_websocket_is_not_redirected_to_another_server() -> None:

@@ -100,10 +100,10 @@ def test_serve_lan_is_reachable_and_shows_its_link(tmp_path: Path) -> None:
                 assert f"samedeal --server {base} new" in answer.read().decode()
         finally:
             process.terminate()
-            said = process.communicate(timeout=30)[1].splitlines()
-    assert said[0] == f"{base}: everyone on this network can connect; connections are not encrypted"
+            output = process.communicate(timeout=30)[1].splitlines()
+    assert output[0] == f"{base}: everyone on this network can connect; connections are not encrypted"
     code = qr_lines(base, ascii=True)
-    assert said[1 : 1 + len(code)] == code
+    assert output[1 : 1 + len(code)] == code
 
 
 @in_a_network
@@ -116,18 +116,18 @@ def test_demo_lan_shows_its_link(tmp_path: Path) -> None:
     ) as demo:
         try:
             assert demo.stdout
-            said = ""
+            output = ""
             for line in demo.stdout:
-                said += line
+                output += line
                 if line.startswith("  for a program"):
                     break
         finally:
             demo.terminate()
             demo.communicate(timeout=30)
-    link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", said)
+    link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", output)
     assert link
-    assert "everyone on this network can connect" in said
-    assert "\n".join(f"  {line}" for line in qr_lines(link[1])) in said
+    assert "everyone on this network can connect" in output
+    assert "\n".join(f"  {line}" for line in qr_lines(link[1])) in output
 
 
 @pytest.mark.parametrize(

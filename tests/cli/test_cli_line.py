@@ -52,7 +52,7 @@ async def session(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     typed: str,
-    *said: m.FromServer,
+    *messages: m.FromServer,
     answers: tuple[m.FromServer, ...] = (),
     boards: Boards = "words",
     interactive: bool = False,
@@ -66,9 +66,9 @@ async def session(
     async def script(peer: Peer) -> None:
         await peer.seat(stage=stage)
         await begun.wait()
-        for message in said:
+        for message in messages:
             await peer.say(message)
-            await (await peer.socket.ping())  # once it is answered, the client has the message
+            await (await peer.socket.ping())  # the answer shows that the client has the message
             for _ in range(20):  # iterations of the event loop, in which it prints the message
                 await asyncio.sleep(0)
         told.set()
@@ -242,10 +242,10 @@ async def test_commands_before_the_deal_ask_to_wait(
     typed = "board\nlegal\np 6h\nscan f\nfoo\nl4c4\nready\nquit\n"
     lines = await session(monkeypatch, capsys, typed, start, answers=(start,), interactive=True)
     answers = [line.removeprefix("> ").strip() for line in lines if not line.startswith(": ")]
-    told = ["no table yet: the cards are not dealt"] * 4
-    told += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
-    told += ["you are ready; waiting for bo", "your seat is held for a short time. To rejoin: join again"]
-    assert answers[-len(told) :] == told
+    expected = ["no table yet: the cards are not dealt"] * 4
+    expected += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
+    expected += ["you are ready; waiting for bo", "your seat is held for a short time. To rejoin: join again"]
+    assert answers[-len(expected) :] == expected
 
 
 async def test_rejoining_player_is_told_that_the_race_is_running(

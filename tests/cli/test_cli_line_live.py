@@ -25,8 +25,8 @@ def live(store_url: str) -> Iterator[Server]:
 
 @pytest.fixture
 def environment(tmp_path: Path, live: Server) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
-    return kept | {"XDG_STATE_HOME": str(tmp_path / "state"), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
+    return inherited | {"XDG_STATE_HOME": str(tmp_path / "state"), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
 
 
 def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subprocess.Popen[str]:
@@ -47,10 +47,10 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
 
 def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
     opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
-    link, said = opening.communicate(timeout=20)
+    link, stderr = opening.communicate(timeout=20)
     assert opening.returncode == 0
     assert link.startswith(f"{live.url}/r/")
-    assert "samedeal join http" in said
+    assert "samedeal join http" in stderr
     race = link.strip()
     ada = samedeal(environment, "join", race, "--as", "ada", "--ready", typed="draw\nw9\ndraw\nundo\nresign\n")
     bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
@@ -66,8 +66,8 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
         assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)
         assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-1])
-    known = samedeal(environment, "whoami", "--json")
-    guests = json.loads(known.communicate(timeout=20)[0])["guests"]
+    whoami = samedeal(environment, "whoami", "--json")
+    guests = json.loads(whoami.communicate(timeout=20)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 

@@ -41,12 +41,12 @@ async def test_unknown_messages_and_fields_do_not_end_a_connection() -> None:
         await peer.socket.send(msgpack.encode(to_builtins(view(ply=1)) | {"re": move.id, "mood": "calm"}))
         await peer.hear()
 
-    async with server(script) as (url, heard), Connection(url, RACE, name="ada") as connection:
+    async with server(script) as (url, received), Connection(url, RACE, name="ada") as connection:
         assert connection.header == HEADER
         answer = await connection.move("draw")
         assert answer.board
         assert answer.board.ply == 1
-    assert [type(message) for message in heard[:3]] == [m.Hello, m.Join, m.Move]
+    assert [type(message) for message in received[:3]] == [m.Hello, m.Join, m.Move]
 
 
 async def test_an_unknown_filter_and_an_unknown_stage_do_not_end_a_connection() -> None:

@@ -90,11 +90,11 @@ def run(*arguments: object) -> Result:
 
 
 def test_par_compares_each_player_in_words_and_letters(race: str, server: Server) -> None:
-    found = run(race)
-    assert (found.exit_code, found.stderr) == (0, "")
+    result = run(race)
+    assert (result.exit_code, result.stderr) == (0, "")
     expected = par(GAMES["the-edge"], "cli 1")
     standings = json.loads(server.get(f"/api/v1/replays/{race}.json")[1])["standings"]
-    lines = found.stdout.splitlines()
+    lines = result.stdout.splitlines()
     assert lines[:2] == ["The Edge: the-edge-bot/1 played this deal 60 times", "the-edge:cli 1"]
     assert lines[2].startswith(f"cards home: minimum {expected.minimum}, median {expected.median:g}, mean ")
     assert lines[2].endswith(f"maximum {expected.maximum}; {expected.solved} solved")
@@ -104,7 +104,7 @@ def test_par_compares_each_player_in_words_and_letters(race: str, server: Server
         letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
         assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
     assert lines[-1] == "the computer: S solved  + better  = equal  - worse"
-    assert "better than " in found.stdout
+    assert "better than " in result.stdout
 
 
 def test_par_with_colours_shows_squares(race: str) -> None:
@@ -121,10 +121,10 @@ def test_par_with_colours_shows_squares(race: str) -> None:
 
 
 def test_par_for_screen_readers_shows_words_only(race: str) -> None:
-    told = run(race, "--screen-reader").stdout
-    assert not STRIP.search(told)
-    assert "the computer:" not in told
-    assert told.count("better than") == 2
+    text = run(race, "--screen-reader").stdout
+    assert not STRIP.search(text)
+    assert "the computer:" not in text
+    assert text.count("better than") == 2
 
 
 def test_par_of_one_seat(race: str, server: Server) -> None:
@@ -144,12 +144,12 @@ def test_par_strip_fits_the_terminal(race: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("seed", ["31", "a/b? #%41", "x/r/y", "béla 7"])
 def test_par_of_a_deal_shows_figures_only(seed: str) -> None:
-    found = run(f"the-edge:{seed}")
+    result = run(f"the-edge:{seed}")
     expected = par(GAMES["the-edge"], seed)
-    assert (found.exit_code, found.stderr) == (0, "")
-    assert found.stdout.splitlines()[1] == f"the-edge:{seed}"
-    assert f"median {expected.median:g}, mean {expected.mean:.1f}" in found.stdout
-    assert len(found.stdout.splitlines()) == 3
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[1] == f"the-edge:{seed}"
+    assert f"median {expected.median:g}, mean {expected.mean:.1f}" in result.stdout
+    assert len(result.stdout.splitlines()) == 3
 
 
 def test_par_of_a_deal_accepts_a_variant() -> None:
@@ -164,37 +164,37 @@ def test_par_of_a_deal_accepts_a_variant() -> None:
 
 def test_par_json_is_the_server_response(race: str, server: Server) -> None:
     assert run(race).exit_code == 0
-    found = run(race, "--json")
-    assert found.data == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
-    assert found.stderr == ""
+    result = run(race, "--json")
+    assert result.data == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
+    assert result.stderr == ""
 
 
 def test_par_svg_is_written(race: str, tmp_path: Path) -> None:
     file = tmp_path / "strip.svg"
-    found = run(race, "--svg", file)
-    assert (found.exit_code, found.stdout) == (0, "")
-    assert found.stderr == f"{file}: {file.stat().st_size} bytes\n"
+    result = run(race, "--svg", file)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"{file}: {file.stat().st_size} bytes\n"
     assert ElementTree.fromstring(file.read_bytes()).tag.endswith("svg")
-    whole = file.read_text().count("<use")
+    squares = file.read_text().count("<use")
     assert run(race, "--svg", file, "--seat", 1, "--quiet").stderr == ""
-    assert file.read_text().count("<use") == whole - 60
+    assert file.read_text().count("<use") == squares - 60
 
 
 @pytest.mark.parametrize("ending", ["json", "msgpack"])
 def test_par_play_is_written_as_a_replay(race: str, tmp_path: Path, ending: str) -> None:
-    for what, slug, seed in ((race, "the-edge", "cli 1"), ("gallery:31", "gallery", "31")):
+    for target, slug, seed in ((race, "the-edge", "cli 1"), ("gallery:31", "gallery", "31")):
         file = tmp_path / f"play.{ending}"
-        assert run(what, "--play", 7, "-o", file).exit_code == 0
+        assert run(target, "--play", 7, "-o", file).exit_code == 0
         replay = read(file.read_bytes())
         assert all(fact.holds for fact in verify(replay))
-        made = tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
-        assert made == play(GAMES[slug], seed, 7).moves
+        moves = tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
+        assert moves == play(GAMES[slug], seed, 7).moves
         assert main.exit_code(["verify", str(file)]) == 0
 
 
 def test_par_play_on_stdout_has_its_variant() -> None:
-    found = run("corners:1.2", "--variant", "refill=waste", "--play", 0)
-    assert read(found.data).header.variant == {"refill": "waste"}
+    result = run("corners:1.2", "--variant", "refill=waste", "--play", 0)
+    assert read(result.data).header.variant == {"refill": "waste"}
 
 
 # Errors.
@@ -220,19 +220,19 @@ def test_par_play_on_stdout_has_its_variant() -> None:
     ],
 )
 def test_invalid_command_line_exits_with_2_and_one_line(arguments: list[str], says: str) -> None:
-    found = run(*arguments)
-    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
-    assert says in found.stderr
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert says in result.stderr
 
 
 def test_refusal_shows_its_code(server: Server) -> None:
     assert run("no-such-race").stderr.endswith("(not-found)\n")
     assert run("corners:1", "--play", 60).stderr.endswith("numbered from 0 to 59 (not-found)\n")
     live = server.create("corners", seed="live")
-    for what in (live, "corners:live"):
-        found = run(what)
-        assert (found.exit_code, found.stdout) == (4, "")
-        assert found.stderr.endswith("(deal-sealed)\n")
+    for target in (live, "corners:live"):
+        result = run(target)
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert result.stderr.endswith("(deal-sealed)\n")
 
 
 # Progress.
@@ -244,30 +244,30 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
     command = [sys.executable, "-m", "samedeal_cli.main", "--server", server.url, "par", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
-        said, end = b"", time.monotonic() + 100
+        terminal, end = b"", time.monotonic() + 100
         while True:
             assert select.select([ours], [], [], max(0.0, end - time.monotonic()))[0]
             try:
-                said += os.read(ours, 65_536)
+                terminal += os.read(ours, 65_536)
             except OSError:  # the other end is closed
                 break
         assert process.stdout
         written = process.stdout.read()
     os.close(ours)
-    return written, said.decode()
+    return written, terminal.decode()
 
 
 def test_par_shows_a_progress_bar_on_a_terminal(server: Server) -> None:
-    written, said = waiting(server, "gallery:bar")
+    written, terminal = waiting(server, "gallery:bar")
     assert written.startswith("Gallery: gallery-bot/1 played this deal 200 times\n")
-    assert "computing par  [" in said
-    assert "100%" in said
-    assert said.endswith("\x1b[?25h\r\n"), "the cursor is back"
+    assert "computing par  [" in terminal
+    assert "100%" in terminal
+    assert terminal.endswith("\x1b[?25h\r\n"), "the cursor is back"
     assert waiting(server, "gallery:bar") == (written, ""), "now it is known"
 
 
 @pytest.mark.parametrize("flag", ["--quiet", "--json", "--screen-reader"])
 def test_par_without_a_terminal_shows_no_progress_bar(server: Server, flag: str) -> None:
-    written, said = waiting(server, f"the-edge:no bar {flag}", flag)
+    written, terminal = waiting(server, f"the-edge:no bar {flag}", flag)
     assert written
-    assert said == ""
+    assert terminal == ""

@@ -130,7 +130,7 @@ async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.
             return paint(y)
 
         monkeypatch.setattr(app._widget, "render_line", watched)
-        await another_second(app)  # draws everything that is still pending
+        await another_second(app)  # draw everything that is still pending
         drawn.clear()
         await another_second(app)
         await until(lambda: drawn)
@@ -233,10 +233,10 @@ class Terminal:
 @pytest.fixture
 def environment(live: Server, tmp_path: Path) -> dict[str, str]:
     """The environment of the program: its own home, and the server."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
     home = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
-    return {**kept, **home, **folders, "SAMEDEAL_SERVER": live.url}
+    return {**inherited, **home, **folders, "SAMEDEAL_SERVER": live.url}
 
 
 @pytest.fixture
@@ -344,7 +344,7 @@ def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server
     small = Terminal(environment, 59, 19)
     try:
         small.type(f"{SAMEDEAL} join {race}")
-        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # the prompt decides where the line wraps
+        small.until(r"(?s)the full screen needs 60x\s*20.*Corners, race")  # where the line wraps depends on the prompt
     finally:
         small.close()
 
@@ -366,7 +366,7 @@ def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> N
 
 def _programs(race: str) -> list[int]:
     """Return the processes of the program in this race."""
-    found = []
+    programs = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -374,5 +374,5 @@ def _programs(race: str) -> list[int]:
             except OSError:
                 continue
             if race.encode() in words and b"samedeal_cli.main" in words:
-                found.append(int(folder.name))
-    return found
+                programs.append(int(folder.name))
+    return programs

@@ -61,8 +61,8 @@ def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
                 letter = spelt.selection.letters.get(place, "space" if not place else "")
                 if not letter:
                     break  # more piles than letters: use the cursor or the move line
-                spelt, found = keys(spelt, letter)
-                commands += found
+                spelt, played = keys(spelt, letter)
+                commands += played
             else:
                 assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
 

@@ -61,8 +61,8 @@ def text(state: RaceState) -> str:
 
 
 def picture(slug: str, width: int, height: int) -> str:
-    found = [*screens(slug, width, height), *(overlays(slug, width, height) if slug == "corners" else ())]
-    return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in found) + "\n"
+    drawn = [*screens(slug, width, height), *(overlays(slug, width, height) if slug == "corners" else ())]
+    return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in drawn) + "\n"
 
 
 def file(slug: str, width: int, height: int) -> Path:

@@ -45,9 +45,9 @@ async def test_countdown_receipt_is_stored_before_the_nonce_is_sent(state: Path)
         await peer.hear()
 
     heard = asyncio.Event()
-    async with server(script) as (url, said), Connection(url, RACE, name="ada", keep_in=state):
+    async with server(script) as (url, received), Connection(url, RACE, name="ada", keep_in=state):
         await asyncio.wait_for(heard.wait(), 60)
-    (nonce,) = [message.nonce for message in said if isinstance(message, m.Nonce)]
+    (nonce,) = [message.nonce for message in received if isinstance(message, m.Nonce)]
     digests = (DigestKept(1, f"{0:064}"), DigestKept(5, f"{0:064}"))
     assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests, 5)]
 
@@ -71,7 +71,7 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
     (file,) = files(RACE)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    kinds = [(kept[0], kept[1]) for kept in map(json.loads, file.read_text().splitlines())]
+    kinds = [(receipt[0], receipt[1]) for receipt in map(json.loads, file.read_text().splitlines())]
     assert [kind for kind, _ in kinds] == ["header", "digest", "digest", "digest"]
     assert [n for _, n in kinds[1:]] == [1, 5, 6]
 
@@ -132,10 +132,10 @@ async def test_client_leaves_a_race_that_was_opened_again() -> None:
         await peer.say(structs.replace(view("countdown"), re=join.id, header=header))
         await peer.hear()
 
-    async with server(script) as (url, said), Connection(url, RACE, name="ada") as connection:
+    async with server(script) as (url, received), Connection(url, RACE, name="ada") as connection:
         with pytest.raises(Failure, match="opened it again"):
             await asyncio.wait_for(_to_the_end(connection), 10)
-    assert sum(isinstance(message, m.Nonce) for message in said) == 1
+    assert sum(isinstance(message, m.Nonce) for message in received) == 1
 
 
 def test_joining_deletes_receipts_older_than_a_year(state: Path) -> None:
@@ -160,8 +160,8 @@ async def _played(state: Path) -> None:
             await peer.say(structs.replace(view(ply=ply), re=move.id))
         await peer.hear()
 
-    kept = Nonces.load(state)
-    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=kept) as ada:
+    nonces = Nonces.load(state)
+    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=nonces) as ada:
         async with asyncio.timeout(60):
             while ada.view.stage != "running":
                 await anext(aiter(ada))
@@ -197,8 +197,8 @@ def test_nonce_that_cannot_be_recorded_is_not_reused(state: Path, capsys: pytest
         assert nonces.nonce("a seat", opened=True) == used[-1]
         (state / "gone").mkdir(exist_ok=True)
     assert len(set(used)) == 3
-    said = "samedeal: cannot record that your nonce for this race was revealed: No such file or directory\n"
-    assert capsys.readouterr().err == said
+    warning = "samedeal: cannot record that your nonce for this race was revealed: No such file or directory\n"
+    assert capsys.readouterr().err == warning
 
 
 def test_receipts_file_is_bounded(

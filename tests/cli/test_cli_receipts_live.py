@@ -84,8 +84,8 @@ def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tm
         ada.until(race, 6)
         player.kill()
         player.communicate()
-        (kept,) = in_file(ada.files(race)[0])
-        assert len(kept.nonces) == 1
+        (stored,) = in_file(ada.files(race)[0])
+        assert len(stored.nonces) == 1
         player = ada.start("join", link, "--as", "ada")
         type_in(player, "draw", "resign")
         type_in(rival, "draw", "draw", "resign")
@@ -94,22 +94,22 @@ def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tm
         replay = asyncio.run(game.replay(race))
         for person, runs in ((ada, 2), (bo, 1)):
             assert len(person.files(race)) == runs
-            code, said = person.run("verify", link)
-            assert code == 0, said
-            assert fact(said).endswith("digests agree (stored here)")
-            assert f"; {game.url} publishes it" in fact(said, "signature")
-            assert int(said.split("during the race: ")[1].split()[0]) == len(
+            code, output = person.run("verify", link)
+            assert code == 0, output
+            assert fact(output).endswith("digests agree (stored here)")
+            assert f"; {game.url} publishes it" in fact(output, "signature")
+            assert int(output.split("during the race: ")[1].split()[0]) == len(
                 {line for path in person.files(race) for line in path.read_text().splitlines() if "digest" in line}
             )
         n, change = other_last_move(replay)
         file = str(written(tmp_path / "lie.json", rewritten(replay, replay.header, change, replay.secret)))
         for person in (ada, bo):
-            code, said = person.run("verify", file, "--key", public_key(SIGNING_KEY))
+            code, output = person.run("verify", file, "--key", public_key(SIGNING_KEY))
             assert code == 5
-            assert fact(said, "signature")[0] == "✔"
+            assert fact(output, "signature")[0] == "✔"
             told_of = {digest.n for path in person.files(race) for digest in in_file(path)[0].digests}
             first = min(number for number in told_of if number >= n)
-            assert fact(said).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
+            assert fact(output).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
             assert person.run("verify", file, "--no-receipts")[0] == 0
 
 
@@ -131,10 +131,10 @@ def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_pat
             ended(process)
         asyncio.run(game.replay(race))
         for person, nonces in ((eve, 0), (ada, 1), (rob, 1)):
-            (kept,) = in_file(person.files(race)[0])
-            assert len(kept.nonces) == nonces
-            code, said = person.run("verify", link)
-            assert (code, "(stored here)" in said) == (0, True), said
+            (stored,) = in_file(person.files(race)[0])
+            assert len(stored.nonces) == nonces
+            code, output = person.run("verify", link)
+            assert (code, "(stored here)" in output) == (0, True), output
         alone = ada.start("solo", "gallery", "--server", game.url)
         type_in(alone, "deal", "resign")
         ended(alone)
@@ -149,9 +149,9 @@ def test_race_is_played_to_the_end_on_a_full_disk(redis_url: str, tmp_path: Path
         race = game.create("corners", max_racers=1, start_delay_ms=300)
         player = ada.start("join", f"{game.url}/r/{race}", "--ready", at_most=1_200)
         type_in(player, *["draw"] * 20, "resign")
-        said = ended(player)
-        assert said.count("no more receipts of this race are stored: File too large") == 1
-        assert said.count("cannot record that your nonce for this race was revealed: File too large") == 1
+        output = ended(player)
+        assert output.count("no more receipts of this race are stored: File too large") == 1
+        assert output.count("cannot record that your nonce for this race was revealed: File too large") == 1
         replay = asyncio.run(game.replay(race))
         assert sum(isinstance(entry.event, Moved) for entry in replay.entries) == 20
         assert 3 < ada.digests(race) < 20

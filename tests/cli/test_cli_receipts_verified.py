@@ -167,9 +167,9 @@ def test_missing_receipts_file_exits_with_2(tmp_path: Path) -> None:
 def test_truncated_last_line_is_ignored(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     file = keep(state, told(replay, 9, 12))
-    whole = file.read_bytes()
+    data = file.read_bytes()
     for cut in range(1, len(DIGEST)):
-        file.write_bytes(whole[:-cut])
+        file.write_bytes(data[:-cut])
         code, out, _ = run("verify", written(tmp_path / "race.json", replay))
         assert (code, "1 digests agree" in out) == (0, True)
 
@@ -243,8 +243,8 @@ def test_verify_compares_the_key_with_published_keys(current: bool) -> None:
         link = f"{url}/r/calm-otter-42"
         code, out, _ = run("verify", link)
         assert (code, f"{key}; {url} publishes no key" in fact(out, "signature")) == (0, True)
-        known = {"key": key, "since": 1, "current": current}
-        pages["/.well-known/samedeal"] = json.dumps({"keys": [{"key": "1" * 64, "since": 2}, known]}).encode()
+        published = {"key": key, "since": 1, "current": current}
+        pages["/.well-known/samedeal"] = json.dumps({"keys": [{"key": "1" * 64, "since": 2}, published]}).encode()
         code, out, _ = run("verify", link)
         assert (code, f"{key}; {url} publishes it" in fact(out, "signature")) == (0, True)
         code, out, _ = run("verify", "calm-otter-42", "--server", url)

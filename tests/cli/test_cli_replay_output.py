@@ -68,11 +68,11 @@ def events(lines: list[str]) -> list[tuple[float, str, str]]:
     return read
 
 
-def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
+def shown(recorded: list[tuple[float, str, str]]) -> pyte.Screen:
     """Return what a terminal shows after these events."""
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)
-    for _, kind, data in said:
+    for _, kind, data in recorded:
         if kind == "o":
             stream.feed(data)
     return screen
@@ -81,23 +81,23 @@ def shown(said: list[tuple[float, str, str]]) -> pyte.Screen:
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_a_played_cast_ends_with_the_last_screen(slug: str) -> None:
     state = player(slug)
-    said = events(list(cast(state)))
+    recorded = events(list(cast(state)))
     last = draw_screen(replace(state, interactive=False).on_key("end"), WIDTH, HEIGHT)
-    assert [line.rstrip() for line in shown(said).display] == last.text()
-    assert (shown(said[:-1]).cursor.hidden, shown(said).cursor.hidden) == (True, False)
-    assert "\x1b[?25l" in said[0][2]
-    assert said[-1][2].endswith("\x1b[?25h")
+    assert [line.rstrip() for line in shown(recorded).display] == last.text()
+    assert (shown(recorded[:-1]).cursor.hidden, shown(recorded).cursor.hidden) == (True, False)
+    assert "\x1b[?25l" in recorded[0][2]
+    assert recorded[-1][2].endswith("\x1b[?25h")
 
 
 def test_every_frame_of_a_cast_matches_the_player() -> None:
     state = replace(player("the-edge", 60), playing=True, interactive=False)
-    said = events(list(cast(state)))
+    recorded = events(list(cast(state)))
     screen = pyte.Screen(WIDTH, HEIGHT)
     stream = pyte.Stream(screen)
-    told = [(at, data) for at, kind, data in said if kind == "o"][:-1]
+    outputs = [(at, data) for at, kind, data in recorded if kind == "o"][:-1]
     at = 0.0
-    stream.feed(told[0][1])
-    for when, data in told[1:]:
+    stream.feed(outputs[0][1])
+    for when, data in outputs[1:]:
         while round(at / 1000, 3) < when:
             wait = min(state.due or 0, FRAME_MS)
             at, state = at + wait, state.advance(wait)
@@ -148,8 +148,8 @@ def test_asciinema_plays_a_cast(file: Path, tmp_path: Path) -> None:
     path = tmp_path / "race.cast"
     assert run("export", file, "-o", path).exit_code == 0
     played = subprocess.run([Path(sys.executable).with_name("asciinema"), "cat", path], capture_output=True, check=True)
-    said = "".join(data for _, kind, data in events(path.read_text().splitlines()) if kind == "o")
-    assert played.stdout.decode() == said
+    output = "".join(data for _, kind, data in events(path.read_text().splitlines()) if kind == "o")
+    assert played.stdout.decode() == output
 
 
 # Pictures.
@@ -178,9 +178,9 @@ def parsed(text: str) -> ET.Element:
 def test_a_picture_is_self_contained_and_describes_the_standings(slug: str) -> None:
     state = player(slug).on_key("end")
     root = parsed(picture_svg(state))
-    told = root.findtext(f"{SVG}desc") or ""
+    description = root.findtext(f"{SVG}desc") or ""
     for track in state.recording.tracks:
-        assert f"{track.standing.home}/{track.standing.goal} home, {track.standing.outcome}" in told
+        assert f"{track.standing.home}/{track.standing.goal} home, {track.standing.outcome}" in description
     assert (root.findtext(f"{SVG}title") or "").startswith(GAMES[slug].title)
     assert picture_svg(state) == picture_svg(player(slug).on_key("end"))
 
@@ -189,15 +189,15 @@ def test_a_picture_is_self_contained_and_describes_the_standings(slug: str) -> N
 def test_a_picture_has_every_text_at_its_position(slug: str) -> None:
     canvas = draw_picture(player(slug).on_key("end"))
     root = parsed(canvas_svg(canvas, "t", "d"))
-    found = [[" "] * canvas.width for _ in range(canvas.height)]
+    grid = [[" "] * canvas.width for _ in range(canvas.height)]
     for element in root.iter(f"{SVG}text"):
         row = round(float(element.get("y") or 0) / 20 - 0.75)
         column = round(float(element.get("x") or 0) / 9)
         text = element.text or ""
         assert float(element.get("textLength") or 0) == 9 * len(text)
-        found[row][column : column + len(text)] = text
+        grid[row][column : column + len(text)] = text
     drawn = str.maketrans(dict.fromkeys("─━│┌┐└┘├┤█▒░", " "))
-    assert ["".join(row).rstrip() for row in found] == [line.translate(drawn).rstrip() for line in canvas.text()]
+    assert ["".join(row).rstrip() for row in grid] == [line.translate(drawn).rstrip() for line in canvas.text()]
 
 
 def test_a_picture_of_a_canvas_shows_styles_as_classes() -> None:
@@ -259,16 +259,16 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
 def test_the_documented_command_makes_the_picture_of_the_readme() -> None:
     docs = Path(__file__).parents[2] / "docs"
     assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "play" / "cli.md").read_text()
-    made = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
-    assert made.stdout == (docs / "race.svg").read_text()
+    result = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
+    assert result.stdout == (docs / "race.svg").read_text()
     assert run("verify", docs / "race.json").exit_code == 0
 
 
 def test_export_shows_the_given_moment_and_racer(file: Path) -> None:
-    whole = run("export", file, "--format", "svg").stdout
+    full = run("export", file, "--format", "svg").stdout
     one = run("export", file, "--format", "svg", "--seat", 2, "--at", "m3").stdout
     assert "The race at 0:" in (parsed(one).findtext(f"{SVG}desc") or "")
-    assert len(one) < len(whole)
+    assert len(one) < len(full)
     state = Player.of(Recording.of(finished("corners"))).watch_seat(2)
     assert one == picture_svg(replace(state.step_by(3), verified=True), 1)
     late = run("export", file, "--format", "cast", "--at", "m30").stdout.splitlines()

@@ -126,15 +126,15 @@ def test_mark_keys_visit_all_marks_in_order() -> None:
         wanted = [mark.n for mark in state.track.marks if mark.kind in kinds]
         assert wanted
         back = {"up": "down", "]": "["}[keys]
-        seen, there = [], state
-        while not (there := there.on_key(keys)).note:
-            seen.append(there.n)
-            assert there.at == there.recording.time(there.n)
+        seen, current = [], state
+        while not (current := current.on_key(keys)).note:
+            seen.append(current.n)
+            assert current.at == current.recording.time(current.n)
         assert seen == list(dict.fromkeys(wanted))
         seen = []
-        there = state.on_key("end")
-        while not (there := there.on_key(back)).note:
-            seen.append(there.n)
+        current = state.on_key("end")
+        while not (current := current.on_key(back)).note:
+            seen.append(current.n)
         assert seen[-1] == wanted[0]
         assert seen == sorted(seen, reverse=True)
 
@@ -172,13 +172,13 @@ def test_undo_restart_and_home_are_marked() -> None:
 @pytest.mark.parametrize("speed", SPEEDS)
 def test_playback_follows_the_clock_at_every_speed(speed: float) -> None:
     state = replace(player(finished("corners", 60)), speed=speed, playing=True, skipping=False)
-    whole = state.recording.length / speed
-    assert state.advance(whole / 2).at == pytest.approx(state.recording.length / 2)
-    assert state.advance(whole * 0.999).playing
-    assert not state.advance(whole * 1.001).playing
+    duration = state.recording.length / speed
+    assert state.advance(duration / 2).at == pytest.approx(state.recording.length / 2)
+    assert state.advance(duration * 0.999).playing
+    assert not state.advance(duration * 1.001).playing
     bit = state
     for _ in range(10):
-        bit = bit.advance(whole / 20)
+        bit = bit.advance(duration / 20)
     assert bit.at == pytest.approx(state.recording.length / 2)
 
 

@@ -1,6 +1,6 @@
 """The replay view: every game at some positions, compared with the pictures in tests/screens.
 
-After a wanted change ``python tests/cli/test_cli_replay_view.py`` draws them anew, for review.
+After an intended change, run ``python tests/cli/test_cli_replay_view.py`` to update the pictures, and review the diff.
 """
 
 import re

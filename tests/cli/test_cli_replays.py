@@ -98,10 +98,10 @@ def test_replay_prints_sentences(slug: str, file: Path) -> None:
 def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("support.finished_races.NAMES", ("ada", "ada", "cy"))
     written(file, finished("corners"))
-    told = run("replay", file).stdout
-    assert "ada (bot) takes seat 2" in told
-    assert "ada #2 r2" in told
-    assert re.search(r"^ 1\. ada #[12]: ", told, re.MULTILINE)
+    output = run("replay", file).stdout
+    assert "ada (bot) takes seat 2" in output
+    assert "ada #2 r2" in output
+    assert re.search(r"^ 1\. ada #[12]: ", output, re.MULTILINE)
     assert run("replay", file, "--seat", 2, "--at", 0).stdout.startswith("ada #2 · before the first move\n")
     assert re.search(r"ada #[12]", run("verify", file).stdout)
 
@@ -121,9 +121,9 @@ def test_replay_at_a_move_shows_the_table(file: Path) -> None:
 
 
 def test_replay_of_one_seat_omits_other_moves(file: Path) -> None:
-    told = run("replay", file, "--seat", 2).stdout
-    assert "bo r2" in told
-    assert "ada r2" not in told
+    output = run("replay", file, "--seat", 2).stdout
+    assert "bo r2" in output
+    assert "ada r2" not in output
 
 
 def test_replay_speed_scales_the_clock(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

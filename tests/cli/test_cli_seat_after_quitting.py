@@ -35,8 +35,8 @@ def server(redis_url: str) -> Iterator[Server]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    return kept | {"XDG_STATE_HOME": str(tmp_path)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    return inherited | {"XDG_STATE_HOME": str(tmp_path)}
 
 
 def quit_race(server: Server, environment: dict[str, str], race: str, *options: str) -> list[str]:

@@ -48,15 +48,15 @@ def test_every_legal_move_can_be_picked(slug: str, auto_drop: bool) -> None:
     for game in walked(slug):
         fresh = replace(selection(game), auto_drop=auto_drop)
         for move in game.moves():
-            selected, made = fresh, None
+            selected, played = fresh, None
             for place in fresh.parse(move).places:
                 assert place in selected.choices
-                selected, made = selected.pick(place)
-                if made:
+                selected, played = selected.pick(place)
+                if played:
                     break
-            if not made:
-                selected, made = (selected, selected.stock_move) if not selected.picks else selected.drop()
-            assert made == move
+            if not played:
+                selected, played = (selected, selected.stock_move) if not selected.picks else selected.drop()
+            assert played == move
             assert selected.picks == ()
 
 
@@ -76,25 +76,25 @@ def test_letters_mark_movable_places_in_reading_order(slug: str) -> None:
 def test_picking_choices_never_makes_an_illegal_move(slug: str) -> None:
     for game in walked(slug):
         for place in selection(game).choices:
-            selected, made = selection(game).pick(place)
-            assert made is None or made in game.moves()
+            selected, move = selection(game).pick(place)
+            assert move is None or move in game.moves()
             for target in selected.choices:
-                _, made = selected.pick(target)
-                assert made is None or made in game.moves()
-            _, made = selected.drop()
+                _, move = selected.pick(target)
+                assert move is None or move in game.moves()
+            _, move = selected.drop()
             if not any(choice.is_group for choice in selected.candidates):
-                assert made is None or made in game.moves()
+                assert move is None or move in game.moves()
 
 
 @every_game
 def test_picking_another_place_makes_a_move_that_the_rules_refuse(slug: str) -> None:
     for game in walked(slug):
         for place in set(selection(game).places) - set(selection(game).choices) - game.hidden:
-            selected, made = selection(game).pick(place)
+            selected, move = selection(game).pick(place)
             assert selected.picks == ()
-            if made:
+            if move:
                 with pytest.raises(IllegalMove, match=r"\.$"):
-                    game.after(made)
+                    game.after(move)
 
 
 def test_a_pile_and_its_target_are_picked_in_turn() -> None:
@@ -104,8 +104,8 @@ def test_a_pile_and_its_target_are_picked_in_turn() -> None:
         for place in selection(game).choices
         if (selected := selection(game).pick(place)[0]).picks
     )
-    selected, made = selection(game).pick(source)
-    assert (selected.picks, made) == ((source,), None)
+    selected, move = selection(game).pick(source)
+    assert (selected.picks, move) == ((source,), None)
     assert selected.pick(targets[1]) == (selection(game), source + targets[1])
     assert selected.pick(source) == (selection(game), None)
 
@@ -118,8 +118,8 @@ def test_a_card_with_one_target_is_played_at_once() -> None:
         if sum(move.startswith(choice.places[0]) for move in game.moves()) == 1
     )
     assert selection(game).pick(lone.places[0]) == (selection(game), lone.move)
-    selected, made = replace(selection(game), auto_drop=False).pick(lone.places[0])
-    assert (selected.picks, made) == ((lone.places[0],), None)
+    selected, played = replace(selection(game), auto_drop=False).pick(lone.places[0])
+    assert (selected.picks, played) == ((lone.places[0],), None)
     assert selected.drop()[1] == lone.move
 
 
@@ -154,11 +154,11 @@ def test_the_stock_plays_its_move() -> None:
 def test_cards_that_leave_together_are_picked_in_any_order() -> None:
     game = next(game for game in walked("the-edge") if any(move.count("+") == 2 for move in game.moves()))
     move = next(move for move in game.moves() if move.count("+") == 2)
-    selected, made = selection(game), None
+    selected, played = selection(game), None
     for place in reversed(move.split("+")):
-        if made is None:
-            selected, made = selected.pick(place)
-    assert (made or selected.drop()[1]) == move
+        if played is None:
+            selected, played = selected.pick(place)
+    assert (played or selected.drop()[1]) == move
     wrong = next(place for place in selection(game).choices if len(selection(game).pick(place)[0].picks) == 1)
     selected, _ = selection(game).pick(wrong)
     assert selected.drop()[1] == f"{wrong}-"
@@ -179,8 +179,8 @@ def test_the_cursor_moves_over_the_table_and_stops_at_its_edge() -> None:
 def test_enter_picks_under_the_cursor_and_then_drops() -> None:
     game = after("corner-stones")
     source = next(place for place in selection(game).choices if selection(game).pick(place)[0].picks)
-    selected, made = replace(selection(game), cursor=source).enter()
-    assert (selected.picks, made) == ((source,), None)
+    selected, played = replace(selection(game), cursor=source).enter()
+    assert (selected.picks, played) == ((source,), None)
     assert selected.enter()[1] == next(move for move in game.moves() if move.startswith(source))
     target = selected.choices[-1]
     assert replace(selected, cursor=target).enter()[1] == source + target

@@ -1,4 +1,4 @@
-"""The check of what racers saw against the replay: every planted fault is found, by the check that is for it."""
+"""The check of replays against what racers saw: every planted fault is found by the right check."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,7 +23,7 @@ from support.torture_run import violations
 
 
 def make_race() -> tuple[Replay, list[History]]:
-    """Return a race of two and their histories, as if every response had arrived at once."""
+    """Return a race of two and their histories, as if every response had arrived immediately."""
     log, chance = opened("corners"), Random(7)
     for seat in (1, 2):
         promise = nonce_commitment(log.race.id, nonce(seat))
@@ -73,9 +73,9 @@ def moves_in(events: list[AnyEvent]) -> list[int]:
     return [position for position, event in enumerate(events) if isinstance(event, Moved)]
 
 
-def kinds(found: list[str]) -> set[str]:
+def kinds(problems: list[str]) -> set[str]:
     """Return the kinds of violations, without their details."""
-    return {fault.partition(":")[0].partition(" ply")[0] for fault in found if "another digest" not in fault}
+    return {fault.partition(":")[0].partition(" ply")[0] for fault in problems if "another digest" not in fault}
 
 
 def test_valid_race_has_no_violations() -> None:
@@ -243,8 +243,8 @@ def test_check_finds_planted_fault(
     planted: Callable[[Replay, list[History]], Case],
 ) -> None:
     replay, histories = planted(*make_race())
-    found = find_violations(replay, histories)
-    assert any(fault.startswith(FAULTS[planted]) for fault in found), found
+    problems = find_violations(replay, histories)
+    assert any(fault.startswith(FAULTS[planted]) for fault in problems), problems
 
 
 def test_log_without_an_unacknowledged_move_is_valid() -> None:
@@ -261,9 +261,9 @@ def test_check_finds_swapped_moves_without_entry_numbers() -> None:
 
 
 def test_check_names_only_the_racer_with_a_different_log() -> None:
-    found = find_violations(*different_logs(*make_race()))
-    assert found
-    assert all(fault.startswith("cy saw entry") for fault in found)
+    problems = find_violations(*different_logs(*make_race()))
+    assert problems
+    assert all(fault.startswith("cy saw entry") for fault in problems)
 
 
 # Additional checks of the torture test.
@@ -307,7 +307,7 @@ def test_torture_finds_refusals_and_wrong_standings_receipts_and_headers() -> No
     assert "a racer received another header than the replay's" in violations(replay, players)
 
 
-# What the check accepts, and what else it finds.
+# Other accepted and rejected histories.
 
 
 def test_unacknowledged_move_may_be_in_the_log_or_not() -> None:

@@ -1,4 +1,4 @@
-"""Fuzzing of all decoders and of a server: randomly changed input is read or refused, and nothing else happens.
+"""Fuzzing of all decoders and of a server: randomly changed input is either read or refused.
 
 FUZZ_INPUTS sets the number of inputs and FUZZ_SEED their seed (``make fuzz``).
 """

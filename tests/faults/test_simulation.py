@@ -44,7 +44,7 @@ def test_no_acknowledged_move_is_lost(share: int) -> None:
         assert not outcome.violations, f"seed {seed}: {outcome.violations}"
     assert moves > SEEDS // SHARES
     if SEEDS >= 1000:
-        assert faults == {which.__name__ for which in (*FAULTS, *SINGLE_PROCESS_FAULTS)}
+        assert faults == {fault.__name__ for fault in (*FAULTS, *SINGLE_PROCESS_FAULTS)}
 
 
 @pytest.mark.parametrize("seed", [3, 18, 52])
@@ -129,6 +129,6 @@ def test_planted_bug_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> No
     if plant:
         plant(monkeypatch)
     scripts = {"append.lua": script} if script else None
-    found = next((seed for seed in range(PLANTED_SEEDS) if simulate(str(seed), scripts).violations), None)
-    assert found is not None
-    print(f"{fault}: found with seed {found}")
+    failing = next((seed for seed in range(PLANTED_SEEDS) if simulate(str(seed), scripts).violations), None)
+    assert failing is not None
+    print(f"{fault}: found with seed {failing}")

@@ -97,17 +97,17 @@ COMMANDS: tuple[Callable[[Random], list[Word]], ...] = (
 async def answer(ask: Callable[[], Any]) -> object:
     """Return a store's reply, or the type of its error."""
     try:
-        found = ask()
-        return await found if asyncio.iscoroutine(found) else found
+        reply = ask()
+        return await reply if asyncio.iscoroutine(reply) else reply
     except ResponseError as error:
         return type(error).__name__
 
 
-def plain(found: object) -> object:
+def plain(reply: object) -> object:
     """Return a reply without types that differ between the model and the library."""
-    if isinstance(found, list | tuple):
-        return [plain(item) for item in found]
-    return found
+    if isinstance(reply, list | tuple):
+        return [plain(item) for item in reply]
+    return reply
 
 
 async def compared(store: Store, model: Model, commands: list[list[Word]]) -> None:

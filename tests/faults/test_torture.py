@@ -18,7 +18,7 @@ TORTURE = ("-m", "support.torture")
 
 def run_torture(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the torture test. It must not leave files behind."""
-    with tempfile.TemporaryDirectory() as folder:  # with a short name, because of socket paths
+    with tempfile.TemporaryDirectory() as folder:  # a short name, because socket paths are limited
         env = os.environ | {"TMPDIR": folder}
         result = subprocess.run(
             [sys.executable, *TORTURE, *words], env=env, capture_output=True, text=True, timeout=115
@@ -53,16 +53,16 @@ def test_planted_bug_is_found_with_the_command_that_repeats_it(planted: str) -> 
 def test_plan_depends_on_the_name_and_has_every_fault_before_any_twice() -> None:
     plan = make_plan("7.1", 60, failover=False, knobs=True)
     assert plan == make_plan("7.1", 60, failover=False, knobs=True) != make_plan("7.2", 60, failover=False, knobs=True)
-    first = [which for step in plan for which in step][: len(FAULTS) - 1]
+    first = [fault for step in plan for fault in step][: len(FAULTS) - 1]
     assert len(set(first)) == len(first)
-    assert not any("disk" in which for step in make_plan("7.1", 60, failover=False, knobs=False) for which in step)
+    assert not any("disk" in fault for step in make_plan("7.1", 60, failover=False, knobs=False) for fault in step)
 
 
 @pytest.mark.parametrize("wanted", ["server-kills", "store-kills", "stalled-store-kills", "cuts"])
 def test_plan_has_more_of_the_faults_that_its_name_requests(wanted: str) -> None:
     def share(name: str) -> float:
-        faults = [which for step in make_plan(name, 200, failover=False, knobs=True) for which in step]
-        return sum(wanted in COUNTS_AS[which] for which in faults) / len(faults)
+        faults = [fault for step in make_plan(name, 200, failover=False, knobs=True) for fault in step]
+        return sum(wanted in COUNTS_AS[fault] for fault in faults) / len(faults)
 
     assert share(f"7.1+{wanted}") > 1.5 * share("7.1")
     assert make_plan(f"7.1+{wanted}", 9, failover=False, knobs=True) != make_plan("7.1", 9, failover=False, knobs=True)

@@ -1,4 +1,4 @@
-"""The bench: every part runs and writes what the report reads, and a part that fails does not affect the others."""
+"""The bench: every part writes what the report reads, and a failing part does not affect the others."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "peers" or (FOLDER / "node_modules").exists()]
 """The parts that need no downloads."""
 SHARES = OURS[::2], OURS[1::2]
-"""Measured concurrently: the results do not matter, and there are two cores."""
+"""Measured concurrently, because the results do not matter."""
 
 
 def bench(*arguments: str, files: int | None = None, **env: str) -> subprocess.CompletedProcess[str]:
@@ -49,7 +49,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in done:
         assert run.returncode == 0, run.stderr
     first, second = (json.loads(file.read_text()) for file in files)
-    first["figures"] = second["figures"] | first["figures"]  # use the echo that was measured with the moves
+    first["figures"] = second["figures"] | first["figures"]  # the echo that was measured with the moves
     files[0].write_text(json.dumps(first))
     return files[0]
 
@@ -58,25 +58,25 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
-    found = Found(tiny)
-    rows = [row for row in report.page(found) if row.startswith("|")]
+    results = Found(tiny)
+    rows = [row for row in report.page(results) if row.startswith("|")]
     assert len(rows) > 40
     if "peers" not in OURS:
         rows = [row for row in rows if not row.startswith(("| boardgame.io |", "| Colyseus |"))]
     assert [row for row in rows if "–" in row or "not measured" in row] == []
-    assert all(value > 0 for name, figure in found.figures.items() if name.endswith("/rate") for value in figure)
+    assert all(value > 0 for name, figure in results.figures.items() if name.endswith("/rate") for value in figure)
 
 
 def test_ratio_compares_moves_with_the_echo_of_the_same_run(tiny: Path) -> None:
-    found = Found(tiny)
-    share = found["moves/corners/2/of-echo"].median
-    assert share == pytest.approx(found["moves/corners/2/rate"].median / found["echo/2/rate"].median, rel=1e-3)
+    results = Found(tiny)
+    share = results["moves/corners/2/of-echo"].median
+    assert share == pytest.approx(results["moves/corners/2/rate"].median / results["echo/2/rate"].median, rel=1e-3)
 
 
 def test_idle_connections_and_deliveries_are_counted(tiny: Path) -> None:
-    found = Found(tiny)
-    assert found["memory/idle/still-held"].median == TINY.idle[-1]
-    assert found["fanout/2/rate"].median >= found["fanout/2/updates"].median
+    results = Found(tiny)
+    assert results["memory/idle/still-held"].median == TINY.idle[-1]
+    assert results["fanout/2/rate"].median >= results["fanout/2/updates"].median
 
 
 def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) 
     run = bench("memory", "--to", str(file), files=files)
     assert run.returncode == 1
     assert f"Missing: memory/idle: the limit on open files is {files}" in run.stderr
-    found = Found(file)
-    assert list(found.run["missing"]) == ["memory/idle"]
-    assert "memory/race/corners/2/kib" in found.figures
-    assert "Missing in a round: memory/idle, because a process may have 300" in "\n".join(report.page(found))
+    results = Found(file)
+    assert list(results.run["missing"]) == ["memory/idle"]
+    assert "memory/race/corners/2/kib" in results.figures
+    assert "Missing in a round: memory/idle, because a process may have 300" in "\n".join(report.page(results))
 
 
 def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:
@@ -98,25 +98,25 @@ def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:
     assert Found(file).run["left_out"] == "there is no Node with npm here"
 
 
-# What is made of figures, with some that are made up.
+# Reports of invented figures.
 
 
 def found_of(tmp_path: Path, figures: dict[str, Any], **missing: str) -> Found:
-    """A run of the usual size that found figures, each with a value or one for every round."""
-    noted, file = Figures(missing=missing), tmp_path / "latest.json"
+    """Return the results of a run with these figures: one value each, or one per round."""
+    recorded, file = Figures(missing=missing), tmp_path / "latest.json"
     for name, values in figures.items():
-        for noted.round, value in enumerate(values if isinstance(values, list) else [values], 1):
-            noted.note(name, value)
-    report.save(noted, Plan(), file, took_s=600, left_out="")
+        for recorded.round, value in enumerate(values if isinstance(values, list) else [values], 1):
+            recorded.note(name, value)
+    report.save(recorded, Plan(), file, took_s=600, left_out="")
     return Found(file)
 
 
 def test_figure_has_median_and_bounds(tmp_path: Path) -> None:
-    found = found_of(tmp_path, {"echo/50/rate": [50_000, 40_000, 60_000], "echo/50/p99-ms": 1.234567})
-    assert found["echo/50/rate"] == Figure(50_000, 40_000, 60_000)
-    assert found.cell("echo/50/rate") == "50,000 (40,000 to 60,000)"
-    assert found.cell("echo/50/p99-ms", ".2f") == "1.23"
-    assert found.cell("peers/boardgame/50/rate") == "–"
+    results = found_of(tmp_path, {"echo/50/rate": [50_000, 40_000, 60_000], "echo/50/p99-ms": 1.234567})
+    assert results["echo/50/rate"] == Figure(50_000, 40_000, 60_000)
+    assert results.cell("echo/50/rate") == "50,000 (40,000 to 60,000)"
+    assert results.cell("echo/50/p99-ms", ".2f") == "1.23"
+    assert results.cell("peers/boardgame/50/rate") == "–"
 
 
 def test_failed_round_has_no_value() -> None:
@@ -150,13 +150,13 @@ def test_failed_round_has_no_value() -> None:
 def test_target_is_met_or_missed_by_the_median(
     tmp_path: Path, name: str, target: str, met: float, missed: float
 ) -> None:
-    def told(figures: dict[str, Any]) -> str:
+    def verdict(figures: dict[str, Any]) -> str:
         (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith(f"| {target} |"))
         return row.split("|")[-2].strip()
 
-    assert told({name: met}) == "met"
-    assert told({name: [0, missed, 1e9]}) == "**missed**"
-    assert told({}) == "not measured"
+    assert verdict({name: met}) == "met"
+    assert verdict({name: [0, missed, 1e9]}) == "**missed**"
+    assert verdict({}) == "not measured"
 
 
 def test_peer_target_is_twice_the_peer_of_the_same_run(tmp_path: Path) -> None:
@@ -166,16 +166,16 @@ def test_peer_target_is_twice_the_peer_of_the_same_run(tmp_path: Path) -> None:
 
 
 def test_report_names_costs_that_grow(tmp_path: Path) -> None:
-    def told(figures: dict[str, Any]) -> str:
+    def growth(figures: dict[str, Any]) -> str:
         (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith("| nothing costs more"))
         return row
 
     flat = {f"growth/races/{count}/server-us": 60.0 for count in (10, 100, 1000)}
-    assert told(flat).endswith("| met |")
+    assert growth(flat).endswith("| met |")
     slower = {"verify/corner-stones/20/entries-per-s": 30_000, "verify/corner-stones/2000/entries-per-s": 15_000}
-    assert "at most 2.00 times: moves of each of 5: verification | **missed** |" in told(flat | slower)
+    assert "at most 2.00 times: moves of each of 5: verification | **missed** |" in growth(flat | slower)
     quicker = {"fanout/10/server-us": 30.0, "fanout/1000/server-us": 10.0}
-    assert "at most 1.00 times" in told(flat | quicker)
+    assert "at most 1.00 times" in growth(flat | quicker)
 
 
 def test_report_names_a_saturated_load(tmp_path: Path) -> None:

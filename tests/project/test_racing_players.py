@@ -1,4 +1,4 @@
-"""Players of test races: they race until the test stops them, on a machine of any speed."""
+"""Players of test races: they race until the test stops them, however fast the machine is."""
 
 import asyncio
 from random import Random
@@ -10,8 +10,8 @@ from support.race_check import find_violations
 from support.servers import Server
 
 
-async def test_a_race_lasts_as_long_as_its_test_however_fast_the_players_are(redis_url: str) -> None:
-    """Players who have made all moves they may make wait, notice a lost connection, and move again when asked to."""
+async def test_a_race_lasts_as_long_as_its_test(redis_url: str) -> None:
+    """Players who have used up their moves wait, notice a lost connection, and move again when asked."""
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             race = server.create("corners", start_delay_ms=0, max_racers=2)
@@ -31,4 +31,4 @@ async def test_a_race_lasts_as_long_as_its_test_however_fast_the_players_are(red
         sum(entry.event.seat == seat for entry in replay.entries if isinstance(entry.event, Moved)) for seat in (1, 2)
     ]
     assert sorted(moves) == sorted(player.made for player in players)
-    assert all(AHEAD < made < MAX_MOVES / 2 for made in moves)
+    assert all(AHEAD < count < MAX_MOVES / 2 for count in moves)

@@ -89,7 +89,7 @@ def test_every_message_is_among_the_examples() -> None:
     assert {type(message) for message in REQUESTS} == kinds(m.ToServer)
     assert {type(message) for message in REPLIES} == kinds(m.FromServer)
     boards = [message.boards for message in REPLIES if isinstance(message, m.View) and message.boards]
-    assert [set(found) for found in boards] == [set(range(1, 12))]
+    assert [set(board) for board in boards] == [set(range(1, 12))]
 
 
 @every_form

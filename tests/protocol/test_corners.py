@@ -44,8 +44,8 @@ def test_the_ace_follows_the_king() -> None:
 
 
 def test_a_foundation_stops_at_thirteen() -> None:
-    whole = " ".join(f"{rank}S" for rank in "23456789TJQKA")
-    game = position(Corners, f"f1: {whole}\nf2: 2H\nf3: TC\nf4: AD\nr1: 2S\nstock: 9D")
+    suit = " ".join(f"{rank}S" for rank in "23456789TJQKA")
+    game = position(Corners, f"f1: {suit}\nf2: 2H\nf3: TC\nf4: AD\nr1: 2S\nstock: 9D")
     assert game.moves() == ("draw",)
 
 

@@ -36,8 +36,8 @@ def test_the_first_friendly_deals_match_the_documentation(row: list[str]) -> Non
 
 @pytest.mark.parametrize("game", GRIDS)
 def test_stopping_early_does_not_change_the_result(game: type[Game]) -> None:
-    found = {first(game, "a", {}, FRIENDLY), first(game, "samedeal", {}, FRIENDLY)}
-    for k in {*range(20), *found}:
+    numbers = {first(game, "a", {}, FRIENDLY), first(game, "samedeal", {}, FRIENDLY)}
+    for k in {*range(20), *numbers}:
         for root in ("a", "samedeal"):
             assert passes(game, f"{root}.{k}", {}, FRIENDLY) == (18 <= wins(game, f"{root}.{k}") <= 48)
 
@@ -85,7 +85,7 @@ def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
-def test_any_deal_is_any_deal(game: type[Game]) -> None:
+def test_the_filter_any_accepts_only_the_first_deal(game: type[Game]) -> None:
     assert first(game, "1", {}, "any") == 0
     assert check(game, "1", {}, "any", 0)
     assert not check(game, "1", {}, "any", 1)

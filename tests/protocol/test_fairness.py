@@ -32,7 +32,7 @@ def failures(replay: Replay) -> dict[str, int | None]:
 
 
 def written_anew(replay: Replay, header: Header, secret: bytes) -> Replay:
-    """A race's log rewritten under another header, with valid digests."""
+    """Return a race's log, rewritten under another header with valid digests."""
     log = Logged(Race.opened(header, secret))
     for entry in replay.entries:
         event = entry.event
@@ -49,7 +49,7 @@ def receipts(replay: Replay) -> dict[int, str]:
 
 
 def test_a_server_that_takes_another_secret_after_the_nonces_is_found_out_by_its_commitment() -> None:
-    """The server knows both secrets from the start and takes the one whose deal it prefers."""
+    """The server knows both secrets from the start and picks the one whose deal it prefers."""
     fair = closed(running()).replay()
     unfair = structs.replace(fair.header, commitment=commitment(fair.header.race, OTHER_SECRET))
     swapped = written_anew(fair, unfair, OTHER_SECRET)
@@ -72,9 +72,9 @@ def test_a_log_written_anew_holds_by_itself_but_not_against_receipts() -> None:
     event = fair.entries[0].event
     assert isinstance(event, Joined)
     forged = structs.replace(fair.entries[0], event=structs.replace(event, name="Eve"))
-    anew = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
-    assert failures(anew) == {}
-    assert not receipts(anew).items() & receipts(fair).items()
+    rewritten = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
+    assert failures(rewritten) == {}
+    assert not receipts(rewritten).items() & receipts(fair).items()
 
 
 def test_receipts_bind_what_came_before_them_and_nothing_after() -> None:
@@ -82,16 +82,16 @@ def test_receipts_bind_what_came_before_them_and_nothing_after() -> None:
     late = fair.entries[-2]
     moved = structs.replace(late, at=late.at + 1)
     last = structs.replace(fair.entries[-1], at=late.at + 1)
-    anew = written_anew(structs.replace(fair, entries=(*fair.entries[:-2], moved, last)), fair.header, SECRET)
-    assert failures(anew) == {}
-    same = receipts(anew).items() & receipts(fair).items()
+    rewritten = written_anew(structs.replace(fair, entries=(*fair.entries[:-2], moved, last)), fair.header, SECRET)
+    assert failures(rewritten) == {}
+    same = receipts(rewritten).items() & receipts(fair).items()
     assert {n for n, _ in same} == {entry.n for entry in fair.entries[:-2]}
 
 
 def test_a_server_that_gives_its_own_racers_other_nonces_afterwards_is_found_out_by_the_receipt_of_the_countdown() -> (
     None
 ):
-    """Seat 2 belongs to the server. After seat 1 opens its nonce, it tries others for seat 2 and rewrites the log."""
+    """Seat 2 belongs to the server. After seat 1 reveals its nonce, it tries others for seat 2 and rewrites the log."""
     fair = closed(running()).replay()
     countdown = next(entry.n for entry in fair.entries if isinstance(entry.event, Counting))
     deals = set()
@@ -128,21 +128,21 @@ def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out(
         deals.add(list(chosen.races())[-1].deal)
         header, sent = HeaderKept(chosen.header), NonceKept(1, nonce(1).hex())
         old, *_, countdown, _, later = (DigestKept(entry.n, entry.h) for entry in chosen.entries[:7])
-        for told, ends in (
+        for order, ends in (
             ((header, old, sent, countdown, later), 5),
             ((header, sent, old, countdown, later), 5),
             ((header, old, countdown, header, sent, later), 5),
             ((header, old, countdown, sent, later), None),
             ((header, old, later, sent), None),
         ):
-            (kept,) = read(line(receipt) for receipt in told)
-            found = {fact.name: fact.entry for fact in verify(chosen, receipts=kept) if not fact.holds}
-            assert found == ({} if ends is None else {"receipts": ends})
+            (stored,) = read(line(receipt) for receipt in order)
+            failed = {fact.name: fact.entry for fact in verify(chosen, receipts=stored) if not fact.holds}
+            assert failed == ({} if ends is None else {"receipts": ends})
     assert len(deals) == 10
 
 
 def test_a_server_with_seats_of_its_own_chooses_among_so_many_deals_and_leaves_scratched_seats_behind() -> None:
-    """The server withholds nonces of its three own racers once it knows the fourth: 2**3 possible deals."""
+    """Once the server knows the fourth nonce, it withholds some of its own three: 2**3 possible deals."""
     deals = set()
     for kept_back in (seats for count in range(4) for seats in combinations((2, 3, 4), count)):
         log = counting(racers=4)
@@ -189,10 +189,10 @@ def test_who_has_the_signing_key_can_sign_any_log_and_receipts_still_contradict_
     event = fair.entries[0].event
     assert isinstance(event, Joined)
     forged = structs.replace(fair.entries[0], event=structs.replace(event, name="Eve"))
-    anew = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
-    kept = Receipts(fair.header, (), (DigestKept(3, fair.entries[2].h),))
-    found = {fact.name: fact.entry for fact in verify(anew, {public_key(SIGNING_KEY)}, kept) if not fact.holds}
-    assert found == {"receipts": 3}
+    rewritten = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
+    stored = Receipts(fair.header, (), (DigestKept(3, fair.entries[2].h),))
+    failed = {fact.name: fact.entry for fact in verify(rewritten, {public_key(SIGNING_KEY)}, stored) if not fact.holds}
+    assert failed == {"receipts": 3}
 
 
 # Daily deals.
@@ -267,11 +267,11 @@ def test_every_race_with_a_new_nonce_has_another_deal() -> None:
 
 
 @pytest.mark.parametrize("page", ["play/fairness.md", "operate/security.md"])
-def test_every_test_that_the_page_names_is_there(page: str) -> None:
+def test_every_test_named_on_the_page_exists(page: str) -> None:
     named = set(re.findall(r"\btest_\w+\b(?!\.py)", (DOCS / page).read_text(encoding="utf-8")))
     files = Path(__file__).parents[1].rglob("test_*.py")
-    there = {
+    existing = {
         name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
     }
     assert len(named) > 20
-    assert named <= there
+    assert named <= existing

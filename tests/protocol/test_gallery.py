@@ -13,17 +13,17 @@ KINGS = ["KS", "KS", "KH", "KH", "KC", "KC", "KD", "KD"]
 
 
 def gallery(text: str) -> Gallery:
-    """A position in which the player does everything; empty spots are stopped with cards that have no place."""
+    """Return a position without automatic moves."""
     return replace(position(Gallery, text), cap=False)
 
 
 def capped(text: str) -> Gallery:
-    """What becomes of a position once everything that can never hurt has been played."""
+    """Return a position after all safe moves have been played automatically."""
     return replace(position(Gallery, text), cap=True)._settled()
 
 
 def stopped(*rows: str, but: str = "") -> str:
-    """Piles for the spots of whole rows, except some: kings lie astray in the upper rows, queens in the lowest."""
+    """Block the spots of rows, except some, with misplaced cards: kings in the upper rows, queens in the lowest."""
     return "".join(
         f"{spot}: {'QS' if row == 'c' else 'KS'}\n" for row in rows for spot in ROWS[row] if spot not in but.split()
     )
@@ -178,8 +178,7 @@ def test_a_deal_needs_an_ace_or_a_base_in_its_row_among_the_spots() -> None:
     assert not Gallery.playable((*dead[:24], ace, *dead[24:]))
 
 
-# What the computer plays by itself because it can never hurt. A king astray, or the stock, keeps a rule from applying
-# where a test is about another.
+# Safe moves, which are played automatically. In tests of one rule, a misplaced king or the stock disables the others.
 
 
 def test_cap_plays_a_base_into_a_row_without_misplaced_cards() -> None:

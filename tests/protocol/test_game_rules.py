@@ -145,7 +145,7 @@ def test_all_places_for_a_card_in_gallery_are_equivalent(seed: str, random: Rand
 
 
 def best_score(position: Gallery, known: dict[tuple[object, ...], int], most: int) -> int | None:
-    """The lowest reachable score by exhaustive search, or None if that takes too long."""
+    """Return the lowest reachable score by exhaustive search, or None if that takes too long."""
     key = (position.table["aces"], *map(tuple, sorted_rows(position)))
     if key not in known:
         if len(known) > most:

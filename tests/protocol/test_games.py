@@ -52,12 +52,12 @@ def test_the_time_limits_suit_the_games() -> None:
 @few
 @given(seed=seeds, random=luck)
 def test_no_card_is_lost_or_added(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    whole = Counter(game.pack())
+    cards = Counter(game.pack())
     if game is CornerStones:
-        whole += Counter(FIRSTS.values())
-    assert len(list(whole.elements())) in (52, 104)
+        cards += Counter(FIRSTS.values())
+    assert len(list(cards.elements())) in (52, 104)
     for _, position in walk(game.from_seed(seed, **variant), random):
-        assert cards_of(position) == whole
+        assert cards_of(position) == cards
 
 
 @every_variant
@@ -285,7 +285,7 @@ def test_the_first_choice_of_an_option_is_the_default(game: type[Game]) -> None:
         assert [getattr(game.from_seed("1", **{option: choice}), option) for choice in choices] == list(choices)
 
 
-# Perft: the number of plays of a given length, which nearly every mistake in the rules would change.
+# Perft: the number of plays of a given length. Nearly every mistake in the rules changes it.
 
 
 def perft(position: Game, depth: int) -> int:

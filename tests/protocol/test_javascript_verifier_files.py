@@ -67,11 +67,11 @@ def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
 def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> None:
     replay = json.loads(encoded("corners"))
     replay["signature"], holds = _signatures()[name]
-    found = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
-    assert found.pop("signature") == holds
-    assert all(found.values())
-    told = "not by " + replay["signature"]["key"]
-    assert verified(replay, tmp_path) == ((0, {}) if holds else (5, {"signature": told}))
+    facts = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
+    assert facts.pop("signature") == holds
+    assert all(facts.values())
+    expected = "not by " + replay["signature"]["key"]
+    assert verified(replay, tmp_path) == ((0, {}) if holds else (5, {"signature": expected}))
     ours = public_key(SIGNING_KEY)
     asked = verify(read(json.dumps(replay).encode()), {ours})
     by_ours = name == "ours"

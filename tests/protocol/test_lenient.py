@@ -43,11 +43,15 @@ def with_unknown_fields(content: Any) -> Any:
         return [with_unknown_fields(inner) for inner in content]
     if not isinstance(content, dict):
         return content
-    found = {
+    extended = {
         name: inner if name in ("table", "notes", "variant") else with_unknown_fields(inner)
         for name, inner in content.items()
     }
-    return found if all(isinstance(name, int) or name.isdigit() for name in found) else found | {"newer": {"deep": [1]}}
+    return (
+        extended
+        if all(isinstance(name, int) or name.isdigit() for name in extended)
+        else extended | {"newer": {"deep": [1]}}
+    )
 
 
 def content_of(message: object, form: codec.Form) -> Any:
@@ -66,9 +70,9 @@ def edited(form: codec.Form, edit: Callable[[dict[str, Any]], object]) -> bytes:
 def test_a_client_ignores_unknown_fields_everywhere(message: m.FromServer, form: codec.Form) -> None:
     data = written(with_unknown_fields(content_of(message, form)), form)
     assert b"newer" in data
-    found = codec.decode_from_server(data, form)
-    assert found == message
-    assert type(found) is type(message)
+    decoded = codec.decode_from_server(data, form)
+    assert decoded == message
+    assert type(decoded) is type(message)
 
 
 @every_form
@@ -76,14 +80,16 @@ def test_a_client_ignores_unknown_fields_everywhere(message: m.FromServer, form:
     ("option", "value"), [("filter", "certified/1"), ("spectators", "friends")], ids=lambda word: word
 )
 def test_a_client_reads_unknown_choices_of_an_option(option: str, value: str, form: codec.Form) -> None:
-    found = codec.decode_from_server(edited(form, lambda view: view["header"]["options"].update({option: value})), form)
-    assert isinstance(found, m.View)
-    assert isinstance(found.header, Header)
-    assert isinstance(found.header.options, Options)
-    assert getattr(found.header.options, option) == value
-    assert found.header.sealed
-    assert (found.board, found.standings, found.n) == (VIEW.board, VIEW.standings, VIEW.n)
-    assert codec.decode_from_server(codec.encode(found, form), form) == found
+    decoded = codec.decode_from_server(
+        edited(form, lambda view: view["header"]["options"].update({option: value})), form
+    )
+    assert isinstance(decoded, m.View)
+    assert isinstance(decoded.header, Header)
+    assert isinstance(decoded.header.options, Options)
+    assert getattr(decoded.header.options, option) == value
+    assert decoded.header.sealed
+    assert (decoded.board, decoded.standings, decoded.n) == (VIEW.board, VIEW.standings, VIEW.n)
+    assert codec.decode_from_server(codec.encode(decoded, form), form) == decoded
 
 
 @every_form
@@ -91,10 +97,10 @@ def test_a_client_reads_unknown_stages_and_outcomes(form: codec.Form) -> None:
     def edit(view: dict[str, Any]) -> None:
         view["stage"] = view["board"]["outcome"] = view["standings"][0]["outcome"] = "paused"
 
-    found = codec.decode_from_server(edited(form, edit), form)
-    assert isinstance(found, m.View)
-    assert found.board
-    assert {str(found.stage), found.board.outcome, found.standings[0].outcome} == {"paused"}
+    decoded = codec.decode_from_server(edited(form, edit), form)
+    assert isinstance(decoded, m.View)
+    assert decoded.board
+    assert {str(decoded.stage), decoded.board.outcome, decoded.standings[0].outcome} == {"paused"}
 
 
 @every_form

@@ -18,30 +18,30 @@ def test_every_game_has_a_default_number_of_plays() -> None:
 
 @pytest.mark.parametrize("slug", GAMES)
 def test_each_result_is_that_of_a_reproducible_play(slug: str) -> None:
-    told: list[Run] = []
-    found = par(GAMES[slug], "a.0", None, 4, told.append)
-    assert (found.game, found.deal, found.bot, found.plays) == (slug, f"{slug}:a.0", f"{slug}-bot/1", 4)
-    assert told == [play(GAMES[slug], "a.0", k) for k in range(4)]
-    assert found.homes == tuple(GAMES[slug].goal if run.won else run.home for run in told)
-    assert par(GAMES[slug], "a.0", {}, 4) == found
+    runs: list[Run] = []
+    result = par(GAMES[slug], "a.0", None, 4, runs.append)
+    assert (result.game, result.deal, result.bot, result.plays) == (slug, f"{slug}:a.0", f"{slug}-bot/1", 4)
+    assert runs == [play(GAMES[slug], "a.0", k) for k in range(4)]
+    assert result.homes == tuple(GAMES[slug].goal if run.won else run.home for run in runs)
+    assert par(GAMES[slug], "a.0", {}, 4) == result
 
 
 def test_the_par_of_a_gallery_deal_matches_the_documentation() -> None:
-    found = par(GAMES["gallery"], "1")
-    assert found.plays == 200
-    assert (found.minimum, found.median, found.mean, found.maximum, found.solved) == (26, 33, 33.705, 49, 0)
-    assert placed(found, 66, won=False).worse == 0.84
+    result = par(GAMES["gallery"], "1")
+    assert result.plays == 200
+    assert (result.minimum, result.median, result.mean, result.maximum, result.solved) == (26, 33, 33.705, 49, 0)
+    assert placed(result, 66, won=False).worse == 0.84
 
 
 def test_a_won_play_counts_as_the_goal() -> None:
-    found = par(GAMES["the-edge"], "a.0")
-    assert (found.plays, found.solved, found.maximum) == (60, 24, 52)
-    assert found.homes.count(52) == 24
+    result = par(GAMES["the-edge"], "a.0")
+    assert (result.plays, result.solved, result.maximum) == (60, 24, 52)
+    assert result.homes.count(52) == 24
 
 
 def test_the_variant_is_played_and_recorded() -> None:
-    found = par(GAMES["corners"], "1.2", {"refill": "waste"}, 3)
-    assert (found.variant, found.homes[0]) == ({"refill": "waste"}, 48)
+    result = par(GAMES["corners"], "1.2", {"refill": "waste"}, 3)
+    assert (result.variant, result.homes[0]) == ({"refill": "waste"}, 48)
     assert par(GAMES["corners"], "1.2", None, 3).homes[0] < 48
 
 
@@ -55,20 +55,20 @@ def test_the_figures_are_what_players_quote() -> None:
 
 
 def test_a_player_is_ranked_among_the_plays() -> None:
-    found = made("gallery", 60, 96, 70, 70)
-    assert placed(found, 70, won=False) == (0.25, 0.5, 0.25)
-    assert placed(found, 71, won=False) == (0.75, 0, 0.25)
-    assert placed(found, 0, won=False) == (0, 0, 1)
-    assert placed(found, 96, won=True) == (0.75, 0.25, 0)
+    result = made("gallery", 60, 96, 70, 70)
+    assert placed(result, 70, won=False) == (0.25, 0.5, 0.25)
+    assert placed(result, 71, won=False) == (0.75, 0, 0.25)
+    assert placed(result, 0, won=False) == (0, 0, 1)
+    assert placed(result, 96, won=True) == (0.75, 0.25, 0)
     edge = made("the-edge", 52, 40)
     assert placed(edge, 45, won=True) == (0.5, 0.5, 0)
     assert placed(edge, 45, won=False) == (0.5, 0, 0.5)
 
 
 def test_squares_go_from_the_computers_best_play_to_its_worst() -> None:
-    found = made("gallery", 60, 96, 70, 80)
-    assert squares(found, 70, won=False) == ("solved", "better", "equal", "worse")
-    assert squares(found, 96, won=True) == ("solved", "worse", "worse", "worse")
+    result = made("gallery", 60, 96, 70, 80)
+    assert squares(result, 70, won=False) == ("solved", "better", "equal", "worse")
+    assert squares(result, 96, won=True) == ("solved", "worse", "worse", "worse")
 
 
 def test_a_racer_is_compared_with_par() -> None:
@@ -82,7 +82,7 @@ def test_a_racer_is_compared_with_par() -> None:
 
 
 def test_par_can_be_encoded_and_requires_a_play() -> None:
-    found = made("gallery", 60, 96)
-    assert msgspec.json.decode(msgspec.json.encode(found), type=Par) == found
+    result = made("gallery", 60, 96)
+    assert msgspec.json.decode(msgspec.json.encode(result), type=Par) == result
     with pytest.raises(ValueError, match="at least one play"):
         par(GAMES["gallery"], "1", None, 0)

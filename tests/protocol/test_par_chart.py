@@ -106,8 +106,8 @@ def test_a_race_without_racers_has_a_heading() -> None:
 
 def test_squares_are_split_into_as_few_equal_rows_as_possible() -> None:
     for count, lengths in {200: [50] * 4, 60: [30, 30], 20: [20], 101: [34, 34, 33], 1: [1]}.items():
-        found = list(rows(("worse",) * count))
-        assert [len(row) for row in found] == lengths
+        result = list(rows(("worse",) * count))
+        assert [len(row) for row in result] == lengths
         assert max(lengths) <= LONGEST_ROW
 
 

@@ -1,9 +1,9 @@
-"""Playthroughs: games written out step by step, so that a change of rules shows as a difference that can be read.
+"""Playthroughs: games written out step by step, so that a change of the rules shows as a readable diff.
 
-Each file in ``playthroughs`` holds the deal and, for each step, the table, what the player knows besides, the legal
-moves and the move taken. The table shows the top card of each place and, where there are several, their number.
+Each file in ``playthroughs`` contains the deal and, for each step, the table, the notes, the legal moves and the chosen
+move. The table shows the top card of each place and, if there are several, their number.
 
-To write the files anew after a change that is meant: ``python tests/protocol/test_playthroughs.py --write``.
+To update the files after an intended change: ``python tests/protocol/test_playthroughs.py --write``.
 """
 
 import sys
@@ -33,7 +33,7 @@ FILES = {
 
 
 def written(slug: str, seed: str, moves: Sequence[str]) -> str:
-    """The text of a playthrough."""
+    """Return the text of a playthrough."""
     position = GAMES[slug].from_seed(seed)
     lines = [f"game: {slug}", f"seed: {seed}", f"rules: {position.rules}"]
     for step, move in enumerate([*moves, None]):
@@ -48,7 +48,7 @@ def written(slug: str, seed: str, moves: Sequence[str]) -> str:
 
 
 def drawn(position: Game) -> Iterator[str]:
-    """The layout with top cards instead of place names."""
+    """Yield the lines of the layout, with top cards instead of place names."""
     view = position.view()
     for line in position.layout.strip().splitlines():
         shown = [_top(view[place]) if place != "." else "" for place in line.split()]

@@ -36,8 +36,8 @@ def test_an_unknown_name_raises_attribute_error() -> None:
 
 def test_importing_the_package_loads_no_other_module() -> None:
     code = "import sys, samedeal; print([name for name in sys.modules if name.startswith(('samedeal.', 'msgspec'))])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout == "[]\n"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert result.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("code", ["corners", "corners:", "whist:1", ""])

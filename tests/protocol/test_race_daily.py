@@ -31,7 +31,7 @@ MIDNIGHT = OPENED_AT - OPENED_AT % DAY_MS + DAY_MS
 
 
 def sit(log: Logged, racers: int = 2) -> Logged:
-    """The race in its countdown, with racers who made no commitment to a nonce."""
+    """Return the race in its countdown, with racers without commitments."""
     for seat in range(1, racers + 1):
         log.say(structs.replace(joined(log, seat), commitment=None))
         log.say(Readied(seat=seat))

@@ -141,11 +141,11 @@ def test_undo_stops_at_the_last_reveal(slug: str, random: Random) -> None:
 
 def _positions(past: UndoHistory) -> list[Game]:
     """All positions that undo can return to, newest last."""
-    found: list[Game] = []
+    positions: list[Game] = []
     while past:
         position, past = past.back()
-        found.insert(0, position)
-    return found
+        positions.insert(0, position)
+    return positions
 
 
 def test_undo_and_moves_can_alternate_in_any_order() -> None:

@@ -18,16 +18,16 @@ every_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 def positions(game: type[Game], seeds: int = 4, most: int = 60) -> list[Game]:
     """Early and late positions of a few random plays."""
-    found = []
+    games = []
     for seed in map(str, range(seeds)):
         luck, at = Random(seed), game.from_seed(seed)
         for ply in range(most):
             if at.over:
                 break
             if ply % 12 == 0:
-                found.append(at)
+                games.append(at)
             at = at.after(luck.choice(at.moves()))
-    return found
+    return games
 
 
 def written(game: type[Game]) -> set[str]:
@@ -38,7 +38,7 @@ def written(game: type[Game]) -> set[str]:
 
 
 def told(text: str) -> set[str]:
-    """The words of a refusal that could be moves or places."""
+    """Return the words of a refusal that could be moves or places."""
     return set(re.findall(r"(?<![\w+])(?:[a-z]\d[+-]?)+|\b(?:draw|deal|redeal|w)\b", text))
 
 

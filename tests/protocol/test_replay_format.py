@@ -110,8 +110,8 @@ def section(data: bytes) -> str:
     step("The replay as NDJSON begins with", *shown[:2])
     step("and ends with", *shown[-2:])
     early, countdown, late = (["digest", n, entries[n - 1][3]] for n in (2, 5, 8))
-    kept = [["header", header], early, countdown, ["nonce", 1, nonces[0]], late]
-    step("Receipts of the racer in seat 1:", *(canonical(line).decode() for line in kept))
+    stored = [["header", header], early, countdown, ["nonce", 1, nonces[0]], late]
+    step("Receipts of the racer in seat 1:", *(canonical(line).decode() for line in stored))
     return "\n".join(lines)
 
 
@@ -166,16 +166,16 @@ def test_the_lines_match_the_documentation() -> None:
 
 def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
     shown = PAGE.read_text().partition("Receipts of the racer in seat 1:\n\n```text\n")[2].partition("```")[0]
-    (kept,) = receipts.read(line.encode() for line in shown.splitlines())
-    assert (len(kept.nonces), len(kept.digests), kept.sent_after) == (1, 3, 5)
-    facts = verify(read(example()), receipts=kept)
+    (stored,) = receipts.read(line.encode() for line in shown.splitlines())
+    assert (len(stored.nonces), len(stored.digests), stored.sent_after) == (1, 3, 5)
+    facts = verify(read(example()), receipts=stored)
     assert [fact.name for fact in facts] == [*FACTS, *RECEIPTS]
     assert all(fact.holds for fact in facts)
     lines: tuple[receipts.Kept, ...] = (
-        receipts.HeaderKept(kept.header),
-        *kept.digests[:2],
-        *kept.nonces,
-        *kept.digests[2:],
+        receipts.HeaderKept(stored.header),
+        *stored.digests[:2],
+        *stored.nonces,
+        *stored.digests[2:],
     )
     assert b"".join(map(receipts.line, lines)).decode() == shown
 

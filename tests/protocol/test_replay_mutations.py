@@ -1,6 +1,6 @@
 """A campaign of tampered replays: each is refused with the right fact and entry.
 
-MUTATIONS_SEED chooses others; what is said of a failure has it.
+MUTATIONS_SEED selects other mutations. Failures state it.
 """
 
 import os
@@ -79,31 +79,33 @@ def failures(
 def wrong(mutation: Mutation) -> str | None:
     """The differences from the expected verification of a mutation."""
     try:
-        found = failures(mutation.data, mutation.form, mutation.keys, mutation.receipts)
+        actual = failures(mutation.data, mutation.form, mutation.keys, mutation.receipts)
     except Exception as error:
         error.add_note(f"{mutation.kind}: {mutation.what}, {mutation.form}")
         raise
-    if mutation.expected.fits(found):
+    if mutation.expected.fits(actual):
         return None
-    return f"{mutation.kind}: {mutation.what}, {mutation.form}: found {found} for {mutation.expected}"
+    return f"{mutation.kind}: {mutation.what}, {mutation.form}: found {actual} for {mutation.expected}"
 
 
 @every_race
 def test_every_mutation_is_refused_with_the_right_fact_at_the_right_entry(slug: str, kind: Kind) -> None:
-    found = list(filter(None, map(wrong, mutations(subject(slug, kind), SEED))))
-    assert not found, "\n".join([f"MUTATIONS_SEED={SEED}, {slug}, {kind}", *found[:20]])
+    mistakes = list(filter(None, map(wrong, mutations(subject(slug, kind), SEED))))
+    assert not mistakes, "\n".join([f"MUTATIONS_SEED={SEED}, {slug}, {kind}", *mistakes[:20]])
 
 
 def test_every_kind_has_the_expected_number_of_mutations() -> None:
-    made = [mutation for race in RACES for mutation in mutations(subject(*race), SEED)]
-    counted = Counter(mutation.kind for mutation in made)
+    all_mutations = [mutation for race in RACES for mutation in mutations(subject(*race), SEED)]
+    counted = Counter(mutation.kind for mutation in all_mutations)
     print("\n".join(f"{count:6} {kind}" for kind, count in [*counted.most_common(), ("in all", counted.total())]))
     assert counted.total() >= 4_500
     assert counted.keys() == LEAST.keys()
     assert {kind: count for kind, count in counted.items() if count < LEAST[kind]} == {}
     untouched = {encoded(subject(*race).content, form) for race in RACES for form in FORMS}
     assert [
-        mutation for mutation in made if mutation.data in untouched and not (mutation.keys or mutation.receipts)
+        mutation
+        for mutation in all_mutations
+        if mutation.data in untouched and not (mutation.keys or mutation.receipts)
     ] == []
 
 
@@ -125,8 +127,8 @@ def test_every_field_is_changed_in_every_race_that_has_it() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_untouched_replays_hold(slug: str, kind: Kind, form: Form) -> None:
     race = subject(slug, kind)
-    kept = Receipts(race.replay.header, (), tuple(DigestKept(entry.n, entry.h) for entry in race.replay.entries))
-    assert failures(encoded(race.content, form), form, (OUR_KEY,), kept) == {}
+    stored = Receipts(race.replay.header, (), tuple(DigestKept(entry.n, entry.h) for entry in race.replay.entries))
+    assert failures(encoded(race.content, form), form, (OUR_KEY,), stored) == {}
 
 
 @every_race

@@ -43,7 +43,7 @@ def first(replay: Replay, kind: type[Event], after: int = 0) -> int:
 
 
 def another_move(replay: Replay) -> tuple[int, str]:
-    """The number of a move that another legal move can replace, and that move."""
+    """Return the number of a move that can be replaced by another legal one, and that move."""
     for race, entry in zip(replay.races(), replay.entries, strict=False):
         if isinstance(entry.event, Moved) and (run := race.seat(entry.event.seat).run):
             for move in run.game.moves():
@@ -108,8 +108,8 @@ def test_a_move_changed_to_an_illegal_one_is_found_at_its_entry(slug: str) -> No
 @every_game
 def test_a_move_given_to_another_seat_is_found_at_its_entry(slug: str) -> None:
     n = first(race_of(slug), Moved)
-    found = failures(edited(race_of(slug), n, seat=2))
-    assert n in (found.get("chain"), found.get("moves"))
+    failed = failures(edited(race_of(slug), n, seat=2))
+    assert n in (failed.get("chain"), failed.get("moves"))
 
 
 @every_game
@@ -125,11 +125,11 @@ def test_a_dropped_entry_is_found_even_if_the_others_are_renumbered(slug: str) -
     replay = race_of(slug)
     for n in range(1, len(replay.entries)):
         entries = [entry for entry in replay.entries if entry.n != n]
-        anew = [structs.replace(entry, n=number) for number, entry in enumerate(entries, start=1)]
-        found = failures(with_entries(replay, anew))
-        assert found
-        assert "numbers" not in found
-        assert min(entry for entry in found.values() if entry is not None) >= n
+        renumbered = [structs.replace(entry, n=number) for number, entry in enumerate(entries, start=1)]
+        failed = failures(with_entries(replay, renumbered))
+        assert failed
+        assert "numbers" not in failed
+        assert min(entry for entry in failed.values() if entry is not None) >= n
 
 
 @every_game
@@ -140,8 +140,8 @@ def test_every_swapped_pair_is_found_at_its_position(slug: str) -> None:
         entries[n - 1], entries[n] = entries[n], entries[n - 1]
         assert failures(with_entries(replay, entries))["numbers"] == n
         entries[n - 1], entries[n] = structs.replace(entries[n - 1], n=n), structs.replace(entries[n], n=n + 1)
-        found = failures(with_entries(replay, entries))
-        assert n in found.values() or n + 1 in found.values()
+        failed = failures(with_entries(replay, entries))
+        assert n in failed.values() or n + 1 in failed.values()
 
 
 @every_game
@@ -149,8 +149,8 @@ def test_every_changed_time_is_found_at_its_entry(slug: str) -> None:
     replay = race_of(slug)
     for entry in replay.entries:
         for at in (entry.at + 1, entry.at - 1):
-            found = failures(replaced(replay, entry.n, at=at))
-            assert entry.n in found.values(), found
+            failed = failures(replaced(replay, entry.n, at=at))
+            assert entry.n in failed.values(), failed
 
 
 def test_an_entry_with_an_earlier_time_fails_the_times() -> None:
@@ -196,9 +196,9 @@ def test_every_changed_digest_is_found(slug: str) -> None:
 
 @pytest.mark.parametrize("fields", [{"name": "eve"}, {"player": "eve"}, {"bot": True}])
 def test_a_forged_seat_breaks_the_chain_at_its_entry(fields: dict[str, Any]) -> None:
-    found = failures(edited(race_of("corners"), 1, **fields))
-    assert found.pop("standings", None) is None
-    assert found == {"chain": 1}
+    failed = failures(edited(race_of("corners"), 1, **fields))
+    assert failed.pop("standings", None) is None
+    assert failed == {"chain": 1}
 
 
 def test_a_seat_out_of_order_is_found_at_its_entry() -> None:

@@ -95,14 +95,14 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
-    code, said = verified(stating(form, "samedeal.replay/2"), tmp_path)
+    code, output = verified(stating(form, "samedeal.replay/2"), tmp_path)
     assert code == 5
-    assert "in the format samedeal.replay/2, and this program reads samedeal.replay/1" in said
+    assert "in the format samedeal.replay/2, and this program reads samedeal.replay/1" in output
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 @pytest.mark.parametrize("race", RACES)
 def test_the_javascript_verifier_reads_saved_replays(race: str, form: str, tmp_path: Path) -> None:
-    code, said = verified(replay_file(1, race, form).read_bytes(), tmp_path)
-    assert code == 0, said
+    code, output = verified(replay_file(1, race, form).read_bytes(), tmp_path)
+    assert code == 0, output

@@ -144,9 +144,9 @@ def test_an_empty_cell_cannot_be_removed() -> None:
 
 @pytest.mark.parametrize("move", ["", "e1", "a5", "a1+", "+a1", "a1+b2-", "a1--", "A1", "undo", " a1", "a1+e9", "-"])
 def test_an_invalid_text_is_not_a_move(move: str) -> None:
-    said = refusal(TheEdge.from_seed("1"), move)
-    assert said.startswith(f"{move!r} is not a move in The Edge")
-    assert all(written in said for written in ("a2+b3+d1", "alphabetical order", "c2-", "draw"))
+    message = refusal(TheEdge.from_seed("1"), move)
+    assert message.startswith(f"{move!r} is not a move in The Edge")
+    assert all(written in message for written in ("a2+b3+d1", "alphabetical order", "c2-", "draw"))
 
 
 def test_a_face_card_drawn_without_a_free_cell_loses_at_once() -> None:

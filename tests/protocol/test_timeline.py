@@ -16,11 +16,11 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 @every_game
 def test_steps_reproduce_the_tables_of_the_fold(slug: str) -> None:
     replay = finished(slug, moves=120)
-    told = steps(replay)
+    timeline = steps(replay)
     races = list(replay.races())
     walked = 0
-    for racer in told.racers:
-        table = dict(told.table)
+    for racer in timeline.racers:
+        table = dict(timeline.table)
         own = iter(racer.steps)
         for entry, race in zip(replay.entries, races[1:], strict=True):
             if isinstance(entry.event, Moved | Resigned) and entry.event.seat == racer.seat:
@@ -40,15 +40,15 @@ def test_steps_reproduce_the_tables_of_the_fold(slug: str) -> None:
 @every_game
 def test_a_new_attempt_starts_with_the_deal(slug: str) -> None:
     log = opened(slug, seed="7")
-    told = steps(finished(slug, moves=150))
-    again = [step for racer in told.racers for step in racer.steps if step.move == RESTART]
+    timeline = steps(finished(slug, moves=150))
+    again = [step for racer in timeline.racers for step in racer.steps if step.move == RESTART]
     assert log.race.header.seed == "7"
-    for racer in told.racers:
-        table = dict(told.table)
+    for racer in timeline.racers:
+        table = dict(timeline.table)
         for step in racer.steps:
             table |= step.changed
             if step.move == RESTART:
-                assert table == told.table
+                assert table == timeline.table
                 assert step.attempt > 1
     assert again or slug not in ("the-edge", "kings-in-the-corners")
 
@@ -56,11 +56,11 @@ def test_a_new_attempt_starts_with_the_deal(slug: str) -> None:
 def test_a_cancelled_race_has_no_tables() -> None:
     log = opened("corners")
     log.say(Closed(secret=log.race.secret.hex()), OPEN_MS)
-    told = steps(log.replay())
-    assert (told.deal, told.racers, told.table) == (None, (), {})
+    timeline = steps(log.replay())
+    assert (timeline.deal, timeline.racers, timeline.table) == (None, (), {})
 
 
 def test_racers_are_in_the_order_of_the_standings() -> None:
-    told = steps(finished("corners"))
-    assert [racer.seat for racer in told.racers] == [one.seat for one in told.standings]
-    assert codec.decode(codec.encode(told, "json"), "json", type(told)) == told
+    timeline = steps(finished("corners"))
+    assert [racer.seat for racer in timeline.racers] == [one.seat for one in timeline.standings]
+    assert codec.decode(codec.encode(timeline, "json"), "json", type(timeline)) == timeline

@@ -18,10 +18,10 @@ class Square(Value, frozen=True):
 
 
 def test_derived_properties_are_computed_once_per_value() -> None:
-    asked: list[int] = []
-    square = Square(3, asked)
-    assert (square.area, square.area, asked) == (9, 9, [3])
-    assert (replace(square, side=4).area, square.area, asked) == (16, 9, [3, 4])
+    computed: list[int] = []
+    square = Square(3, computed)
+    assert (square.area, square.area, computed) == (9, 9, [3])
+    assert (replace(square, side=4).area, square.area, computed) == (16, 9, [3, 4])
 
 
 def test_a_value_is_immutable() -> None:

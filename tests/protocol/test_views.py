@@ -145,7 +145,7 @@ def test_other_tables_are_never_shown(spectators: str) -> None:
 def test_in_an_open_race_spectators_and_finished_racers_see_tables() -> None:
     log = running(3, slug="the-edge", spectators="open")
     boards = {viewer: views.view(log.race, viewer, log.race.at, legal=True).boards for viewer in viewers(log.race)}
-    assert {viewer: None if found is None else set(found) for viewer, found in boards.items()} == {
+    assert {viewer: None if places is None else set(places) for viewer, places in boards.items()} == {
         None: {1, 2, 3},
         1: None,
         2: None,

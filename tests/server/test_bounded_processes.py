@@ -57,16 +57,16 @@ def test_computing_functions_exist() -> None:
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
 def test_only_bounded_processes_use_computing_functions(module: str) -> None:
-    found = set(used(module))
-    assert bool(found) == (module in PROCESSES), found
+    functions = set(used(module))
+    assert bool(functions) == (module in PROCESSES), functions
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
 def test_only_known_modules_start_processes(module: str) -> None:
     starting = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "ProcessPoolExecutor", "fork"}
     calls = {ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)}
-    found = {call for call in calls if call.rpartition(".")[2] in starting}
-    assert not found or module in STARTING, found
+    started = {call for call in calls if call.rpartition(".")[2] in starting}
+    assert not started or module in STARTING, started
 
 
 @pytest.mark.parametrize("module", sorted(PROCESSES))

@@ -1,6 +1,6 @@
 """Daily deals: one for each game and day, secret until it is revealed.
 
-The servers have a clock that the tests set (``timed.py``). The days go by only forwards, as for any server.
+The tests set the servers' clock (``timed_server.py``), and only ever forward.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ def _weeks() -> Iterator[Day]:
 
 @pytest.fixture
 def day(server: TimedServer, _weeks: Iterator[Day]) -> Day:
-    """A day for this test only; it is noon."""
+    """A day for this test only. The clock is at noon."""
     return server.noon(next(_weeks).date)
 
 
@@ -133,8 +133,8 @@ async def test_an_unneeded_nonce_changes_nothing(server: TimedServer, day: Day) 
 def test_options_that_make_a_daily_race_different_are_refused(
     server: TimedServer, opening: dict[str, Any], named: str
 ) -> None:
-    whole = {"game": "corners", "daily": True, **opening}
-    answer = request(server, "POST", "/api/v1/races", json.dumps(whole).encode())
+    body = {"game": "corners", "daily": True, **opening}
+    answer = request(server, "POST", "/api/v1/races", json.dumps(body).encode())
     assert (answer.status, answer.json["code"]) == (400, "bad-request")
     assert named in answer.json["detail"]
 
@@ -175,11 +175,11 @@ async def test_the_published_commitment_matches_the_races_and_the_revealed_secre
 
 
 def test_daily_lists_the_deals_of_all_games(server: TimedServer, day: Day) -> None:
-    told = request(server, "GET", "/api/v1/daily").json["daily"]
-    assert [each["game"] for each in told] == list(GAMES)
-    assert told == [daily(server, day, game) for game in GAMES]
-    assert {each["stage"] for each in told} == {"today"}
-    assert len({each["commitment"] for each in told}) == len(GAMES)
+    deals = request(server, "GET", "/api/v1/daily").json["daily"]
+    assert [each["game"] for each in deals] == list(GAMES)
+    assert deals == [daily(server, day, game) for game in GAMES]
+    assert {each["stage"] for each in deals} == {"today"}
+    assert len({each["commitment"] for each in deals}) == len(GAMES)
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,13 @@ async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     server: TimedServer, day: Day, game: str
 ) -> None:
     reveal(server, day)
-    told = await once(server, day, lambda told: told["deal"], game)
-    root = commitments.root(bytes.fromhex(told["secret"]), ())
-    assert told["deal"] == f"{game}:{root}.{first(GAMES[game], root, {}, usual_filter(GAMES[game]))}"
-    assert told["results"] == []
+    document = await once(server, day, lambda document: document["deal"], game)
+    root = commitments.root(bytes.fromhex(document["secret"]), ())
+    assert document["deal"] == f"{game}:{root}.{first(GAMES[game], root, {}, usual_filter(GAMES[game]))}"
+    assert document["results"] == []
 
 
-# Sealed, and then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
+# Sealed, then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
 
 
 async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server: TimedServer, day: Day) -> None:
@@ -306,8 +306,8 @@ async def test_the_race_dealt_first_counts_even_if_another_ends_first(server: Ti
         await stopped(again)
         assert [result["race"] for result in await kept(server, day, 1)] == [quick]
         await stopped(ada)
-    told = await once(server, day, lambda told: told["results"][0]["race"] == slow)
-    assert len(told["results"]) == 1
+    document = await once(server, day, lambda document: document["results"][0]["race"] == slow)
+    assert len(document["results"]) == 1
 
 
 async def test_results_are_ranked_and_omit_the_ids_of_unlisted_races(server: TimedServer, day: Day) -> None:

@@ -84,10 +84,10 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
             assert contents(redis) == before
             (daily_key,) = redis.keys("daily:*")
             assert 0 < redis.ttl(daily_key) <= 3 * 86_400
-        ((_, found),) = [each async for each in parts.archive.daily.races(room.race.header.commitment)]
-        assert found
-        assert (found.race, found.deal, found.started_at) == (room.race.id, room.race.deal, room.race.started_at)
-        assert [player for player, _ in found.racers] == ["player-1"]
+        ((_, stored),) = [each async for each in parts.archive.daily.races(room.race.header.commitment)]
+        assert stored
+        assert (stored.race, stored.deal, stored.started_at) == (room.race.id, room.race.deal, room.race.started_at)
+        assert [player for player, _ in stored.racers] == ["player-1"]
 
 
 async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +107,9 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
         async def commands() -> tuple[list[str], dict[str, int]]:
             with Redis.from_url(redis_url) as redis:
                 redis.config_resetstat()
-                found = await dailies.get(game, dailies.today)
+                current = await dailies.get(game, dailies.today)
                 counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
-            return [result.name for result in found.results], counts
+            return [result.name for result in current.results], counts
 
         for player in (1, 2):
             await raced(player)

@@ -39,7 +39,7 @@ class RacerFrom(Racer):
 
     async def begin_countdown(self, server: Server, race: str) -> m.FromServer:
         """Connect, join, and return the response to Ready."""
-        (protocol,) = (Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == "msgpack")
+        (protocol,) = (Subprotocol(name) for name, encoding in codec.SUBPROTOCOLS.items() if encoding == "msgpack")
         url = server.url.replace("http", "ws") + "/ws"
         self._socket = await connect(
             url, subprotocols=[protocol], compression=None, local_addr=(self._address, 0), ping_interval=None

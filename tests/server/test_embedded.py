@@ -31,7 +31,7 @@ RUN_ELSEWHERE = [
 
 
 class Server(Protocol):
-    """Starts a process that runs or joins the store of the data directory; returns when the store answers."""
+    """Starts a process that runs or joins the store of the data directory, and waits until the store responds."""
 
     def __call__(self, *, elsewhere: bool = False) -> "subprocess.Popen[str]":
         """With `elsewhere`, as on a platform where the store outlives a killed server."""
@@ -114,9 +114,9 @@ async def test_start_waits_for_a_store_that_loads_slowly(data_dir: Path, monkeyp
                 moves.rpush("log", number)
             moves.execute()
     monkeypatch.setattr(embedded, "_OPTIONS", [*embedded._OPTIONS, "--key-load-delay", "500"])  # microseconds
-    said: list[str] = []
-    async with EmbeddedStore(data_dir, say=said.append) as store:
-        assert said == ["The store is loading its log; a million moves take about 10 s."]
+    messages: list[str] = []
+    async with EmbeddedStore(data_dir, say=messages.append) as store:
+        assert messages == ["The store is loading its log; a million moves take about 10 s."]
         with Redis.from_url(store.url) as redis:
             assert redis.llen("log") == 3000
 
@@ -349,7 +349,7 @@ def stores(data_dir: Path) -> list[int]:
 
 
 def leave_orphan(server: Server, data_dir: Path) -> int:
-    """Leaves a store with a move in it running, after its server was killed."""
+    """Kill a server and leave its store running, with a move in it."""
     first = server(elsewhere=True)
     write(EmbeddedStore(data_dir).url, "move", "1")
     first.kill()

@@ -124,11 +124,11 @@ READABLE = [
 
 @pytest.mark.parametrize("path", READABLE)
 def test_get_is_allowed_from_any_origin_and_matches_head(server: LoggedServer, path: str) -> None:
-    whole = request(server, "GET", path)
-    assert (whole.status, whole.headers["access-control-allow-origin"]) == (200, "*")
+    response = request(server, "GET", path)
+    assert (response.status, response.headers["access-control-allow-origin"]) == (200, "*")
     head = request(server, "HEAD", path, Origin="https://bots.example")
     assert (head.status, head.body) == (200, b"")
-    assert head.headers == whole.headers | {"date": head.headers["date"]}
+    assert head.headers == response.headers | {"date": head.headers["date"]}
 
 
 def test_refused_get_is_allowed_from_any_origin_but_post_is_not(server: LoggedServer) -> None:

@@ -70,21 +70,21 @@ ACCEPTS: list[tuple[str, str | None]] = [
 @pytest.mark.parametrize("form", FORMS)
 async def test_replay_is_cached_forever_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
     race_id, _ = await finish_race(server)
-    whole = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
-    tag = whole.headers["etag"]
-    assert whole.headers["cache-control"] == "public, max-age=31536000, immutable"
-    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
-        answer = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=known)
+    full = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
+    tag = full.headers["etag"]
+    assert full.headers["cache-control"] == "public, max-age=31536000, immutable"
+    for etag in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        answer = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=etag)
         assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", tag)
-        assert answer.headers["cache-control"] == whole.headers["cache-control"]
+        assert answer.headers["cache-control"] == full.headers["cache-control"]
     for unknown in ('"other"', tag.strip('"'), tag[:-2] + '"', f"{tag[:-1]}-gzip{tag[-1]}"):
-        assert request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=unknown).body == whole.body
+        assert request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=unknown).body == full.body
     head = request(server, "HEAD", f"/api/v1/replays/{race_id}.{form}")
     assert (head.status, head.body) == (200, b"")
     assert head.headers["etag"] == tag
-    assert head.headers["content-length"] == str(len(whole.body))
+    assert head.headers["content-length"] == str(len(full.body))
     part = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", Range="bytes=0-9")
-    assert (part.status, part.body) == (200, whole.body)
+    assert (part.status, part.body) == (200, full.body)
 
 
 @pytest.mark.parametrize(

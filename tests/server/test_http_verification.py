@@ -44,14 +44,14 @@ async def test_key_parameter_requires_a_signature_by_that_key(server: LoggedServ
     body = request(server, "GET", f"/api/v1/replays/{race_id}.{form}").body
     ours, other = public_key(bytes.fromhex(SIGNING_KEY)), public_key(SECRET)
     for query, holds in ((f"key={ours}", True), (f"key={other}&key={ours}", True), (f"key={other}", False), ("", True)):
-        found = request(server, "POST", f"/api/v1/verify?{query}", body).json
-        assert (found["ok"], found["key"], found["known_key"]) == (holds, ours, True)
-        assert [fact["name"] for fact in found["facts"] if not fact["holds"]] == ([] if holds else ["signature"])
+        result = request(server, "POST", f"/api/v1/verify?{query}", body).json
+        assert (result["ok"], result["key"], result["known_key"]) == (holds, ours, True)
+        assert [fact["name"] for fact in result["facts"] if not fact["holds"]] == ([] if holds else ["signature"])
     forged = structs.replace(
         finished("corners"), signature=read(encode_replay(await server.replay(race_id), "json")).signature
     )
-    found = request(server, "POST", f"/api/v1/verify?key={ours}", encode_replay(forged, form)).json
-    assert (found["ok"], found["key"], found["known_key"]) == (False, ours, True)
+    result = request(server, "POST", f"/api/v1/verify?key={ours}", encode_replay(forged, form)).json
+    assert (result["ok"], result["key"], result["known_key"]) == (False, ours, True)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def run(queue: Jobs, task: Task = "deal", question: bytes = QUESTION) -> "asynci
 
 
 async def abandon(*waiting: "asyncio.Task[bytes]") -> None:
-    """Cancels jobs and returns when they have ended."""
+    """Cancel jobs, and return once they have ended."""
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)

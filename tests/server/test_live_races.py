@@ -1,4 +1,4 @@
-"""Live races in the store: lists from an index, exact limits, and races that nobody ever joined."""
+"""Live races in the store: indexed lists, exact limits, and races that nobody joined."""
 
 import asyncio
 import json
@@ -54,21 +54,21 @@ async def test_races_of_the_same_millisecond_are_listed_in_opening_order(
     parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts.clock, "now", lambda: 1_800_000_000_000)
-    made = [(await opened(parts)).race.id for _ in range(12)]
-    assert await listed(parts) == made[::-1]
+    race_ids = [(await opened(parts)).race.id for _ in range(12)]
+    assert await listed(parts) == race_ids[::-1]
 
 
 async def test_pages_have_no_gaps_while_races_come_and_go(parts: Process) -> None:
-    made = [(await opened(parts)).race.id for _ in range(7)]
-    found, before = list[str](), None
+    race_ids = [(await opened(parts)).race.id for _ in range(7)]
+    listed, before = list[str](), None
     while True:
         races, before = await parts.registry.live.page(RaceFilter(limit=2, before=before))
-        found += [race.race for race in races]
+        listed += [race.race for race in races]
         if before is None:
             break
         await opened(parts)
-        await parts.registry.live.forget(found[-1])
-    assert found == made[::-1]
+        await parts.registry.live.forget(listed[-1])
+    assert listed == race_ids[::-1]
 
 
 async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_store: str) -> None:
@@ -81,13 +81,14 @@ async def test_a_list_costs_the_store_two_commands(server: LoggedServer, own_sto
             redis.config_resetstat()
             assert len(request(server, "GET", "/api/v1/races?limit=20").json["races"]) == 20
             stats = {
-                name.removeprefix("cmdstat_"): found["calls"] for name, found in redis.info("commandstats").items()
+                name.removeprefix("cmdstat_"): statistics["calls"]
+                for name, statistics in redis.info("commandstats").items()
             }
             return {name: count for name, count in stats.items() if name not in background}
 
         await until(
             lambda: commands_of_a_list() == {"zrange": 1, "hmget": 1}
-        )  # commands of opening the races may still run
+        )  # commands that open the races may still be running
 
 
 async def test_lists_show_the_current_number_of_racers(parts: Process) -> None:
@@ -159,11 +160,11 @@ async def test_a_message_without_a_handler_fails() -> None:
 
 async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str) -> None:
     async with process(redis_url, open_races=5) as one, process(redis_url, open_races=5) as other:
-        made = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(opened(parts) for parts in (one, other) for _ in range(8)), return_exceptions=True
         )
-        refused = [each for each in made if isinstance(each, Exception)]
-        assert len(made) - len(refused) == 5 == await one.registry.live.count()
+        refused = [each for each in outcomes if isinstance(each, Exception)]
+        assert len(outcomes) - len(refused) == 5 == await one.registry.live.count()
         assert {each.code for each in refused if isinstance(each, Refused)} == {"too-many"}
 
 
@@ -289,11 +290,11 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
             await room.submit(that(Resigned(seat=seat)))
         await reached.wait()
         with Redis.from_url(redis_url) as redis:
-            async with process(redis_url, started=True) as there:
+            async with process(redis_url, started=True) as other:
                 await until(lambda: redis.zscore("races:due", room.race.id) is None, timeout_s=60)
-                assert await searched(there.archive, there.clock) == [room.race.id]
+                assert await searched(other.archive, other.clock) == [room.race.id]
                 assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
-                assert await listed(there) == []
+                assert await listed(other) == []
         room._task.cancel()
         here.registry._rooms.clear()
 

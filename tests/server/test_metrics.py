@@ -128,7 +128,7 @@ async def test_store_errors_and_reconnections_are_counted(server: LoggedServer, 
     errors = value(server, "samedeal_store_errors_total")
     connections = value(server, "samedeal_store_connections_total")
     assert connections > 0
-    server.create("corners")  # followed by the server: a command is always waiting for a reply
+    server.create("corners")  # the server follows it, so a command is always waiting for a reply
 
     def hung_up_on() -> bool:
         """Break the connections again, and return whether the server has counted a lost command."""

@@ -103,13 +103,13 @@ def test_any_changed_byte_of_a_packed_replay_is_detected() -> None:
 
 
 def test_truncation_of_a_packed_replay_is_detected() -> None:
-    whole, found = stored_replays.summary(PACKED), []
+    summary, found = stored_replays.summary(PACKED), []
     for count in range(len(old_replay_formats.TAG), len(PACKED)):
         refusal(PACKED[:count])
         found.append(stored_replays.summary(PACKED[:count]))
     refusal(PACKED + b"x")
-    complete = found.index(whole)
-    assert found == [None] * complete + [whole] * (len(found) - complete)
+    complete = found.index(summary)
+    assert found == [None] * complete + [summary] * (len(found) - complete)
     assert complete < len(PACKED)
 
 
@@ -138,7 +138,7 @@ def test_anything_tagged_as_packed_with_the_right_checksum_is_refused(data: byte
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 400), in_head=st.booleans())
 @settings(deadline=None)
 def test_tampering_with_a_packed_replay_only_ever_causes_a_refusal(change: bytes, at: int, in_head: bool) -> None:
-    """The replay and its summary cannot be trusted then, but reading them raises nothing else."""
+    """The replay and its summary may be wrong, but reading them raises nothing else."""
     head = old_replay_formats._inflated(PACKED[5:], old_replay_formats._DICTIONARY)
     decoded = old_replay_formats._head(PACKED)
     assert head

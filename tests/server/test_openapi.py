@@ -143,8 +143,8 @@ def test_schemathesis_fails_for_wrong_documents(tool: Schemathesis, http: dict[s
         race = {"name": "race", "in": "path", "required": True, "schema": {"type": "string"}}
         wrong[f"/api/v1/replays/{{race}}.{suffix}"] = {"get": {"parameters": [race], "responses": replay}}
     report = tool.run(http | {"paths": wrong}, "--phases", "coverage,fuzzing", "--max-examples", "10", "--no-shrink")
-    found = {(failure["type"], operation) for failure in report["failures"] for operation in failure["operations"]}
-    assert found >= {
+    reported = {(failure["type"], operation) for failure in report["failures"] for operation in failure["operations"]}
+    assert reported >= {
         ("RejectedPositiveData", "POST /api/v1/races"),
         ("UnsupportedMethodResponse", "GET /api/v1/races"),
         ("AllowHeaderMismatch", "OPTIONS /api/v1/races"),

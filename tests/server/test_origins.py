@@ -1,4 +1,4 @@
-"""Origins: pages of other sites cannot play or change anything, not even by DNS rebinding."""
+"""Origins: pages of other sites cannot play or change anything, even with DNS rebinding."""
 
 import socket
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_malformed_origins_are_refused(method: str | None) -> None:
             assert not is_accepted(origin, host, method=method), origin
 
 
-def test_requests_without_origin_and_safe_methods_are_is_accepted() -> None:
+def test_requests_without_origin_and_safe_methods_are_accepted() -> None:
     assert is_accepted(None, "rebound.evil.example")
     for method in ("GET", "HEAD", "OPTIONS"):
         assert is_accepted("https://evil.example", "race.example", method=method)

@@ -133,7 +133,7 @@ async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkey
         here, there = presences(parts, 2)
         there.connect(1, race.seats[0].taken)
         now = parts.clock.now
-        assert here.seen(race, 0) == {1: 0}  # it has just started to watch
+        assert here.seen(race, 0) == {1: 0}  # it has only just started watching
         await until(lambda: here.seen(race, 0)[1] < 0)
         assert there.seen(race, 0) == {1: 0}
         await there.note(race)

@@ -1,4 +1,4 @@
-"""The race log in a real store: every entry is written once and in its place, even if replies are lost."""
+"""The race log in a real store: every entry is written once and in order, even if replies are lost."""
 
 import asyncio
 import time
@@ -63,7 +63,7 @@ def otherwise(n: int) -> list[Entry]:
 
 
 async def assert_holds(log: RaceLog, entries: Sequence[Entry]) -> None:
-    """Asserts that the log has exactly these entries and that its head agrees."""
+    """Assert that the log has exactly these entries and that its head agrees."""
     assert await log.read(RACE) == list(entries)
     assert await log.head(RACE) == ((entries[-1].n, entries[-1].h) if entries else (0, before(1)))
 

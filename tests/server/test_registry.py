@@ -1,4 +1,4 @@
-"""The registry creates and finds races, and looks after them when no clients are connected."""
+"""The registry creates, finds and maintains races, even when no clients are connected."""
 
 import asyncio
 import re
@@ -69,12 +69,12 @@ async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, mon
         monkeypatch.setattr(opening, "choice", lambda words: words[0])
         monkeypatch.setattr(opening, "randbelow", lambda limit: next(numbers))
         first, second = await opened(parts), await opened(parts)
-        kept = second.race.id
+        race_id = second.race.id
         await run(second)
         for seat in (1, 2):
             await second.submit(that(Resigned(seat=seat)))
         await until(lambda: second.is_idle)
-        await parts.store.ask("DEL", f"race:{{{kept}}}:head", f"race:{{{kept}}}:log")
+        await parts.store.ask("DEL", f"race:{{{race_id}}}:head", f"race:{{{race_id}}}:log")
         third = await opened(parts)
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
 
@@ -115,9 +115,9 @@ async def test_every_process_finds_the_current_race(redis_url: str) -> None:
         room = await opened(here)
         assert await here.registry.room(room.race.id) is room
         await run(room)
-        found = await there.registry.room(room.race.id)
-        assert found.race == room.race
-        assert await there.registry.room(room.race.id) is found
+        other_room = await there.registry.room(room.race.id)
+        assert other_room.race == room.race
+        assert await there.registry.room(room.race.id) is other_room
 
 
 async def test_concurrent_lookups_return_the_same_room(redis_url: str) -> None:

@@ -216,13 +216,13 @@ def test_any_changed_byte_is_detected() -> None:
 
 def test_truncation_is_detected_and_the_summary_is_readable_as_soon_as_it_is_complete() -> None:
     data = encoded("corners")
-    whole, found = stored_replays.summary(data), []
+    summary, found = stored_replays.summary(data), []
     for count in range(len(replay_codec.TAG), len(data)):
         refusal(data[:count])
         found.append(stored_replays.summary(data[:count]))
     refusal(data + b"x")
-    complete = found.index(whole)
-    assert found == [None] * complete + [whole] * (len(found) - complete)
+    complete = found.index(summary)
+    assert found == [None] * complete + [summary] * (len(found) - complete)
     assert complete < len(data) // 2
 
 
@@ -251,7 +251,7 @@ def test_anything_with_the_right_checksum_is_refused(data: bytes, length: int) -
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 2_000))
 @settings(deadline=None)
 def test_tampering_only_ever_causes_a_refusal(change: bytes, at: int) -> None:
-    """The replay and its summary cannot be trusted then, but reading them raises nothing else."""
+    """The replay and its summary may be wrong, but reading them raises nothing else."""
     data = encoded("gallery")[5:]
     inflater = zlib.decompressobj(-zlib.MAX_WBITS, zdict=replay_codec._DICTIONARY)
     content = inflater.decompress(data[4:])

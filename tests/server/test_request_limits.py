@@ -71,12 +71,12 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def declared() -> set[str]:
     """Return every method and path of the application, except HEAD, which Starlette adds to GET."""
-    found = set[str]()
+    endpoints = set[str]()
     for route in create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32))).routes:
         assert isinstance(route, Route | Mount), f"unexpected kind of route: {route}"
         methods = {"GET"} if isinstance(route, Mount) else (route.methods or set()) - {"HEAD"}
-        found |= {f"{method} {route.path}" for method in methods}
-    return found
+        endpoints |= {f"{method} {route.path}" for method in methods}
+    return endpoints
 
 
 def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[int, Answer]:
@@ -99,11 +99,11 @@ def test_every_endpoint_refuses_too_frequent_requests(server: LoggedServer) -> N
     expected = {**COSTS, **ODD}
     with ThreadPoolExecutor(len(expected)) as pool:
         clients = [f"192.0.2.{number}" for number in range(len(expected))]
-        found = dict(zip(expected, pool.map(until_refused, [server] * len(clients), expected, clients), strict=True))
-    assert {operation: count for operation, (count, _) in found.items()} == {
+        results = dict(zip(expected, pool.map(until_refused, [server] * len(clients), expected, clients), strict=True))
+    assert {operation: count for operation, (count, _) in results.items()} == {
         operation: BURST // cost for operation, cost in expected.items()
     }
-    for operation, (_, answer) in found.items():
+    for operation, (_, answer) in results.items():
         assert answer.headers["content-type"] == "application/problem+json", operation
         assert answer.json["code"] == "too-many", operation
         assert int(answer.headers["retry-after"]) > 0, operation
@@ -121,8 +121,8 @@ async def test_handshakes_are_rate_limited(server: LoggedServer, path: str) -> N
         except InvalidStatus as refused:
             return refused.response.status_code
 
-    found = [await status() for _ in range(BURST // SOCKETS[path])]
-    assert set(found) == {101 if path == "/ws" else 403}
+    statuses = [await status() for _ in range(BURST // SOCKETS[path])]
+    assert set(statuses) == {101 if path == "/ws" else 403}
     assert await status() == 429
 
 

@@ -153,14 +153,14 @@ async def test_listeners_get_entries_only_after_they_are_in_the_log(redis_url: s
 async def test_shared_encodings_are_cached_until_the_race_changes(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await opened(parts)
-        made: list[str] = []
+        encoded: list[str] = []
 
         def told(kind: str) -> bytes:
-            made.append(kind)
+            encoded.append(kind)
             return f"{kind} {room.race.n}".encode()
 
         async def all_are_told(n: int) -> None:
-            made.clear()
+            encoded.clear()
             began = parts.clock.now() // MAX_STALENESS_MS
             for _ in range(1000):
                 for kind in ("view", "progress"):
@@ -168,8 +168,8 @@ async def test_shared_encodings_are_cached_until_the_race_changes(redis_url: str
                         room.broadcast.shared_encoding(room.race, kind, partial(told, kind)) == f"{kind} {n}".encode()
                     )
             moments = parts.clock.now() // MAX_STALENESS_MS - began + 1
-            assert 1 <= made.count("view") <= moments
-            assert 1 <= made.count("progress") <= moments
+            assert 1 <= encoded.count("view") <= moments
+            assert 1 <= encoded.count("progress") <= moments
 
         await all_are_told(0)
         for number in (1, 2):

@@ -35,9 +35,9 @@ def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
     """Remove the entries after n from the store, as if it lost the tail of its file."""
     log, head = f"race:{{{race.id}}}:log", f"race:{{{race.id}}}:head"
     store: Any = redis
-    kept = store.xrange(log, max=f"{n}-0")
+    remaining = store.xrange(log, max=f"{n}-0")
     store.delete(log)
-    for id_, fields in kept:
+    for id_, fields in remaining:
         store.xadd(log, fields, id_)
     redis.hset(head, mapping={"n": n, "h": entries[n - 1].h})
 

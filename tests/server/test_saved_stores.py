@@ -56,18 +56,18 @@ def get(server: TimedServer, path: str) -> bytes:
     return answer.body
 
 
-def assert_contains(found: Any, expected: Any) -> None:
-    """Asserts that `found` has every expected field with its value. It can have others."""
+def assert_contains(actual: Any, expected: Any) -> None:
+    """Assert that `actual` has every expected field with its value. It can have others."""
     if isinstance(expected, dict):
         for name, value in expected.items():
-            assert name in found
-            assert_contains(found[name], value)
+            assert name in actual
+            assert_contains(actual[name], value)
     elif isinstance(expected, list):
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected, strict=True):
             assert_contains(one, other)
     else:
-        assert found == expected
+        assert actual == expected
 
 
 async def returned(server: TimedServer, store: Saved, guest: str) -> Racer:
@@ -80,7 +80,7 @@ async def returned(server: TimedServer, store: Saved, guest: str) -> Racer:
 
 
 def assert_continues(replay: Replay, store: Saved, race_id: str) -> None:
-    """Asserts that the replay is valid and starts with the saved log, byte for byte."""
+    """Assert that the replay is valid and starts with the saved log, byte for byte."""
     assert all(fact.holds for fact in verify(replay, [KEY]))
     saved_log = [words for name, key, words in store.commands if (name, key) == ("XADD", f"race:{{{race_id}}}:log")]
     entries = [codec.encode([entry.n, entry.at, entry.event], "json") for entry in replay.entries]
@@ -120,12 +120,12 @@ def test_replays_of_daily_races_stay_sealed_until_their_time(server: TimedServer
 
 async def test_a_running_race_continues(server: TimedServer, store: Saved) -> None:
     race_id = store.races["running"]
-    found = json.loads(get(server, f"races/{race_id}"))
+    state = json.loads(get(server, f"races/{race_id}"))
     before = store.answers[f"races/{race_id}"]
-    for fields in (found, before):
+    for fields in (state, before):
         del fields["clock_ms"]
-    assert_contains(found, before)
-    assert found["h"] == store.digests["running"]
+    assert_contains(state, before)
+    assert state["h"] == store.digests["running"]
     for guest in ("ada", "bo"):
         racer = await returned(server, store, guest)
         await racer.join(race_id)

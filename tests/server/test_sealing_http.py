@@ -74,7 +74,7 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
         await play(opened, 5)
         for running in (race, opened):
             code = f"corners:{running.seed}"
-            guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # gets the same response
+            guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # it gets the same response
             addresses = url_suffixes(running)
             known = {*addresses, *PAR_OF_DEALS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known

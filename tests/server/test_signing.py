@@ -1,4 +1,4 @@
-"""Servers sign every replay and publish every key that they have ever signed with."""
+"""Servers sign every replay and publish every key they have ever used."""
 
 import json
 import time
@@ -51,12 +51,12 @@ async def finished_replay(server: Server, game: str = "corners") -> Replay:
 
 
 def verification(server: Server, replay: Replay, *keys: str) -> dict[str, Any]:
-    """A server's verification of a replay that one of the keys should have signed."""
+    """Return a server's verification of a replay, which must be signed with one of the keys."""
     query = "&".join(f"key={key}" for key in keys)
     status, body = server.get(f"/api/v1/verify?{query}", codec.encode(replay, "json"))
     assert status == 200, body
-    found: dict[str, Any] = json.loads(body)
-    return found
+    verdict: dict[str, Any] = json.loads(body)
+    return verdict
 
 
 def test_the_well_known_document(redis_url: str) -> None:
@@ -106,8 +106,8 @@ async def test_replays_signed_with_a_rotated_key_still_verify(redis_url: str, tm
             order = [OTHER_KEY, SIGNING_KEY] if OTHER_KEY in replays else [SIGNING_KEY]
             assert published(server) == [(public(one), one == key) for one in order]
             for former, signed in replays.items():
-                found = verification(server, signed, public(former))
-                assert (found["ok"], found["known_key"], found["key"]) == (True, True, public(former))
+                verdict = verification(server, signed, public(former))
+                assert (verdict["ok"], verdict["known_key"], verdict["key"]) == (True, True, public(former))
                 status, body = server.get(f"/api/v1/replays/{signed.header.race}.json")
                 assert (status, body) == (200, codec.encode(signed, "json")), "signed replays do not change"
 
@@ -129,10 +129,10 @@ async def test_a_replay_that_two_servers_keep_stays_as_the_first_has_signed_it(r
     archives = [Archive(store, bytes.fromhex(key)) for key in (SIGNING_KEY, OTHER_KEY)]
     for archive in archives:
         await archive.add(log.race, log.entries)
-    kept = [await archive.replay(log.race.id) for archive in archives]
+    replays = [await archive.replay(log.race.id) for archive in archives]
     await store.close()
     replay = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SIGNING_KEY))
-    assert kept == [replay, replay]
+    assert replays == [replay, replay]
 
 
 async def test_a_removed_key_is_unknown(redis_url: str) -> None:
@@ -141,8 +141,8 @@ async def test_a_removed_key_is_unknown(redis_url: str) -> None:
     with Server(redis_url, signing_key=OTHER_KEY) as server, Redis.from_url(redis_url) as redis:
         redis.hdel(KEYS, public(SIGNING_KEY))
         assert published(server) == [(public(OTHER_KEY), True)]
-        found = verification(server, replay)
-        assert (found["ok"], found["known_key"]) == (True, False)
+        verdict = verification(server, replay)
+        assert (verdict["ok"], verdict["known_key"]) == (True, False)
         assert verification(server, replay, public(OTHER_KEY))["ok"] is False
 
 
@@ -159,8 +159,8 @@ async def test_who_signs_anew_has_a_key_that_is_not_known(redis_url: str, forged
     with Server(redis_url) as server:
         replay = await finished_replay(server)
         *_, race = replay.races()
-        anew = Replay.of(race, replay.entries, forged)
-        found = verification(server, anew)
-        assert (found["ok"], found["known_key"], found["key"]) == (True, False, public_key(forged))
-        asked = verification(server, anew, public(SIGNING_KEY))
-    assert [fact["name"] for fact in asked["facts"] if not fact["holds"]] == ["signature"]
+        forgery = Replay.of(race, replay.entries, forged)
+        verdict = verification(server, forgery)
+        assert (verdict["ok"], verdict["known_key"], verdict["key"]) == (True, False, public_key(forged))
+        with_key = verification(server, forgery, public(SIGNING_KEY))
+    assert [fact["name"] for fact in with_key["facts"] if not fact["holds"]] == ["signature"]

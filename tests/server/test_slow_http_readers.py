@@ -39,9 +39,9 @@ async def test_kernel_buffers_of_slow_readers_stay_small_and_are_released(server
 
     def all_released() -> bool:
         nonlocal most
-        found = unsent(server)
-        most = max(most, *found, 0)
-        return most > 0 and not found
+        buffers = unsent(server)
+        most = max(most, *buffers, 0)
+        return most > 0 and not buffers
 
     with ExitStack() as stack:
         for number in range(40):

@@ -123,5 +123,5 @@ def test_documented_keys_are_known() -> None:
 def test_only_known_modules_write_to_the_store() -> None:
     folder = Path(samedeal_server.__file__).parent
     command = re.compile(r"\"(SET|SETEX|HSET|HSETNX|ZADD|SADD|XADD|INCR\w*|[LR]PUSH|APPEND|MSET|PFADD)\"|\.script\(")
-    found = {file.name for file in folder.rglob("*.py") if command.search(file.read_text())}
-    assert found == WRITERS
+    writers = {file.name for file in folder.rglob("*.py") if command.search(file.read_text())}
+    assert writers == WRITERS

@@ -16,18 +16,18 @@ from support.rooms import Later, opened
 from support.stores import process, run, until
 
 ENDLESS_LOOPS = {
-    "jobs/pool.py": {"_exchange"},  # until the job has its result
+    "jobs/pool.py": {"_exchange"},  # until the job has a result
     "ops/metrics.py": {"watch"},  # supervised
     "ops/supervised.py": {"supervised"},
     "races/opening.py": {"open"},  # until an id is free
     "races/room.py": {"_commit"},  # until no other process has written first
     "store/checks.py": {"check_store"},  # until a deadline
     "store/connection.py": {"_with_retries"},  # until a deadline
-    "store/embedded.py": {"_supervise"},  # the server ends with it
+    "store/embedded.py": {"_supervise"},  # if it fails, the server exits
     "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
     "ws/session.py": {"_receive_all"},  # until the connection ends
 }
-"""Every coroutine with an endless loop, and why its errors do not stop anything else."""
+"""Every coroutine with an endless loop, with the reason why its errors are harmless."""
 
 
 async def test_a_supervised_loop_logs_errors_and_continues(caplog: pytest.LogCaptureFixture) -> None:
@@ -42,9 +42,9 @@ async def test_a_supervised_loop_logs_errors_and_continues(caplog: pytest.LogCap
     task = asyncio.create_task(supervised("counting sheep", step, 0.0))
     await asyncio.wait_for(done.wait(), 60)
     await cancelled([task])
-    said = [(record.levelno, record.getMessage()) for record in caplog.records]
-    assert [level for level, _ in said] == [logging.ERROR, logging.WARNING, logging.ERROR]
-    assert all("counting sheep" in text for _, text in said)
+    messages = [(record.levelno, record.getMessage()) for record in caplog.records]
+    assert [level for level, _ in messages] == [logging.ERROR, logging.WARNING, logging.ERROR]
+    assert all("counting sheep" in text for _, text in messages)
 
 
 async def test_cancelled_repeats_a_swallowed_cancellation() -> None:
@@ -68,14 +68,14 @@ async def test_cancelled_repeats_a_swallowed_cancellation() -> None:
 
 def test_all_endless_loops_of_the_server_are_listed() -> None:
     folder = Path(samedeal_server.__file__).parent
-    found: dict[str, set[str]] = {}
+    endless: dict[str, set[str]] = {}
     for file in folder.rglob("*.py"):
         for function in ast.walk(ast.parse(file.read_text())):
             if isinstance(function, ast.AsyncFunctionDef):
                 loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
                 if any(isinstance(loop.test, ast.Constant) and loop.test.value for loop in loops):
-                    found.setdefault(str(file.relative_to(folder)), set()).add(function.name)
-    assert found == ENDLESS_LOOPS
+                    endless.setdefault(str(file.relative_to(folder)), set()).add(function.name)
+    assert endless == ENDLESS_LOOPS
 
 
 @pytest.mark.parametrize(

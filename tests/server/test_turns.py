@@ -52,7 +52,7 @@ async def test_a_cancelled_turn_goes_to_the_next_place(at: str) -> None:
         if at == "waiting":
             tasks[0].cancel()
             await asyncio.sleep(0)
-    tasks[0].cancel()  # at the moment when it gets the turn
+    tasks[0].cancel()  # just as it gets the turn
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == ["c"]
     await take(queue.place("d"), "d", order)

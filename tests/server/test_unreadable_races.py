@@ -78,7 +78,7 @@ async def log(redis_url: str) -> AsyncIterator[RaceLog]:
 
 
 def kept(redis: Redis, race: str) -> dict[bytes, bytes]:
-    """Return everything that the store has about a race."""
+    """Return everything that is stored about a race."""
     return {key: value for key, value in contents(redis).items() if f"{{{race}}}".encode() in key}
 
 

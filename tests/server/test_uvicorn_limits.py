@@ -27,7 +27,7 @@ SMALL_KB = 12_000
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """A server with short timeouts, which sends no pings.
+    """A server with short timeouts that sends no pings.
 
     It has a store of its own because other tests empty theirs.
     """

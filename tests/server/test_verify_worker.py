@@ -49,10 +49,10 @@ async def test_a_file_is_verified_in_any_form_and_from_any_position(file: Binary
     put(file, lines if form == "ndjson" else codec.encode(replay, "json" if form == "json" else "msgpack"))
     for place in (0, 7):
         file.seek(place)
-        found = await verify_file(file)
-        assert (found.key, found.facts) == (replay.signature.key, verify(replay))
+        result = await verify_file(file)
+        assert (result.key, result.facts) == (replay.signature.key, verify(replay))
     other = public_key(SECRET)
-    assert (await verify_file(file, [other])).facts == verify(replay, keys=[other]) != found.facts
+    assert (await verify_file(file, [other])).facts == verify(replay, keys=[other]) != result.facts
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", HEAD, HEAD + FOOT[:-1], HEAD + b"[" * 10_000 + b"\n" + FOOT])
@@ -78,8 +78,8 @@ async def test_a_verification_that_needs_too_much_memory_is_refused(file: Binary
 
 
 async def test_the_longest_file_takes_at_most_half_of_the_limits(file: BinaryIO) -> None:
-    found = await verify_file(put(file, long_json()), memory=2**29)
-    assert {fact.name for fact in found.facts if not fact.holds} >= {"numbers", "order"}
+    result = await verify_file(put(file, long_json()), memory=2**29)
+    assert {fact.name for fact in result.facts if not fact.holds} >= {"numbers", "order"}
 
 
 @pytest.fixture
@@ -104,13 +104,13 @@ async def test_a_failing_process_gives_no_verdict(file: BinaryIO, program: Calla
 async def test_cancelling_a_verification_ends_its_process(
     file: BinaryIO, program: Callable[[str], None], tmp_path: Path
 ) -> None:
-    noted = tmp_path / "pid"
-    program(f"echo $$ > {noted}.draft; mv {noted}.draft {noted}; exec sleep 600")
+    pid_file = tmp_path / "pid"
+    program(f"echo $$ > {pid_file}.draft; mv {pid_file}.draft {pid_file}; exec sleep 600")
     waiting = asyncio.create_task(verify_file(file))
-    await until(noted.exists)
+    await until(pid_file.exists)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    await until(lambda: not runs(int(noted.read_text())))
+    await until(lambda: not runs(int(pid_file.read_text())))
 
 
 def runs(process: int) -> bool:

@@ -1,1 +1,1 @@
-"""What tests share: servers, stores, clients and finished races."""
+"""Test support: servers, stores, clients and finished races."""

@@ -1,7 +1,7 @@
-"""The WebSocket test suite of the Autobahn project, kept in the user's cache: locates and installs it.
+"""Locates and installs the Autobahn WebSocket test suite in the user's cache.
 
-It is a program for Python 2.7, which is old and safe to run against one's own machine only. As a program this file
-installs it: ``make conformance``.
+The suite needs Python 2.7, which is outdated: run it only against your own machine. ``make conformance`` runs this file
+to install it.
 """
 
 import os
@@ -22,7 +22,7 @@ def installed() -> bool:
 
 
 def install() -> None:
-    """Install the suite in some minutes. Raises LookupError without Python 2.7, or CalledProcessError."""
+    """Install the suite, which takes minutes. Raises LookupError without Python 2.7, or CalledProcessError."""
     python = _python()
     shutil.rmtree(FOLDER, ignore_errors=True)
     tools = FOLDER / "tools"
@@ -36,11 +36,11 @@ def install() -> None:
 
 def _python() -> str:
     """Return a working Python 2.7, including unselected pyenv versions."""
-    found = [shutil.which("python2.7")]
+    candidates = [shutil.which("python2.7")]
     if pyenv := shutil.which("pyenv"):
         others = subprocess.run([pyenv, "whence", "--path", "python2.7"], capture_output=True, text=True)
-        found += others.stdout.split()
-    for python in found:
+        candidates += others.stdout.split()
+    for python in candidates:
         if python and subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0:
             return python
     raise LookupError("no Python 2.7 with pip")

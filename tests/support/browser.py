@@ -91,7 +91,7 @@ async def new_tab(window: Any) -> Tab:
     watched = Tab(page)
 
     async def record(response: Response) -> None:
-        # The server refuses par while others race on the same open deal: not an error of the page.
+        # The server refuses par while others race on the same open deal; this is not an error of the page.
         if response.status >= 400 and not response.url.endswith("/par"):
             watched.errors.append(f"{response.status}: {response.url}")
         with suppress(Error):  # the page may close before the sizes of its last responses are available
@@ -183,7 +183,7 @@ async def tap_moves(page: Page, moves: list[str], first: int = 0) -> None:
 
 async def arrow_key_targets(page: Page) -> dict[str, dict[str, str]]:
     """Return the pile that each arrow key leads to, for each pile."""
-    found: dict[str, dict[str, str]] = await page.evaluate(
+    targets: dict[str, dict[str, str]] = await page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll(".pile")].map((pile) => [pile.dataset.place,
             Object.fromEntries(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => {
                 pile.focus();
@@ -191,7 +191,7 @@ async def arrow_key_targets(page: Page) -> dict[str, dict[str, str]]:
                 return [key, document.activeElement.dataset.place];
             }))]))"""
     )
-    return found
+    return targets
 
 
 def shortest_path(targets: dict[str, dict[str, str]], start: str, end: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Racers who reconnect whatever fails, and who record everything that they were sent."""
+"""Racers who reconnect after any failure and record everything they receive."""
 
 import asyncio
 import contextlib
@@ -22,8 +22,8 @@ REPLACED, RESTARTING = 4009, 1012
 PAUSE_S = 0.02
 """Delay before a racer retries (s)."""
 AHEAD = 200
-"""How many moves racers may make without being asked to. They stay busy while a test works, but on fast machines they
-stop long before they reach the race's limit on moves."""
+"""How many moves racers may make without being asked. They stay busy during a test, but on fast machines they stop long
+before they reach the race's limit on moves."""
 ATTEMPT = 30
 """A racer restarts after this many moves. Random play never wins a game this early, so it cannot end the race."""
 
@@ -204,7 +204,7 @@ class Persistent(Racer):
         return await self.dealt()
 
     async def play_on(self) -> None:
-        """Play until `enough`. A racer without allowance pings instead, so that it notices a lost connection."""
+        """Play until `enough` is set. A racer without allowance pings instead, to notice a lost connection."""
         attempt_moves = 0
         while not self.enough:
             if self.made >= self.allowance:
@@ -226,10 +226,7 @@ class Persistent(Racer):
 
 @contextlib.asynccontextmanager
 async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
-    """Run one race per field while the block runs, and then until each player has made a few more moves.
-
-    Races do not end earlier. Players without a seat join first.
-    """
+    """Race until the block ends and each player has then made a few more moves. Players without a seat join first."""
     players = [player for field in fields for player in field]
     try:
         await asyncio.gather(*(player.join(player.race) for player in players if not player.view))

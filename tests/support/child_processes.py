@@ -11,14 +11,14 @@ from support.stores import until
 
 def computing(parent: int, worker: str = WORKER) -> list[int]:
     """Return the worker processes of the server process `parent`."""
-    found = []
+    pids = []
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             status = (directory / "status").read_text()
             command = (directory / "cmdline").read_bytes()
             if f"\nPPid:\t{parent}\n" in status and worker.encode() in command:
-                found.append(int(directory.name))
-    return found
+                pids.append(int(directory.name))
+    return pids
 
 
 async def halted(parent: int) -> int:

@@ -48,7 +48,7 @@ class ValkeyCluster:
         return self.nodes[slot * NODES // REDIS_CLUSTER_HASH_SLOTS]
 
     async def owner(self, slot: int) -> Node:
-        """Return the owner of a slot when all running nodes agree."""
+        """Return the owner of a slot once all running nodes agree on it."""
         while True:
             views = await asyncio.gather(*(self._view(node) for node in (*self.nodes, *self.replicas)))
             owners = {view[slot] for view in views if view}
@@ -67,9 +67,9 @@ class ValkeyCluster:
             for copy in (*self.nodes, *self.replicas):
                 about = await _answered(copy, "INFO", "replication")
                 if about and about["role"] == "slave" and about["master_port"] == node.port:
-                    its = await _answered(node, "INFO", "replication")
+                    info = await _answered(node, "INFO", "replication")
                     up = about["master_link_status"] == "up"
-                    if up and its and its["master_repl_offset"] - about["slave_repl_offset"] < 10_000:
+                    if up and info and info["master_repl_offset"] - about["slave_repl_offset"] < 10_000:
                         return copy
             await asyncio.sleep(0.02)
 
@@ -155,20 +155,20 @@ async def cluster(folder: Path, *, replicas: bool = False) -> AsyncIterator[Valk
             nodes[-1].id = (await valkey.ask("CLUSTER", "MYID")).decode()
             if number:
                 await nodes[0].ask("CLUSTER", "MEET", "127.0.0.1", port, bus)
-        made = ValkeyCluster(nodes[:NODES], nodes[NODES:])
-        for number, node in enumerate(made.nodes):
+        running = ValkeyCluster(nodes[:NODES], nodes[NODES:])
+        for number, node in enumerate(running.nodes):
             first, end = (REDIS_CLUSTER_HASH_SLOTS * edge // NODES for edge in (number, number + 1))
             await node.ask("CLUSTER", "ADDSLOTSRANGE", first, end - 1)
-        for node, copy in zip(made.nodes, made.replicas, strict=False):
+        for node, copy in zip(running.nodes, running.replicas, strict=False):
             while await _refused(copy, "CLUSTER", "REPLICATE", node.id):  # noqa: ASYNC110 - until the replica knows the node
                 await asyncio.sleep(0.02)
-            await made.replica_of(node)
+            await running.replica_of(node)
         for number in range(NODES):
-            await made.owner(REDIS_CLUSTER_HASH_SLOTS * number // NODES)
+            await running.owner(REDIS_CLUSTER_HASH_SLOTS * number // NODES)
         for node in nodes:
             while "cluster_state:ok" not in str(await node.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.02)
-        yield made
+        yield running
 
 
 async def _answered(node: Node, *command: str) -> Any:
@@ -189,10 +189,10 @@ async def _refused(node: Node, *command: str) -> bool:
 
 def free_ports(count: int) -> list[int]:
     """Return free ports below the ephemeral range, so that they stay free."""
-    chance, found = Random(), list[int]()
-    while len(found) < count:
+    chance, ports = Random(), list[int]()
+    while len(ports) < count:
         port = chance.randrange(20_000, 30_000)
         with socket.socket() as probe:
-            if port not in found and probe.connect_ex(("127.0.0.1", port)):
-                found.append(port)
-    return found
+            if port not in ports and probe.connect_ex(("127.0.0.1", port)):
+                ports.append(port)
+    return ports

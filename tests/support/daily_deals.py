@@ -33,8 +33,8 @@ def opened(server: TimedServer, game: str = "corner-stones", **options: Any) -> 
 def daily(server: TimedServer, day: Day, game: str = "corner-stones") -> dict[str, Any]:
     answer = request(server, "GET", f"/api/v1/daily/{day.date}/{game}")
     assert answer.status == 200, answer.body
-    told: dict[str, Any] = answer.json
-    return told
+    document: dict[str, Any] = answer.json
+    return document
 
 
 def reveal(server: TimedServer, day: Day) -> None:
@@ -74,19 +74,19 @@ async def alone(server: TimedServer, name: str, game: str = "corner-stones", mov
 async def once(
     server: TimedServer, day: Day, true: Callable[[dict[str, Any]], object], game: str = "corner-stones"
 ) -> dict[str, Any]:
-    """Return the daily deal once a condition holds: a race is archived shortly after it ends."""
+    """Return the daily deal once a condition holds. Races are archived shortly after they end."""
     async with asyncio.timeout(60):
         while True:
-            told = await asyncio.to_thread(daily, server, day, game)
-            if true(told):
-                return told
+            document = await asyncio.to_thread(daily, server, day, game)
+            if true(document):
+                return document
             await asyncio.sleep(0.02)
 
 
 async def kept(server: TimedServer, day: Day, count: int, game: str = "corner-stones") -> list[dict[str, Any]]:
     """Return the results of a day once there are `count`."""
-    found = await once(server, day, lambda told: len(told["results"]) >= count, game)
-    return list(found["results"])
+    result = await once(server, day, lambda document: len(document["results"]) >= count, game)
+    return list(result["results"])
 
 
 def k_of(replay: Replay) -> int:

@@ -27,7 +27,7 @@ def info(slug: str) -> GameInfo:
 
 def board(game: Game, ply: int = 0, **fields: Any) -> Board:
     """Return a position as the server sends it to its owner."""
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "table": game.view(),
         "notes": game.notes,
         "outcome": game.outcome,
@@ -38,12 +38,12 @@ def board(game: Game, ply: int = 0, **fields: Any) -> Board:
         "undo": ply > 0,
         "restart": ply > 0,
     }
-    return Board(**said | fields)
+    return Board(**content | fields)
 
 
 def standing(seat: int, name: str, outcome: str, home: int = 0, goal: int = 48, **fields: Any) -> Standing:
     """Return a standing with equal seat and place."""
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "place": seat,
         "seat": seat,
         "name": name,
@@ -56,7 +56,7 @@ def standing(seat: int, name: str, outcome: str, home: int = 0, goal: int = 48, 
         "attempts": 0 if outcome in ("waiting", "ready") else 1,
         "ms": home * 4000,
     }
-    return Standing(**said | fields)
+    return Standing(**content | fields)
 
 
 def header(slug: str, **options: Any) -> Header:
@@ -108,9 +108,9 @@ def now(
     ada = standing(1, "ada", "won" if stage == "over" else "playing" if dealt else "ready", goal // 2, goal)
     own = standing(2, "bo", mine, (game.home if game else 0), goal)
     last = standing(3, "cy", cy or mine, 1 if dealt else 0, goal)
-    said = view(slug, stage, game, n, None if watching else 2, **fields)
+    content = view(slug, stage, game, n, None if watching else 2, **fields)
     left = left_ms if stage in ("running", "countdown") else None
-    return Snapshot(said, (ada, own, last), left)
+    return Snapshot(content, (ada, own, last), left)
 
 
 def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> RaceState:

@@ -1,4 +1,4 @@
-"""Faults of a service of two servers and a store in the middle of a race. Each ends by itself."""
+"""Faults of two servers and a store during a race. Each ends by itself."""
 
 import asyncio
 import contextlib
@@ -73,7 +73,7 @@ async def outage(chance: Random) -> None:
 
 
 async def occurs_soon(event: Awaitable[None]) -> bool:
-    """Wait for something that the next move triggers. Return whether it occurred within 3 s."""
+    """Wait up to 3 s for something that the next move triggers. Return whether it occurred."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(3):
             await event
@@ -111,7 +111,7 @@ async def restart(server: Server) -> None:
 
 @fault("server-kills")
 async def server_killed(service: Service, chance: Random) -> None:
-    """Kill a server with all its workers, or a single worker, which the server replaces."""
+    """Kill a server with all its workers, or a single worker that the server replaces."""
     server = chance.choice(service.servers)
     _, *workers = processes(server)
     service.tally["server-kills"] += 1
@@ -354,8 +354,8 @@ async def replica_in_sync(service: Service) -> None:
     while True:
         about = await asyncio.to_thread(service.spare.redis.info, "replication")
         if about.get("master_link_status") == "up":
-            its = await asyncio.to_thread(service.store.redis.info, "replication")
-            if its["master_repl_offset"] - about["slave_repl_offset"] < 10_000:
+            info = await asyncio.to_thread(service.store.redis.info, "replication")
+            if info["master_repl_offset"] - about["slave_repl_offset"] < 10_000:
                 return
         await asyncio.sleep(0.02)
 

@@ -13,7 +13,7 @@ CHUNK = 65536
 
 @dataclass
 class _Trap:
-    """What happens to the next request that contains some bytes."""
+    """What to do with the next request that contains these bytes."""
 
     mark: bytes
     how: Literal["cut within", "lose answer"]
@@ -112,7 +112,7 @@ class Proxy:
                 self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
             )
         except (OSError, asyncio.CancelledError):
-            return  # one of the ends, or the proxy, has closed the connection
+            return  # either end, or the proxy, has closed the connection
         finally:
             self._links.discard(link)
             link.reset()

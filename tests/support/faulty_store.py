@@ -1,6 +1,6 @@
 """A real Valkey with the options of the embedded store, an adjustable disk speed and an adjustable clock.
 
-The knobs (knobs.c) are how slow its disk is and how wrong its clock; without a C compiler there are none.
+A library (knobs.c) adjusts them. It requires a C compiler.
 """
 
 import asyncio

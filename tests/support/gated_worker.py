@@ -1,8 +1,8 @@
 """A worker process with a gate: each job is recorded and waits until the test releases it.
 
-The environment's GATE names a directory. The file `noted` has a line for each job that was begun, the process and the
-task; the file `allowed` says how many of them may end. A task in the file `failing` fails, and one in `spinning` or
-`greedy` never ends or takes all the memory there is.
+The environment variable GATE names a directory. Its file `noted` has a line with process and task for each job that has
+started; `allowed` contains how many of them may end. Tasks listed in `failing` fail, those in `spinning` never end, and
+those in `greedy` use up all memory.
 """
 
 import os
@@ -50,7 +50,7 @@ class Gate:
 
 
 def gated(task: str, gate: Gate) -> None:
-    """Put a worker task behind the gate. Searches find number 0."""
+    """Put a worker task behind the gate. Searches return deal 0."""
     answer = worker.TASKS[task]
 
     def job(question: bytes) -> bytes:

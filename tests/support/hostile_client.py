@@ -93,8 +93,8 @@ class Hostile:
         """Receive up to and including these bytes, or until the end."""
         while end not in self._got and (more := self._receive()):
             self._got += more
-        before, found, self._got = self._got.partition(end)
-        return before + found
+        before, separator, self._got = self._got.partition(end)
+        return before + separator
 
     def rest(self) -> bytes:
         """Receive until the server closes the connection."""

@@ -169,8 +169,8 @@ class Hostile:
             await _say(socket, structs.replace(view, re=entry, header=HEADER))
             await _say(socket, m.Progress(race=RACE, n=2, standings=view.standings))
             with suppress(TimeoutError):
-                asked = await _hear(socket)
-                await _say(socket, convert({"t": "problem", "re": asked, **PROBLEM}, m.Problem))
+                number = await _hear(socket)
+                await _say(socket, convert({"t": "problem", "re": number, **PROBLEM}, m.Problem))
             if self.answers == "hangs up":
                 return await socket.close(1009, EVIL)
             await _say(socket, structs.replace(view, n=3, stage="over", standings=(STANDING,)))
@@ -196,15 +196,15 @@ def _json(document: object, status: int = 200) -> Response:
 @contextmanager
 def hostile() -> Iterator[Hostile]:
     """Run the server on a free port in a thread."""
-    made = Hostile()
-    serving = uvicorn.Server(uvicorn.Config(made.app, "127.0.0.1", 0, log_config=None, ws="websockets-sansio"))
+    running = Hostile()
+    serving = uvicorn.Server(uvicorn.Config(running.app, "127.0.0.1", 0, log_config=None, ws="websockets-sansio"))
     thread = threading.Thread(target=serving.run)
     thread.start()
     while not serving.started:
         assert thread.is_alive()
         time.sleep(0.01)
-    made.url = f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
-    yield made
+    running.url = f"http://127.0.0.1:{serving.servers[0].sockets[0].getsockname()[1]}"
+    yield running
     serving.should_exit = True
     thread.join()
 

@@ -38,4 +38,4 @@ def verified(content: Any, folder: Path, *keys: str) -> tuple[int, dict[str, str
     file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     code, output = run(*(word for key in keys for word in ("--key", key)), file)
     failed = (line.split(maxsplit=2) for line in output.splitlines() if line.startswith("FAILS"))
-    return code, {fact: said for _, fact, said in failed}
+    return code, {fact: explanation for _, fact, explanation in failed}

@@ -1,7 +1,7 @@
-/* Two knobs on the process of a store under test: how slow its disk is, and how wrong its clock.
+/* Makes the disk of a store under test slow, and its clock wrong.
 
-   Preloaded with KNOBS naming a file of two 64-bit numbers, which is looked at every time:
-   the microseconds that every flush to the disk takes, and the milliseconds by which the clock is ahead. */
+   Preload this library and set KNOBS to the path of a file of two 64-bit numbers: the duration of each flush in
+   microseconds, and how far the clock is ahead in milliseconds. The file may change at any time. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""Requests that try to obtain secrets of a race, and everything that its store holds."""
+"""Requests that try to obtain a race's secrets, and the contents of its store."""
 
 import json
 import re
@@ -105,8 +105,8 @@ HEADERS: list[dict[str, str]] = [
 
 def clean(answer: Answer, race: SealedRace) -> bool:
     """Assert that a response contains no card, secret, nonce or token."""
-    whole = answer.body + json.dumps(answer.headers).encode()
-    assert found(whole, race.forbidden()) == []
+    content = answer.body + json.dumps(answer.headers).encode()
+    assert found(content, race.forbidden()) == []
     assert CARD.findall(answer.body.decode("latin-1")) == []
     return True
 
@@ -168,12 +168,12 @@ def stored(store_url: str) -> bytes:
         b"stream": lambda redis, key: redis.xrange(key),
     }
     with Redis.from_url(store_url) as redis:
-        kept = [
+        contents = [
             (key, read[kind](redis, key))
             for key in redis.scan_iter(count=1000)
             if (kind := redis.type(key)) != b"none"  # deleted since the scan
         ]
-    return b"\n".join(leaf for leaf in _leaves(kept))
+    return b"\n".join(leaf for leaf in _leaves(contents))
 
 
 def _leaves(content: Any) -> Iterator[bytes]:

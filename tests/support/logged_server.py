@@ -40,13 +40,13 @@ class LoggedServer(Server):
         return self._log.read_text()
 
     def failures(self) -> list[str]:
-        """Return internal errors that were logged since the last call. Client errors are not included.
+        """Return the internal errors logged since the last call.
 
-        Nor is a store that has lost races: other tests empty the one that they share.
+        Client errors are not included, nor are races lost by the store: other tests empty the shared store.
         """
         news, self._read = self.log[self._read :], len(self.log)
-        found = re.findall(r".*(?: ERROR | CRITICAL |\"(?:error|critical)\"|Traceback|Error: |Warning: ).*", news)
-        return [line for line in found if "the store lost what came after entry" not in line]
+        errors = re.findall(r".*(?: ERROR | CRITICAL |\"(?:error|critical)\"|Traceback|Error: |Warning: ).*", news)
+        return [line for line in errors if "the store lost what came after entry" not in line]
 
 
 class Answer(NamedTuple):
@@ -97,10 +97,10 @@ class Line:
         **options: Any,
     ) -> Self:
         """Connect, and say hello if there is a name."""
-        protocol = next(Subprotocol(protocol) for protocol, its in codec.SUBPROTOCOLS.items() if its == form)
+        protocol = next(Subprotocol(protocol) for protocol, encoding in codec.SUBPROTOCOLS.items() if encoding == form)
         url = server.url.replace("http", "ws") + "/ws"
-        asked = Origin(origin) if origin is not None else None
-        line = cls(await connect(url, subprotocols=[protocol], origin=asked, compression=None, **options), form)
+        origin_header = Origin(origin) if origin is not None else None
+        line = cls(await connect(url, subprotocols=[protocol], origin=origin_header, compression=None, **options), form)
         if name is not None:
             assert isinstance(await line.ask("hello", name=name), m.Welcome)
         return line
@@ -154,11 +154,11 @@ def written(content: object, form: codec.Form) -> bytes:
 @contextmanager
 def _stderr_to(file: Path) -> Iterator[None]:
     """Make processes that start while the block runs write stderr to a file."""
-    kept, target = os.dup(2), os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    saved, target = os.dup(2), os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(target, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
         os.close(target)

@@ -1,6 +1,6 @@
 """Hooks for schemathesis: encoding of our media types, and valid dates.
 
-The module registers all of this when it is imported; the command line imports it by SCHEMATHESIS_HOOKS.
+Importing the module registers the hooks. SCHEMATHESIS_HOOKS makes the command line import it.
 """
 
 import json
@@ -17,7 +17,7 @@ from samedeal_server.races.daily import DAYS_AHEAD
 
 MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
 
-# A schema cannot express a range relative to today. The margin covers time zones and midnight.
+# A schema cannot express a range relative to the current day. The margin covers time zones and midnight.
 _last = datetime.now(UTC).date() + timedelta(days=DAYS_AHEAD - 2)
 schemathesis.openapi.format("date", st.dates(date(1970, 1, 1), _last).map(date.isoformat))
 

@@ -1,4 +1,4 @@
-"""Requests for par, and what the server should answer."""
+"""Requests for par, and the expected answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 def address(code: str, more: str = "") -> str:
-    """The path of a deal's par."""
+    """Return the path of a deal's par."""
     return f"/api/v1/deals/{quote(code, safe='')}/par{more}"
 
 
 async def computed(server: Server, target: str, **headers: str) -> tuple[Answer, list[dict[str, int]]]:
-    """The answer when the computer has finished, and the progress before."""
+    """Wait for the computation. Return the answer, and the progress before it."""
     progress: list[dict[str, int]] = []
     async with asyncio.timeout(100):
         while True:
@@ -37,22 +37,22 @@ async def computed(server: Server, target: str, **headers: str) -> tuple[Answer,
 
 
 async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
-    """The result of a computation when it has finished."""
+    """Wait for a computation and return its result."""
     async with asyncio.timeout(100):
         while True:
-            if not isinstance(found := await ask(), ParProgress):
-                return found
+            if not isinstance(result := await ask(), ParProgress):
+                return result
             await asyncio.sleep(0.02)
 
 
 async def all_sealed(*targets: tuple[Server, str]) -> bool:
-    """Whether the servers refuse all targets with "deal-sealed"."""
+    """Return whether the servers refuse all targets with "deal-sealed"."""
     answers = [await asyncio.to_thread(request, server, "GET", target) for server, target in targets]
     return all(problem(answer, "deal-sealed") for answer in answers)
 
 
 def par_json(expected: Par) -> dict[str, Any]:
-    """The expected JSON of a par."""
+    """Return the expected JSON of a par."""
     return {
         "game": expected.game,
         "deal": expected.deal,
@@ -72,13 +72,13 @@ def par_json(expected: Par) -> dict[str, Any]:
 
 
 def par_keys(store_url: str) -> list[bytes]:
-    """The keys of all stored service."""
+    """Return the keys of all stored pars."""
     with Redis.from_url(store_url) as redis:
         return [key for key in redis.scan_iter("par:*", count=1000) if isinstance(key, bytes)]
 
 
 async def finished_race(server: Server, game: str, seed: str | None, **options: Any) -> str:
-    """The id of a finished race: ada makes three moves and resigns, bo resigns at once."""
+    """Run a race in which ada makes three moves and resigns, and bo resigns at once. Return its id."""
     race_id = server.create(game, seed=seed, start_delay_ms=0, **options)
     async with racers(server, "ada", "bo") as (ada, bo):
         await asyncio.gather(ada.begin(race_id), bo.begin(race_id))

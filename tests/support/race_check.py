@@ -29,7 +29,7 @@ from support.campaign import History, MoveRequest
 
 
 def find_violations(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
-    """Return all violations: facts that do not hold, and differences from what the racers saw or the receipts show."""
+    """Return all violations: facts that do not hold, and differences from the racers' histories or the receipts."""
     seen = list(histories)
     return [
         *find_invalid_facts(replay, kept),
@@ -132,11 +132,11 @@ def find_wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[s
     placed: list[tuple[MoveRequest, int]] = []
     for player, requests in tries.items():
         log = logs.pop(_seats(replay).get(player, 0), [])
-        found = [entry.event.move for entry in log if isinstance(entry.event, Moved)]
+        recorded = [entry.event.move for entry in log if isinstance(entry.event, Moved)]
         for attempt in requests:
             if attempt.answered_at is None or attempt.refused:
                 continue
-            if attempt.ply >= len(log) or found[attempt.ply] != attempt.move:
+            if attempt.ply >= len(log) or recorded[attempt.ply] != attempt.move:
                 yield f"acknowledged and lost: {player} ply {attempt.ply}, {attempt.move}"
                 continue
             n = log[attempt.ply].n
@@ -148,7 +148,7 @@ def find_wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[s
             if not attempt.refused:
                 asked[attempt.ply, attempt.move].append(attempt)
         takings = [entry.n for entry in of_kind(replay, Taken) if entry.event.seat == _seats(replay).get(player)]
-        for ply, move in enumerate(found):
+        for ply, move in enumerate(recorded):
             if not asked[ply, move]:
                 yield f"in the log, but not requested: {player} ply {ply}, {move}"
             elif all(any(attempt.joined < n < log[ply].n for n in takings) for attempt in asked[ply, move]):

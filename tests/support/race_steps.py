@@ -30,7 +30,7 @@ few = settings(derandomize=True, deadline=None, max_examples=25)
 
 
 def refused(log: Logged, event: AnyEvent, wait: int = 0) -> str:
-    """The code with which an event is refused. An accepted event fails the test."""
+    """Return the code with which an event is refused. Fails if it is accepted."""
     before, count = log.race, len(log.entries)
     with pytest.raises(Refused) as refusal:
         log.say(event, wait)
@@ -55,7 +55,7 @@ def play_to_the_end(log: Logged, seat: int = 1, choose: Callable[[Game], str] = 
 
 @cache
 def seed_that_ends(slug: str, outcome: str) -> str:
-    """A seed with which always making the last legal move ends with this outcome."""
+    """Return a seed whose game ends with this outcome if every move is the last legal one."""
     for seed in map(str, range(300)):
         game = GAMES[slug].from_seed(seed)
         while game.moves():

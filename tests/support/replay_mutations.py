@@ -88,13 +88,13 @@ def _other_hex(random: Random, text: str) -> str:
 def one_byte(race: Subject, random: Random) -> Iterator[Mutation]:
     """Change one byte, half of the time to a hexadecimal digit."""
     for form in FORMS:
-        data, made = encoded(race.content, form), 0
-        while made < 20:
+        data, count = encoded(race.content, form), 0
+        while count < 20:
             position, changed = random.randrange(len(data)), bytearray(data)
-            changed[position] = random.choice(b"0123456789abcdef") if made % 2 else random.randrange(256)
+            changed[position] = random.choice(b"0123456789abcdef") if count % 2 else random.randrange(256)
             expected = expected_of_bytes(race, bytes(changed), form) if changed != data else None
             if expected:
-                made += 1
+                count += 1
                 what = f"byte {position} is {changed[position]} for {data[position]}"
                 yield Mutation(f"one byte, {form}", what, form, bytes(changed), expected)
 
@@ -166,8 +166,8 @@ def order(race: Subject, random: Random) -> Iterator[Mutation]:
         content = {**race.content, "entries": changed}
         must |= backwards(content)
         yield _whole(kind, what, random, content, broken_at(n, changed[n - 1][2], numbers=n, **must))
-        anew = {**content, "entries": [[number, *entry[1:]] for number, entry in enumerate(changed, start=1)]}
-        yield _whole(f"{kind}, numbered anew", what, random, anew, broken_at(n, changed[n - 1][2], **must))
+        renumbered = {**content, "entries": [[number, *entry[1:]] for number, entry in enumerate(changed, start=1)]}
+        yield _whole(f"{kind}, numbered anew", what, random, renumbered, broken_at(n, changed[n - 1][2], **must))
 
     for n in random.sample(numbers, 6):
         yield from laid("dropped", f"entry {n}", entries[: n - 1] + entries[n:], n)
@@ -293,7 +293,7 @@ def signature(race: Subject, random: Random) -> Iterator[Mutation]:
 
 def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
     """Replace the race with a consistent one by a forger without the server's key."""
-    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 14)):
+    for what, replay in random.sample(rewrites := rewritten_replays(race, random), min(len(rewrites), 14)):
         own = signed(THEIR_SIGNING_KEY, race.name, replay.digest)
         ways: dict[str, tuple[Signature | None, tuple[str, ...]]] = {
             "anew, the signature as it was": (race.replay.signature, random.choice(((), (OUR_KEY,)))),
@@ -312,16 +312,16 @@ def written_anew(race: Subject, random: Random) -> Iterator[Mutation]:
 def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
     """Replace the race with one that the server signed but that contradicts receipts."""
     kind = "against receipts"
-    for what, replay in random.sample(found := rewritten_replays(race, random), min(len(found), 10)):
-        kept = _receipts(race, random)
-        if expected := _contradiction(race.replay, replay, kept):
-            what = f"{what}, and there are receipts of {[digest.n for digest in kept.digests]}"
+    for what, replay in random.sample(rewrites := rewritten_replays(race, random), min(len(rewrites), 10)):
+        stored = _receipts(race, random)
+        if expected := _contradiction(race.replay, replay, stored):
+            what = f"{what}, and there are receipts of {[digest.n for digest in stored.digests]}"
             content = msgspec.to_builtins(replay)
-            yield _whole(kind, what, random, content, expected, keys=(OUR_KEY,), receipts=kept)
+            yield _whole(kind, what, random, content, expected, keys=(OUR_KEY,), receipts=stored)
 
     def untold(what: str, n: int, *digests: DigestKept, nonce: NonceKept | None = None, after: int = 10**6) -> Mutation:
-        kept = Receipts(race.replay.header, (nonce,) if nonce else (), digests, after if nonce else None)
-        return _whole(kind, what, random, race.content, Expected({"receipts": n}), keys=(OUR_KEY,), receipts=kept)
+        stored = Receipts(race.replay.header, (nonce,) if nonce else (), digests, after if nonce else None)
+        return _whole(kind, what, random, race.content, Expected({"receipts": n}), keys=(OUR_KEY,), receipts=stored)
 
     for n in race.numbers("nonce"):
         other = NonceKept(race.event(n)["seat"], random.randbytes(32).hex())
@@ -344,13 +344,13 @@ def _receipts(race: Subject, random: Random) -> Receipts:
     return Receipts(race.replay.header, tuple(nonces), tuple(digests), race.last if nonces else None)
 
 
-def _contradiction(was: Replay, told: Replay, kept: Receipts) -> Expected | None:
+def _contradiction(was: Replay, told: Replay, stored: Receipts) -> Expected | None:
     """Return the first receipt that contradicts the rewritten race, if any."""
     if told.header != was.header:
         return Expected({"receipts": None})
     one, other = ([(entry.at, entry.event) for entry in replay.entries] for replay in (was, told))
     same = next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
-    contradicted = [digest.n for digest in kept.digests if digest.n > same]
+    contradicted = [digest.n for digest in stored.digests if digest.n > same]
     return Expected({"receipts": min(contradicted[0], len(other))}) if contradicted else None
 
 

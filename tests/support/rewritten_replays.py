@@ -1,4 +1,4 @@
-"""Consistent races that did not happen, as someone who knows the secret (anyone with the replay) can write them."""
+"""Consistent races that did not happen. Anyone with the replay knows the secret and can write them."""
 
 from collections.abc import Iterator, Sequence
 from random import Random

@@ -41,7 +41,7 @@ class Later(Clock):
 
 
 async def agrees(room: Room, log: RaceLog) -> list[Entry]:
-    """Check that memory and log agree, with each entry once. Return the entries."""
+    """Check that memory and log agree, without duplicate entries. Return the entries."""
     entries = await log.read(room.race.id)
     assert [entry.n for entry in entries] == list(range(1, len(entries) + 1))
     assert Race.opened(room.race.header, room.race.secret).after_all(entries) == room.race
@@ -51,5 +51,5 @@ async def agrees(room: Room, log: RaceLog) -> list[Entry]:
 
 async def listed(parts: Process, **wanted: Any) -> list[str]:
     """Return the ids of the live races in a list."""
-    found, _ = await parts.registry.live.page(RaceFilter(**wanted))
-    return [race.race for race in found]
+    summaries, _ = await parts.registry.live.page(RaceFilter(**wanted))
+    return [race.race for race in summaries]

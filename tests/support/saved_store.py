@@ -1,13 +1,13 @@
-"""Saved stores: what a server of an earlier commit wrote, so that tests can start today's server over it.
+"""Saved stores: written by a server of an earlier commit, for tests of the current server.
 
-``saved/store-1.json`` holds every key of a store as the commands that write it, and what the server answered over it.
-``saved/replays-1`` holds the replays of its finished races in each form. Saved files never change: a change of the
-store's format adds a ``store-2.json``, written by the last commit before that change:
+``saved/store-1.json`` contains the commands that write every key of a store, and the answers of its server.
+``saved/replays-1`` contains the replays of its finished races in each form. Saved files never change. Before a change
+of the store's format, the last commit adds a ``store-2.json``:
 
     PYTHONPATH=tests python -m support.saved_store --write 2
 
-The clock of the saved store stands at ``Saved.at``; the tests set the server's clock to that time or a later one, so
-they do not depend on when they run. The keys of the service are those of ``servers.Server``.
+The store was saved at ``Saved.at``. The tests set the server's clock to that time or a later one, so they do not depend
+on when they run. The keys of the service are those of ``servers.Server``.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ HERE = Path(__file__).parents[1] / "saved"
 DATE = "2026-11-20"
 FORMS: tuple[stored_replays.Form, ...] = ("json", "ndjson", "msgpack")
 LISTS = ("races", "replays", "replays?game=corners", "replays?player={ada}", "replays?deal=the-edge:1")
-"""Addresses below ``/api/v1/`` of which the answers are saved."""
+"""Paths below ``/api/v1/`` whose answers are saved."""
 
 
 class Saved(msgspec.Struct, kw_only=True):
@@ -58,9 +58,9 @@ class Saved(msgspec.Struct, kw_only=True):
     races: dict[str, str]
     """Race ids, by what is special about the race."""
     digests: dict[str, str]
-    """The digest of the newest entry of the races that are not over, by what is special about the race."""
+    """The digest of the newest entry of each unfinished race, by what is special about the race."""
     answers: dict[str, Any]
-    """By address below ``/api/v1/``."""
+    """By path below ``/api/v1/``."""
 
     def load(self, url: str) -> None:
         """Write the saved keys to an empty store. Lifetimes count from now."""
@@ -75,12 +75,12 @@ def saved(number: int) -> Saved:
 
 
 def replay_file(number: int, race: str, form: str) -> Path:
-    """The saved replay of a finished race, named by what is special about it."""
+    """Return the path of the saved replay of a finished race, which is named by what is special about it."""
     return HERE / f"replays-{number}" / f"{race}.{form}"
 
 
 def commands_of(redis: "Redis") -> Iterator[tuple[str, str, list[bytes]]]:
-    """The commands that write every key of a store, and the lifetimes of those that have one."""
+    """Yield the commands that write every key of a store, with its lifetime."""
     store: Any = redis
     for key in sorted(store.scan_iter()):
         name = key.decode()
@@ -132,7 +132,7 @@ async def _write(number: int, url: str, folder: Path) -> None:
         answers = {path: _answer(server, path) for path in paths}
         with Redis.from_url(url) as redis:
             commands = list(commands_of(redis))
-        found = Saved(
+        result = Saved(
             at=noon + round(1000 * (time.monotonic() - began_s)),
             commands=commands,
             tokens={"ada": ada.token or "", "bo": bo.token or ""},
@@ -141,7 +141,7 @@ async def _write(number: int, url: str, folder: Path) -> None:
             digests=digests,
             answers=answers,
         )
-        (HERE / f"store-{number}.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+        (HERE / f"store-{number}.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
         server.set_clock(day.ends_at + LONGEST_MS)
         for name, race in races.items():
             for form in FORMS:
@@ -152,7 +152,7 @@ async def _write(number: int, url: str, folder: Path) -> None:
 
 
 async def _finished(server: Server, ada: Racer, bo: Racer) -> dict[str, str]:
-    """Races that are over, by what is special about them."""
+    """Return finished races, by what is special about them."""
     random, races = Random(1), dict[str, str]()
     at_once: dict[str, Any] = {"start_delay_ms": 0}
 
@@ -203,7 +203,7 @@ async def _running(server: Server, ada: Racer, bo: Racer) -> str:
 
 
 def _unpack(redis: "Redis", race: str, *, daily: bool = False) -> None:
-    """Keep a finished race as servers did before there was packing: in plain JSON."""
+    """Store a finished race in plain JSON, as servers did before replays were packed."""
     store: Any = redis
     data = store.get(f"replay:{{{race}}}")
     replay, summary = stored_replays.replay(data), stored_replays.summary(data)

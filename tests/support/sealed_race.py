@@ -1,4 +1,4 @@
-"""A race of which a test knows every secret, and checks that clients receive only what they may know."""
+"""A race with secrets known to the test, to check that clients receive only what they may know."""
 
 import base64
 import json
@@ -228,7 +228,7 @@ def found(data: bytes, forbidden: Iterable[bytes]) -> list[bytes]:
 
 
 def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, standings: bool = True) -> None:
-    """Assert that a viewer has received only what this viewer may know.
+    """Assert that a viewer has received only permitted information.
 
     `boards` permits tables of other racers, `standings` permits the standings of the running race.
     """

@@ -136,7 +136,7 @@ class Racer:
     async def connect(self, server: Reachable, form: codec.Form = "msgpack", **headers: str) -> Self:
         """Connect and say hello, with the token if there is one."""
         self._form = form
-        protocol = next(Subprotocol(name) for name, its in codec.SUBPROTOCOLS.items() if its == form)
+        protocol = next(Subprotocol(name) for name, encoding in codec.SUBPROTOCOLS.items() if encoding == form)
         url = server.url.replace("http", "ws") + "/ws"
         self._socket = await connect(
             url,
@@ -221,8 +221,8 @@ class Racer:
 @contextlib.asynccontextmanager
 async def racers(server: Server, *names: str) -> AsyncIterator[list[Racer]]:
     """Connect racers with these names."""
-    made = [await Racer(name).connect(server) for name in names]
+    connected = [await Racer(name).connect(server) for name in names]
     try:
-        yield made
+        yield connected
     finally:
-        await asyncio.gather(*(racer.close() for racer in made))
+        await asyncio.gather(*(racer.close() for racer in connected))

@@ -1,4 +1,4 @@
-"""A simulated racer, and the scene that it races in."""
+"""A simulated racer, and the scene in which it races."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ class LockedOut(Exception):
 
 
 class Player(Persistent):
-    """A racer who uses the whole protocol, including things that well-behaved clients do not do."""
+    """A racer who uses the whole protocol, including what well-behaved clients never do."""
 
     def __init__(self, world: World, name: str, race: str, slots: Sequence[Slot], chance: Random) -> None:
         super().__init__(name, race, cast(Sequence[Reachable], slots), chance)

@@ -61,7 +61,7 @@ class SimulatedStore:
         return self._world.note(f"{who.name}: {command[0]!s} {trouble}")
 
     def thaw(self) -> None:
-        """Execute the commands that arrived while frozen, in any order, as they came on different connections."""
+        """Execute the commands that arrived while frozen, in any order: they came over different connections."""
         self.frozen = False
         self._world.chance.shuffle(self._held)
         held, self._held = self._held, []
@@ -75,14 +75,14 @@ class SimulatedStore:
         try:
             if self.full and name in WRITES:
                 raise OutOfMemoryError("command not allowed")
-            found = self.model.execute(*command)
+            reply = self.model.execute(*command)
         except Exception as error:
             self._world.note(f"store: {name.decode()} {command[1:3]} fails: {error}")
             return self._world.later(back_s, _fail, answer, error)
-        self._world.note(f"store: {name.decode()} {command[1:]} -> {found}"[:200])
-        if name == b"XREAD" and not found:
+        self._world.note(f"store: {name.decode()} {command[1:]} -> {reply}"[:200])
+        if name == b"XREAD" and not reply:
             return self._block(command, answer, back_s)
-        self._world.later(back_s, _give, answer, found)
+        self._world.later(back_s, _give, answer, reply)
         if name in {b"EVAL", b"EVALSHA"}:
             self.appends += 1
             for wake in tuple(self._blocked):
@@ -97,19 +97,19 @@ class SimulatedStore:
 
         def wake(*, up: bool = False) -> None:
             nonlocal open_
-            found = self.model.execute(*command)
-            if open_ and (found or up):
+            reply = self.model.execute(*command)
+            if open_ and (reply or up):
                 open_ = False
                 self._blocked.remove(wake)
-                self._world.later(back_s, _give, answer, found)
+                self._world.later(back_s, _give, answer, reply)
 
         self._blocked = [*self._blocked, wake]
         self._world.later(int(command[2]) / 1000, lambda: wake(up=True))
 
 
-def _give(answer: "asyncio.Future[Any] | None", found: object) -> None:
+def _give(answer: "asyncio.Future[Any] | None", reply: object) -> None:
     if answer and not answer.done():
-        answer.set_result(found)
+        answer.set_result(reply)
 
 
 def _fail(answer: "asyncio.Future[Any] | None", error: Exception) -> None:

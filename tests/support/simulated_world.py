@@ -147,7 +147,7 @@ class _Session(Session):
 
 
 class Slot:
-    """An address at which one process after another serves."""
+    """An address that successive processes serve."""
 
     url = ""
 
@@ -213,19 +213,19 @@ class _LogRecorder(logging.Handler):
         self._world = world
 
     def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
+        message = record.getMessage()
         if record.exc_info:
-            said += f": {record.exc_info[1]!r}"
-        self._world.note(f"{record.name}: {said}")
+            message += f": {record.exc_info[1]!r}"
+        self._world.note(f"{record.name}: {message}")
         if record.levelno >= logging.ERROR:
-            self._world.failures.append(said)
+            self._world.failures.append(message)
 
 
 @contextmanager
 def active(world: World) -> Generator[None, None, None]:
     """Make the server's code use the world's time, random numbers and tokens while the block runs."""
     time, dice = _SimulatedTime(world), world.dice
-    logger, noted = logging.getLogger("samedeal_server"), _LogRecorder(world)
+    logger, recorder = logging.getLogger("samedeal_server"), _LogRecorder(world)
     asyncio_logger = logging.getLogger("asyncio")
     with pytest.MonkeyPatch.context() as patch:
         for module in (campaign, clock):
@@ -237,8 +237,8 @@ def active(world: World) -> Generator[None, None, None]:
         patch.setattr(opening, "choice", dice.choice)
         patch.setattr(logger, "propagate", False)
         patch.setattr(asyncio_logger, "disabled", True)
-        logger.addHandler(noted)
+        logger.addHandler(recorder)
         try:
             yield
         finally:
-            logger.removeHandler(noted)
+            logger.removeHandler(recorder)

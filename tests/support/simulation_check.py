@@ -19,30 +19,34 @@ async def check_race(scene: Scene, race: str) -> list[str]:
     archive, model = scene.slots[0].process.archive, world.store.model
     await eventually(lambda: f"replay:{{{race}}}".encode() in model.values and not _busy(scene, race))
     await asyncio.sleep(0.5)
-    while race.encode() in _live(scene):  # listed by a delayed command, and due in an hour or a day
+    while race.encode() in _live(scene):  # listed by a delayed command, and due only in an hour or a day
         model.execute("ZADD", "races:due", 0, race)
         await asyncio.sleep(0.5)
     replay = await archive.replay(race)
     assert replay
     players = [player for player in scene.players if player.race == race]
     histories = [player.history for player in players]
-    found = [*find_invalid_facts(replay), *find_wrong_receipts(replay, histories), *find_wrong_moves(replay, histories)]
-    found += _invented(replay, players)
-    if not scene.failed_over:  # entries that are written again may also be requested again
-        found += _doubled(replay)
+    violations = [
+        *find_invalid_facts(replay),
+        *find_wrong_receipts(replay, histories),
+        *find_wrong_moves(replay, histories),
+    ]
+    violations += _invented(replay, players)
+    if not scene.failed_over:  # entries that are rewritten may also be requested again
+        violations += _doubled(replay)
     for player in players:
         if player.stage == "over" and player.view and player.view.standings != replay.standings:
-            found.append(f"{player.name} received other standings than the replay's")
+            violations.append(f"{player.name} received other standings than the replay's")
     for slot in scene.slots:
         room = await slot.process.registry.room(race)
         if (room.race.n, room.race.digest, room.race.closed) != (len(replay.entries), replay.digest, True):
-            found.append(f"{slot.process.name} has another state than the replay")
+            violations.append(f"{slot.process.name} has another state than the replay")
     entries = await scene.slots[0].process.log.read(race)
     if not scene.failed_over and entries and tuple(entries) != replay.entries:
-        found.append("the log differs from the replay")
+        violations.append("the log differs from the replay")
     if (times := model.kept.get(f"replay:{{{race}}}".encode())) != 1:
-        found.append(f"the race was archived {times} times")
-    return found
+        violations.append(f"the race was archived {times} times")
+    return violations
 
 
 def _busy(scene: Scene, race: str) -> bool:
@@ -53,8 +57,8 @@ def _busy(scene: Scene, race: str) -> bool:
 
 def _live(scene: Scene) -> list[bytes]:
     """Return the races that are listed as live."""
-    found: list[bytes] = scene.world.store.model.execute("ZRANGEBYSCORE", "races:due", "-inf", 2**53, "LIMIT", 0, 100)
-    return found
+    ids: list[bytes] = scene.world.store.model.execute("ZRANGEBYSCORE", "races:due", "-inf", 2**53, "LIMIT", 0, 100)
+    return ids
 
 
 def _invented(replay: Replay, players: Sequence[Player]) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""A crowd of clients that send requests without reading: its cost, when it is dropped, and its effect on others.
+"""A crowd of clients that send requests without reading: its cost, how soon it is dropped, and its effect on others.
 
-Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. It ends with 1 if somebody is not dropped.
+Run it as ``PYTHONPATH=tests .venv/bin/python -m support.slow_readers 1000``. Exits with 1 if a client is not dropped.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20"
 ASKED = 18
 """How often each client requests the full view of a race."""
 PATIENCE_S = 90.0
-"""Clients that are still connected then count as not dropped (s)."""
+"""Clients that are still connected after this time count as not dropped (s)."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Crowd:
     kb: int
     """The maximum growth of the server's memory."""
     moves: int
-    """The number of moves that a racer made meanwhile."""
+    """The number of moves a racer made in the meantime."""
     longest_s: float
     """The racer's maximum latency (s)."""
 
@@ -50,11 +50,11 @@ class Crowd:
 
 
 def come(server: LoggedServer, race: str, stack: ExitStack, count: int) -> list[Hostile]:
-    """Connect clients that say hello, send requests, and then do nothing."""
+    """Connect clients that say hello, send requests and then stop reading."""
     clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(count)]
-    asked = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
+    requests = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * ASKED
     for client in clients:
-        client.send(asked)
+        client.send(requests)
     return clients
 
 

@@ -1,6 +1,6 @@
 """A model of the store for the simulation: Redis with only the commands that races need.
 
-It is worth as much as ``test_store_model.py`` finds it like the real one.
+``test_store_model.py`` compares it with a real store.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Model:
         self.expires: dict[bytes, int] = {}
         self.scripts: set[bytes] = set()
         self.kept: dict[bytes, int] = {}
-        """How often SET created each key."""
+        """How often each key was created by SET."""
         models = {**SCRIPTS, **(scripts or {})}
         self._models = {digest(source(name)): model for name, model in models.items()}
 
@@ -164,8 +164,8 @@ class Model:
 
     def _zrangebyscore(self, key: bytes, least: bytes, most: bytes, limit: bytes, first: bytes, count: bytes) -> Any:
         assert limit == b"LIMIT"
-        found = sorted((score, member) for member, score in self._hash(key).items())
-        members = [member for score, member in found if float(least) <= score <= float(most)]
+        result = sorted((score, member) for member, score in self._hash(key).items())
+        members = [member for score, member in result if float(least) <= score <= float(most)]
         return members[int(first) :][: int(count)]
 
     # Streams.
@@ -185,11 +185,11 @@ class Model:
         """Return the entries available now. Blocking callers must call again."""
         assert (block, streams) == (b"BLOCK", b"STREAMS")
         half = len(words) // 2
-        found = []
+        result = []
         for key, after in zip(words[:half], words[half:], strict=True):
             if news := [entry for entry in self._log(key) if _number(entry.id) > _number(after)]:
-                found.append([key, news])
-        return found
+                result.append([key, news])
+        return result
 
     def _hash(self, key: bytes) -> dict[bytes, Any]:
         value = self.values.get(key, {})
@@ -242,8 +242,8 @@ def _appended(
     if not idle and ends >= first:
         return [b"behind", ends]
     if ends > last:
-        found = model._xrange(log, b"%d-0" % last, b"%d-0" % last)
-        return [b"ok" if found and found[0].fields[b"h"] == entries[-1][2] else b"behind", ends]
+        result = model._xrange(log, b"%d-0" % last, b"%d-0" % last)
+        return [b"ok" if result and result[0].fields[b"h"] == entries[-1][2] else b"behind", ends]
     done = ends - first + 1
     if checked and h != (entries[done - 1][2] if done else before):
         return [b"behind", ends]

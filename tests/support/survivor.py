@@ -1,4 +1,4 @@
-"""A racer who gets through any fault, plays until told to stop, and keeps receipts."""
+"""A racer who recovers from any fault, plays until the test ends, and keeps receipts."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ LEARNING = 0.1
 
 
 class Survivor(Persistent):
-    """A racer who gets through anything, plays until told to stop, and keeps receipts."""
+    """A racer who recovers from any fault, plays until `enough` is set, and keeps receipts."""
 
     ping_s, close_s = 1.5, 0.5
 
@@ -35,7 +35,7 @@ class Survivor(Persistent):
         """The longest attempt so far. Repeating it needs no legal moves, which is much cheaper for server and racer."""
         self.receipts: list[receipts.Kept] = []
         self.overtaken = 0
-        """How often an older connection of this racer, which had been delayed, took over the seat."""
+        """How often an older, delayed connection of this racer took over the seat."""
         self.refusals: list[str] = []
         """Legal moves that were refused."""
         self.done = False

@@ -1,7 +1,7 @@
 """Short races to tamper with, their encodings, and the facts that must fail when one part is changed.
 
 The expected failures follow from docs/bots/replay-format.md alone: from the changed part and the order of the
-entries. The code under test is not used to compute them.
+entries. They are not computed with the code under test.
 """
 
 import json
@@ -146,7 +146,7 @@ def _nonces(slug: str, kind: Kind) -> list[bytes]:
 
 
 def encoded(content: Any, form: Form) -> bytes:
-    """Encode a replay, which may be invalid, except as MessagePack, whose field order is fixed."""
+    """Encode a replay. It may be invalid, except as MessagePack, which has a fixed field order."""
     if form == "json":
         return canonical(content)
     if form == "msgpack":
@@ -217,12 +217,12 @@ class Expected(NamedTuple):
     may: frozenset[str] = frozenset()
     """Facts that may fail later as a consequence."""
 
-    def fits(self, found: dict[str, int | None]) -> bool:
-        firsts = [entry for fact in self.one_of if (entry := found.get(fact)) is not None]
+    def fits(self, actual: dict[str, int | None]) -> bool:
+        firsts = [entry for fact in self.one_of if (entry := actual.get(fact)) is not None]
         return (
-            self.must.items() <= found.items()
+            self.must.items() <= actual.items()
             and min(firsts, default=None) == self.entry
-            and found.keys() <= self.must.keys() | self.one_of | self.may
+            and actual.keys() <= self.must.keys() | self.one_of | self.may
         )
 
 
@@ -267,16 +267,16 @@ def expected_of(race: Subject, path: Path, value: Any) -> Expected:
 def expected_of_bytes(race: Subject, data: bytes, form: Form) -> Expected | None:
     """Return the failures for bytes with one change, or None if they have the same meaning."""
     try:
-        found = list(_differences(race.content, content := decoded(data, form)))
+        differences = list(_differences(race.content, content := decoded(data, form)))
     except ValueError:
         return UNREADABLE
-    if not found:
+    if not differences:
         return None
-    if any(value is None or not is_valid(path, value) for path, value in found):
+    if any(value is None or not is_valid(path, value) for path, value in differences):
         return UNREADABLE
-    if len(found) == 1:
-        return expected_of(race, *found[0])
-    (_, at, number), (*entry, time) = (path for path, _ in found)
+    if len(differences) == 1:
+        return expected_of(race, *differences[0])
+    (_, at, number), (*entry, time) = (path for path, _ in differences)
     assert (form, number, entry, time) == ("msgpack", 0, ["entries", at], 1), (
         "a change of the length of a number also changes the next value"
     )

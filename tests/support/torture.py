@@ -58,27 +58,27 @@ async def run_torture(name: str, shape: RunOptions) -> tuple[Outcome, str]:
     """Run in a separate process. Return the outcome and the servers' logs."""
     limit_s = 2 * (STEP_S * (shape.steps + 1) + REST_S)
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
-        noted = Path(folder, "servers.log")
-        with noted.open("wb") as log:
+        log_file = Path(folder, "servers.log")
+        with log_file.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "support.torture", "--run", name, *shape.arguments, "--folder", folder),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
             )
-            said = b""
+            output = b""
             try:
                 async with asyncio.timeout(limit_s):
-                    said, _ = await process.communicate()
+                    output, _ = await process.communicate()
             except TimeoutError:
                 pass
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)  # remaining processes
                 await process.wait()
-        text = noted.read_text(errors="replace")
+        text = log_file.read_text(errors="replace")
     try:
-        outcome = msgspec.json.decode(said, type=Outcome)
+        outcome = msgspec.json.decode(output, type=Outcome)
     except msgspec.DecodeError:
         outcome = Outcome(name, [], violations=[f"the run ended with status {process.returncode}"])
     if "Traceback" in text:
@@ -149,16 +149,16 @@ class Torture:
 
     def table(self) -> str:
         """Return a table of all faults, the times to recover, and the totals."""
-        counts = Counter(which for outcome in self.outcomes for step in outcome.faults for which in step.split(" & "))
+        counts = Counter(fault for outcome in self.outcomes for step in outcome.faults for fault in step.split(" & "))
         back_s = defaultdict[str, list[float]](list)
         for outcome in self.outcomes:
-            for which, times in outcome.back_s.items():
-                back_s[which] += times
+            for fault, times in outcome.back_s.items():
+                back_s[fault] += times
         lines = [f"{'fault':<42} {'times':>5}   {'recovery, median':>16}   {'longest':>13}"]
-        for which, number_of_times in sorted(counts.items()):
-            times = sorted(back_s[which])
+        for fault, number_of_times in sorted(counts.items()):
+            times = sorted(back_s[fault])
             back = f"{times[len(times) // 2]:>14.3f} s   {times[-1]:>11.3f} s" if times else ""
-            lines.append(f"{which:<42} {number_of_times:>5}   {back}")
+            lines.append(f"{fault:<42} {number_of_times:>5}   {back}")
         lines += [
             f"{what:<42} {self.tally[what]:>7}" + (f" of {self.goals[what]}" if what in self.goals else "")
             for what in LONG

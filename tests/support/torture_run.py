@@ -1,4 +1,4 @@
-"""One run of a torture."""
+"""One run of the torture test."""
 
 import asyncio
 import re
@@ -33,7 +33,7 @@ from support.survivor import Survivor
 AFTER = 10
 """Moves that each racer makes after the last fault."""
 STEP_S, REST_S = 15, 60
-"""Maximum duration of a run (s): for each fault, and for the start and the end."""
+"""Maximum duration of a run (s): for each step, and for the start and the end."""
 FAILOVER_EVERY, WORKERS_EVERY = 5, 3
 """Every n-th run has one server and a store with a replica, or a server with two workers."""
 FEW, MANY = (5, 0.03), (10, 0.01)
@@ -92,12 +92,12 @@ def extra_counts(name: str) -> set[str]:
 
 
 def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
-    """Plan the faults of a run, sometimes two at once: all once before any twice, except those requested."""
+    """Plan the faults of a run, sometimes two at once. Only requested faults repeat before all have occurred."""
     chance = Random(f"{name} plan")
-    fit = [which for which in FAULTS if knobs or not re.search("disk|clock", which)]
-    fit += [which for which in fit if extra_counts(name) & set(COUNTS_AS[which])] * MORE
+    fit = [fault for fault in FAULTS if knobs or not re.search("disk|clock", fault)]
+    fit += [fault for fault in fit if extra_counts(name) & set(COUNTS_AS[fault])] * MORE
     if failover:
-        fit = [which for which in fit if target_of(which) in {"line", "door"}] + [
+        fit = [fault for fault in fit if target_of(fault) in {"line", "door"}] + [
             "store-frozen",
             "store-full",
             "store-asleep",
@@ -199,8 +199,8 @@ async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
     for step in plan:
         await asyncio.sleep(chance.uniform(0, 0.3))
         async with asyncio.TaskGroup() as group:
-            for which in step:
-                group.create_task(ALL[which](service, Random(chance.random())))
+            for fault in step:
+                group.create_task(ALL[fault](service, Random(chance.random())))
         over_at = time.monotonic()
         if chance.random() < 0.7:  # otherwise the next fault occurs before recovery
             back_s = await wait_for_moves_since(service, over_at, 1) - over_at
@@ -238,19 +238,19 @@ def progress_of(service: Service) -> str:
 
 def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
     """Return all differences between a replay and what its racers saw."""
-    kept = [its for player in players for its in receipts.read(map(receipts.line, player.receipts))]
-    found = find_violations(replay, [player.history for player in players], receipts.about(replay.header, kept))
-    if any(its.header != replay.header for its in kept):
-        found.append("a racer received another header than the replay's")
-    found += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]
+    stored = [receipt for player in players for receipt in receipts.read(map(receipts.line, player.receipts))]
+    problems = find_violations(replay, [player.history for player in players], receipts.about(replay.header, stored))
+    if any(receipt.header != replay.header for receipt in stored):
+        problems.append("a racer received another header than the replay's")
+    problems += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]
     for player in players:
         last = player.view
         if not last or last.standings != replay.standings:
-            found.append(f"{player.name} received other standings than the replay's")
-    return found
+            problems.append(f"{player.name} received other standings than the replay's")
+    return problems
 
 
 def number(name: str) -> int:
-    """The number of a run, of which its kind depends."""
+    """The number of a run, which determines its kind."""
     _, _, last = name.partition("+")[0].rpartition(".")
     return int(last) if last.isdigit() else 0

@@ -1,10 +1,9 @@
 """An event loop with simulated time and without sockets. A seed determines the order of callbacks.
 
-asyncio promises that what is handed to ``call_soon`` is called in that order. It promises no order to timers of one
-moment, to what comes in from outside, or to threads. Here what comes from outside comes by timers, at moments that the
-seed chooses, and so do threads. In most histories there is more: of several tasks that could go on any one may be next,
-while callbacks that are no tasks keep their order. A real loop has fewer orders than this one, so whatever holds here
-holds there.
+asyncio runs ``call_soon`` callbacks in order, but guarantees no order for timers due at the same time, external events
+or threads. This loop simulates external events and threads by timers, at times that the seed determines. In most
+histories, it also runs ready tasks in random order, while other callbacks stay in order. It allows every order that a
+real loop allows, and more, so whatever holds on this loop also holds on a real one.
 """
 
 import asyncio
@@ -20,7 +19,7 @@ MAX_STEPS = 200_000
 
 
 class Stuck(Exception):
-    """No callbacks are left, or the maximum number of steps is reached."""
+    """No callbacks are left, or the maximum number of steps has been reached."""
 
 
 class Owner:
@@ -179,7 +178,7 @@ class Loop:
         """Choose one of the callbacks that can run now."""
         if not self._shuffled or len(self._ready) == 1:
             return 0
-        which = self.chance.randrange(len(self._ready))
-        if self._ready[which][0]:
-            return which
+        chosen = self.chance.randrange(len(self._ready))
+        if self._ready[chosen][0]:
+            return chosen
         return next(index for index, (is_task, *_) in enumerate(self._ready) if not is_task)

@@ -1,7 +1,7 @@
-"""Takes out one defence after another, each in a copy of the tree, and demands that the tests named for it turn red.
+"""Removes one defence at a time, in a copy of the tree, and requires the tests listed for it to fail.
 
-Run it as ``make weakened``, or ``make weakened ARGS=fence`` for one of them. Each test has to be green on an
-untouched copy first. It ends with 1 if a defence can be taken out unnoticed.
+Run ``make weakened``, or ``make weakened ARGS=fence`` for one defence. Each test must first pass on an unchanged copy.
+Exits with 1 if the removal of a defence goes unnoticed.
 """
 
 import argparse
@@ -20,11 +20,11 @@ SERVER = "server/samedeal_server/"
 
 
 class Defence(NamedTuple):
-    """Something that a promise rests on, how it is taken out, and the tests that are to notice."""
+    """Code that a guarantee depends on, how to remove it, and the tests that must notice."""
 
     file: str
     there: str
-    """The text that is the defence, once in the file."""
+    """The code of the defence, which occurs once in the file."""
     instead: str
     tests: tuple[str, ...]
 
@@ -93,7 +93,7 @@ DEFENCES = {
 
 
 def copied(folder: Path, defence: Defence | None) -> Path:
-    """A copy of the tree, without a defence if there is one to take out. Raises ValueError if it is not there."""
+    """Copy the tree, without the given defence. Raises ValueError if the defence is not found."""
     for part in PARTS:
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
@@ -107,8 +107,8 @@ def copied(folder: Path, defence: Defence | None) -> Path:
 
 
 def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, bool]:
-    """Which tests pass on a copy of the tree."""
-    with tempfile.TemporaryDirectory(prefix="weak-") as folder:  # with a short name: there will be sockets in it
+    """Return which tests pass on a copy of the tree."""
+    with tempfile.TemporaryDirectory(prefix="weak-") as folder:  # a short name, because socket paths are limited
         tree = copied(Path(folder) / "t", defence)
         paths = [str(tree / part) for part in ("protocol", "server", "clients/cli", "tests")]
         env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": folder}
@@ -127,10 +127,10 @@ def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, b
                 "60",
                 f"tests/{test}",
             ]
-            told = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
-            if told.returncode not in {0, 1} and "Timeout" not in told.stdout + told.stderr:
-                raise RuntimeError(f"{test} could not be run:\n{told.stdout}{told.stderr}")
-            passed[test] = told.returncode == 0
+            result = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
+            if result.returncode not in {0, 1} and "Timeout" not in result.stdout + result.stderr:
+                raise RuntimeError(f"{test} could not be run:\n{result.stdout}{result.stderr}")
+            passed[test] = result.returncode == 0
     return passed
 
 

@@ -1,6 +1,6 @@
-/* A disk that is full on demand, preloaded into every process of a server under test.
+/* Simulates a full disk. Preload this library into every process of a server under test.
 
-   While the file that FULL_DISK_SWITCH names exists, nothing can be written to regular files below FULL_DISK. */
+   While the file at FULL_DISK_SWITCH exists, writes to regular files below FULL_DISK fail. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>

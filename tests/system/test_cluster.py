@@ -60,7 +60,7 @@ async def served(nodes: ValkeyCluster, count: int = 2) -> AsyncIterator[list[Ser
 def racers(
     servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
 ) -> list[Persistent]:
-    """Return three racers of the first new race that is suitable, each starting on one of the servers."""
+    """Return three racers of the first suitable new race, each connected to one of the servers."""
     while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
         pass
     return [
@@ -118,7 +118,7 @@ async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -
 
 
 async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) -> None:
-    """The server writes again what the replica had not received."""
+    """The server rewrites the entries that the replica had not received."""
     chance = seeded_random()
     async with asyncio.timeout(90), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)
@@ -239,8 +239,8 @@ async def test_finished_races_on_all_nodes_are_listed(store: Store) -> None:
     for number in range(30):
         log = closed(dealt(race_id=f"calm-otter-{number}"))
         await archive.add(log.race, log.entries)
-    found = await archive.search(Search(limit=30), now=2**42)
-    assert {ended.race for ended in found} == {f"calm-otter-{number}" for number in range(30)}
+    result = await archive.search(Search(limit=30), now=2**42)
+    assert {ended.race for ended in result} == {f"calm-otter-{number}" for number in range(30)}
     assert await archive.search(Search(player="nobody"), now=2**42) == []
 
 
@@ -267,13 +267,13 @@ async def test_cluster_url_of_a_single_store_is_refused_and_vice_versa(
     alone = Valkey(tmp_path / "alone", options=("--port", f"{(port := free_ports(1)[0])}"))
     await alone.start()
     try:
-        told = await asyncio.to_thread(begun, f"redis+cluster://127.0.0.1:{port}")
+        message = await asyncio.to_thread(begun, f"redis+cluster://127.0.0.1:{port}")
     finally:
         await alone.kill()
     says = (
         "The store is not a cluster (This instance has cluster support disabled): use a URL that starts with redis://."
     )
-    assert told == (1, f"samedeal: {says}")
+    assert message == (1, f"samedeal: {says}")
 
 
 async def test_cluster_with_an_unfit_node_is_refused(nodes: ValkeyCluster, store: Store) -> None:

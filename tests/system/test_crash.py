@@ -184,7 +184,7 @@ def counting(view: m.View) -> bool:
 
 @pytest.mark.parametrize("moment", [joined, one_is_ready, counting])
 async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m.View], bool], redis_url: str) -> None:
-    """The server gives racers time to return with their nonces, however long it was down."""
+    """However long the server was down, racers get time to return with their nonces."""
     async with asyncio.timeout(60):
         with Server(redis_url) as server:
             race = server.create("corners", start_delay_ms=200, max_racers=2)

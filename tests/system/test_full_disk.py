@@ -113,20 +113,20 @@ def test_server_reports_a_full_disk_after_its_timeout(tmp_path: Path) -> None:
 
 async def test_embedded_store_is_restarted_repeatedly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "_CRASHES", 1)
-    said: list[str] = []
-    async with EmbeddedStore(tmp_path / "data", say=said.append) as store:
+    messages: list[str] = []
+    async with EmbeddedStore(tmp_path / "data", say=messages.append) as store:
         for _ in range(3):
             ended = store_pid(store.data_dir)
             os.kill(ended, signal.SIGKILL)
             await until(partial(lambda ended: store.pid != ended, ended))
-        assert sum("ended 1 times within a minute" in line for line in said) == 1
+        assert sum("ended 1 times within a minute" in line for line in messages) == 1
 
 
 async def test_server_waits_at_startup_while_the_disk_is_nearly_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     free = shutil.disk_usage
-    monkeypatch.setattr(shutil, "disk_usage", lambda of: free(of) if said else SimpleNamespace(free=199_000_000))
-    async with EmbeddedStore(tmp_path / "data", say=said.append, wait_s=60):
-        assert said[0].endswith("199 MB are free, 200 MB are needed. Waiting up to 60 s for more.")
+    monkeypatch.setattr(shutil, "disk_usage", lambda of: free(of) if messages else SimpleNamespace(free=199_000_000))
+    async with EmbeddedStore(tmp_path / "data", say=messages.append, wait_s=60):
+        assert messages[0].endswith("199 MB are free, 200 MB are needed. Waiting up to 60 s for more.")

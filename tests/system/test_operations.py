@@ -31,17 +31,17 @@ def named(text: str) -> set[str]:
 
 def section(title: str) -> str:
     """Return the text of a section of the page, including its subsections."""
-    found = re.search(rf"(?ms)^(##+) {title}\n(.*?)(?=^##? |\Z)", OPERATIONS)
-    assert found
-    return found[2]
+    match = re.search(rf"(?ms)^(##+) {title}\n(.*?)(?=^##? |\Z)", OPERATIONS)
+    assert match
+    return match[2]
 
 
 def test_dashboard_shows_exactly_the_existing_metrics() -> None:
     shown = json.loads(DASHBOARD.read_text())
-    asked = " ".join(target["expr"] for panel in shown["panels"] for target in panel["targets"])
-    assert named(asked) <= samples()
+    expression = " ".join(target["expr"] for panel in shown["panels"] for target in panel["targets"])
+    assert named(expression) <= samples()
     for name, *_ in metrics.described():
-        assert any(asked.startswith(name) for asked in named(asked)), name
+        assert any(expression.startswith(name) for expression in named(expression)), name
     ids = [panel["id"] for panel in shown["panels"]]
     assert len(set(ids)) == len(ids)
 
@@ -88,12 +88,12 @@ def do(script: str, home: Path) -> None:
 async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) -> None:
     """The backup includes keys, replays and a running race, which continues."""
     here, there = tmp_path / "here", tmp_path / "there"
-    kept = {home: home / ".local" / "share" / "samedeal" for home in (here, there)}
+    data_dirs = {home: home / ".local" / "share" / "samedeal" for home in (here, there)}
     own_keys = {"master_key": "", "signing_key": ""}
-    kept[there].mkdir(parents=True)
-    (kept[there] / "of-the-old-one").touch()
+    data_dirs[there].mkdir(parents=True)
+    (data_dirs[there] / "of-the-old-one").touch()
     async with asyncio.timeout(60):
-        with Server(data_dir=kept[here], **own_keys) as server:
+        with Server(data_dir=data_dirs[here], **own_keys) as server:
             over = server.create("corners", start_delay_ms=0, max_racers=1)
             async with racing([Persistent("bo", over, [server], Random(5))]):
                 pass
@@ -102,15 +102,15 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
             keys = json.loads(server.get("/.well-known/samedeal")[1])["keys"]
             race = server.create("gallery", start_delay_ms=0, max_racers=2)
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
-            other = Server(data_dir=kept[there], **own_keys)
+            other = Server(data_dir=data_dirs[there], **own_keys)
             async with racing(players):
                 await wait_for_moves(players, 20)
                 await asyncio.to_thread(server.__exit__)
                 do(commands("Backup"), here)
                 (here / "samedeal.tar.gz").rename(there / "samedeal.tar.gz")
                 do(commands("Restore"), there)
-                assert stat.S_IMODE(kept[there].stat().st_mode) == 0o700
-                assert not (kept[there] / "of-the-old-one").exists()
+                assert stat.S_IMODE(data_dirs[there].stat().st_mode) == 0o700
+                assert not (data_dirs[there] / "of-the-old-one").exists()
                 await start_server(other)
                 for each in players:
                     each.servers = [other]

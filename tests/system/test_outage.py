@@ -112,11 +112,11 @@ async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, sto
         n = max(player.view.n for player in players if player.view)
         switch(False)
         for _ in range(3):
-            asked = (
+            requests = (
                 Racer.ask(player, m.Move, move=want.move, ply=want.ply)
                 for player, want in zip(players, wanted, strict=True)
             )
-            assert all(away(answer) for answer in await asyncio.gather(*asked))
+            assert all(away(answer) for answer in await asyncio.gather(*requests))
             pongs = await asyncio.gather(*(Racer.ask(player, m.Ping) for player in players))
             assert all(isinstance(pong, m.Pong) for pong in pongs)
         assert all(player.view and player.view.n <= n for player in players)
@@ -215,7 +215,7 @@ async def test_hello_during_an_outage_closes_with_1013(store: Store) -> None:
 
 async def test_server_starts_although_its_store_connection_breaks(store: Store) -> None:
     async with asyncio.timeout(60), Proxy(store.url) as line:
-        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # the check of the store has passed by then
+        breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # by then, the check of the store has passed
         async with serving(line.url) as server:
             assert (await asyncio.to_thread(server.get, "/readyz"))[0] == 200
         await breaking
@@ -247,7 +247,7 @@ async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
             status, text = await asyncio.to_thread(another.get, f"/api/v1/races/{race}")
             assert (status, json.loads(text)["n"]) == (200, n)
             listed = json.loads((await asyncio.to_thread(another.get, "/api/v1/races"))[1])["races"]
-            assert [its["race"] for its in listed] == [race]
+            assert [item["race"] for item in listed] == [race]
         await ended(server, players)
 
 
@@ -261,12 +261,12 @@ async def test_race_lost_by_the_store_at_its_end_is_archived(store: Store) -> No
 def rolled_back(store: Store, race: str, count: int) -> None:
     """Delete the last entries of a log, as if the store had lost them."""
     log, head = f"race:{{{race}}}:log", f"race:{{{race}}}:head"
-    kept = store.redis.xrange(log)[:-count]
-    last, fields = kept[-1]
+    remaining = store.redis.xrange(log)[:-count]
+    last, fields = remaining[-1]
     with store.redis.pipeline() as pipeline:
         pipeline.delete(log)
-        for entry, its in kept:
-            pipeline.xadd(log, its, entry)
+        for entry, pairs in remaining:
+            pipeline.xadd(log, pairs, entry)
         pipeline.hset(head, mapping={"n": last.split(b"-")[0], "h": fields[b"h"]})
         pipeline.execute()
 
@@ -302,9 +302,9 @@ async def test_log_continued_by_another_server_from_an_older_entry_wins(store: S
         for player in (ada, bo):
             player.history.tries.clear()
             player.history.receipts.clear()
-            made = player.board.ply
+            ply = player.board.ply
             await player.play(5)
-            assert player.board.ply == made + 5
+            assert player.board.ply == ply + 5
         await asyncio.gather(ada.stop(), bo.stop())
         await asyncio.gather(ada.close(), bo.close())
         replay = await another.replay(ada.race)

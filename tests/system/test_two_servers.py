@@ -151,14 +151,14 @@ async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) ->
             newer = twin(older, pair[1 - way % 2])
             await older.play(1)
             await newer.resume()
-            made = len(older.history.tries)
+            move_count = len(older.history.tries)
             with contextlib.suppress(ConnectionClosed):
                 while (await older.attempt("draw")).refused == "replaced":
                     pass
             assert older.losses == [REPLACED]
-            assert all(attempt.refused or not attempt.answered_at for attempt in older.history.tries[made:])
+            assert all(attempt.refused or not attempt.answered_at for attempt in older.history.tries[move_count:])
             await older.close()
-            del older.history.tries[made:]  # so that the check fails if the log contains one of them
+            del older.history.tries[move_count:]  # the check fails if the log contains one of them
             older = newer
             histories.append(older.history)
         await older.play(5)
@@ -182,8 +182,8 @@ async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair)
             taken = [hand for hand, view in zip(hands, views, strict=True) if isinstance(view, m.View)]
             move = taken[0].choice() or "draw"
             outcomes = await asyncio.gather(*(hand.attempt(move) for hand in taken), return_exceptions=True)
-            made = [attempt for attempt in outcomes if isinstance(attempt, MoveRequest) and not attempt.refused]
-            assert len(made) == 1, (views, outcomes)
+            accepted = [attempt for attempt in outcomes if isinstance(attempt, MoveRequest) and not attempt.refused]
+            assert len(accepted) == 1, (views, outcomes)
             await asyncio.gather(*(hand.close() for hand in hands))
         await ada.close()
 

@@ -44,8 +44,8 @@ class Workers(LoggedServer):
 
     def pid(self, worker: int) -> int:
         """Return the current process of the worker."""
-        found = re.findall(rf"worker {worker} is process (\d+)", self.log)
-        return int(found[-1])
+        pids = re.findall(rf"worker {worker} is process (\d+)", self.log)
+        return int(pids[-1])
 
     def worker_of(self, player: Persistent) -> int:
         """Return the worker of the player's connection: the last one that logged taking the seat."""
@@ -88,19 +88,19 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
             await eventually(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
-            there = [server.worker_of(player) for player in players]
+            workers = [server.worker_of(player) for player in players]
             killed = server.pid(1)
             async with racing(players):
                 await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
                 os.kill(killed, how)
-                lost = [player for player, worker in zip(players, there, strict=True) if worker == 1]
+                lost = [player for player, worker in zip(players, workers, strict=True) if worker == 1]
                 await eventually(lambda: all(player.losses for player in lost))
             replay = await server.replay(race)
             assert find_violations(replay, [player.history for player in players]) == []
-            assert [bool(player.losses) for player in players] == [worker == 1 for worker in there]
+            assert [bool(player.losses) for player in players] == [worker == 1 for worker in workers]
             await eventually(lambda: server.pid(1) != killed)
-            said = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
-            assert f"worker 1 {told}; restarting it" in said
+            messages = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
+            assert f"worker 1 {told}; restarting it" in messages
             await eventually(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
             assert value(server, "samedeal_replays_kept_total") == 1
 
@@ -126,8 +126,8 @@ async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> Non
     assert find_violations(replay, [player.history for player in players]) == []
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * 4
     assert (data / "store.log").read_text().count("Ready to accept connections") == 2
-    said = [line["message"] for line in server.lines]
-    assert {"worker 1 stopped", "worker 2 stopped"} <= set(said)
+    messages = [line["message"] for line in server.lines]
+    assert {"worker 1 stopped", "worker 2 stopped"} <= set(messages)
 
 
 async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path:
 
 def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None:
     with Server(redis_url) as server:
-        for workers, told in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected a number")):
+        for workers, message in (("2", "Address already in use"), ("0", "SAMEDEAL_WORKERS is 0; expected a number")):
             ended = subprocess.run(
                 [sys.executable, "-m", "samedeal_server", "--port", f"{server.port}"],
                 env=server._env | {"SAMEDEAL_WORKERS": workers},
@@ -151,7 +151,7 @@ def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None
                 timeout=30,
             )
             assert ended.returncode == 1
-            assert told in ended.stderr
+            assert message in ended.stderr
             assert "Traceback" not in ended.stderr
 
 

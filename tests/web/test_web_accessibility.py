@@ -30,7 +30,7 @@ MAX_BYTES = 150_000
 
 
 async def pages_of(server: Server) -> dict[str, str]:
-    """Every kind of page, with something on it, and what is there when it stands."""
+    """Return the path of every kind of page, with a selector for its content."""
     race_id = solo(server, "corner-stones")
     async with racers(server, "bo") as (bo,):
         await bo.begin(race_id)
@@ -52,7 +52,7 @@ async def pages_of(server: Server) -> dict[str, str]:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_api_reference_fits_every_size(size: tuple[int, int], server: Server, chromium: Browser) -> None:
-    """Without a script, with nothing wider than the window, and every link within it leads somewhere."""
+    """It uses no script, is not wider than the window, and has no broken internal links."""
     for scheme in ("light", "dark"):
         async with open_page(chromium, *size, color_scheme=scheme) as watched:
             page = watched.page
@@ -70,10 +70,10 @@ async def test_api_reference_fits_every_size(size: tuple[int, int], server: Serv
 
 async def test_axe_finds_no_violations_on_any_page(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as watched:
-        for address, there in (await pages_of(server)).items():
-            await watched.page.goto("about:blank")  # a change of the fragment alone does not reload the page
+        for address, selector in (await pages_of(server)).items():
+            await watched.page.goto("about:blank")  # changing only the fragment does not reload the page
             await watched.page.goto(server.url + address)
-            await watched.page.wait_for_selector(there)
+            await watched.page.wait_for_selector(selector)
             await watched.page.click(".preferences summary")
             for scheme in ("light", "dark"):
                 await watched.page.select_option("#preference-theme", scheme)
@@ -98,10 +98,10 @@ async def test_axe_finds_no_violations_at_a_table(slug: str, server: Server, chr
 async def test_no_page_overflows_or_loads_foreign_resources(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as watched:
         page = watched.page
-        for address, there in (await pages_of(server)).items():
+        for address, selector in (await pages_of(server)).items():
             await page.goto("about:blank")
             await page.goto(server.url + address)
-            await page.wait_for_selector(there)
+            await page.wait_for_selector(selector)
             for width, height in SIZES:
                 await page.set_viewport_size({"width": width, "height": height})
                 assert await overflow(page) <= 0, (address, width)

@@ -20,7 +20,9 @@ FOLDER = ROOT / "clients" / "web" / "rules"
 
 def rules_html(title: str) -> str:
     """Return the chapter about a game and the chapter about all games as HTML."""
-    chapters = re.split(r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    chapters = re.split(
+        r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     own = next(chapter for chapter in chapters if chapter.startswith(f"## {title}\n"))
     common = next(chapter for chapter in chapters if chapter.startswith("## Rules for all games\n"))
     text = own.replace("## ", "# ", 1) + "\n" + common

@@ -141,9 +141,9 @@ async def test_moves_and_the_board_are_announced(server: Server, chromium: Brows
         await page.wait_for_selector("#status:text('to f')")
         await page.click(".more summary")
         await page.click("text=Read board")
-        said = await page.inner_text("#status")
-        assert "stock: " in said
-        assert "face down" in said
+        announcement = await page.inner_text("#status")
+        assert "stock: " in announcement
+        assert "face down" in announcement
         assert await page.locator('[data-place="r1"]').get_attribute("aria-label") == await page.evaluate(
             "document.querySelector('[data-place=r1]').ariaLabel"
         )

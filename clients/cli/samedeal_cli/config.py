@@ -57,9 +57,9 @@ def configured() -> Settings:
 
     Invalid entries of the file are reported on standard error and ignored. Raises Misused for an invalid variable.
     """
-    from_file, complaints = read()
-    for complaint in complaints:
-        Failure(complaint).show()
+    from_file, warnings = read()
+    for warning in warnings:
+        Failure(warning).show()
     values: dict[str, Any] = from_file | environment_values()
     if "SAMEDEAL_COLOR" not in os.environ and color_from_environment():
         values.pop("color", None)
@@ -107,10 +107,10 @@ def parse_value(key: str, value: object, where: str) -> Value:
 
 
 def read() -> tuple[dict[str, Value], list[str]]:
-    """Return the valid values of the file, and complaints about the rest."""
+    """Return the valid values of the file, and warnings about the others."""
     path = config_file()
     try:
-        text, _, complaints = _hide_invalid_lines(path.read_text(encoding="utf-8"))
+        text, _, warnings = _hide_invalid_lines(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}, []
     except UnicodeDecodeError:
@@ -120,13 +120,13 @@ def read() -> tuple[dict[str, Value], list[str]]:
     values: dict[str, Value] = {}
     for key, value in tomllib.loads(text).items():
         if key not in KEYS:
-            complaints.append(f"unknown key {key!r}")
+            warnings.append(f"unknown key {key!r}")
             continue
         try:
             values[key] = parse_value(key, value, key)
         except Misused as misused:
-            complaints.append(misused.format_message())
-    return values, [f"{path}: {complaint}" for complaint in complaints]
+            warnings.append(misused.format_message())
+    return values, [f"{path}: {warning}" for warning in warnings]
 
 
 def set_key(key: str, value: Value | None) -> None:
@@ -166,21 +166,21 @@ def _parse_text(key: str, text: str) -> str:
 
 
 def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str, dict[str, str], list[str]]:
-    """Return valid TOML, the hidden lines by the comments that replace them, and complaints.
+    """Return valid TOML, the hidden lines by the comments that replace them, and warnings.
 
     In an invalid file, all tables are hidden too. An invalid line that sets the key `replacing` is not hidden, but gets
     an empty value.
     """
     if _is_toml(text):
         return text if text.endswith("\n") or not text else f"{text}\n", {}, []
-    valid, hidden, complaints, in_table = "", {}, [], False
+    valid, hidden, warnings, in_table = "", {}, [], False
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         in_table = in_table or line.lstrip().startswith("[")
         if not in_table and _is_toml(valid + line):
             valid += line
             continue
         if not in_table:
-            complaints.append(f"line {number} is not valid TOML: {line.strip()}")
+            warnings.append(f"line {number} is not valid TOML: {line.strip()}")
         if not in_table and replacing and re.match(rf"\s*{replacing}\s*=", line):
             empty = f'{replacing} = ""\n'
             valid += empty if _is_toml(valid + empty) else ""  # at most once
@@ -188,7 +188,7 @@ def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str
             placeholder = f"# samedeal: line {number}\n"
             valid += placeholder
             hidden[placeholder] = line
-    return valid, hidden, complaints
+    return valid, hidden, warnings
 
 
 def _is_toml(text: str) -> bool:

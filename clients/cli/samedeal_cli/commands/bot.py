@@ -103,7 +103,7 @@ class RandomPlayer:
     """Plays random legal moves, preferring those that name places."""
 
     def __init__(self, *, attempts: int = 3, moves: int = 400, seed: str | None = None) -> None:
-        """At a dead end, it restarts, up to `attempts`, and then resigns. It also resigns after `moves` moves."""
+        """Without a legal move, it restarts, up to `attempts`, and then resigns. It also resigns after `moves`."""
         self._attempts, self._moves = attempts, moves
         self._random = random.Random(seed)  # noqa: S311 (no secret)
 
@@ -193,7 +193,7 @@ async def play(
     pause: Pause = lambda: 0.0,
     ready_when: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Play a seat from the current state to the end of the race. Be ready once `ready_when` returns True."""
+    """Play a seat from the current state to the end of the race. Get ready once `ready_when` returns True."""
     if connection.view.stage == "open":
         await _wait_until(connection, ready_when)
         with suppress(Refused):
@@ -260,7 +260,7 @@ async def _coroutine(choice: Awaitable[str]) -> str:
 
 
 async def _wait_until(connection: Connection, condition: Callable[[], bool]) -> None:
-    """Return when a condition holds or the race is over. Raises Failure if the connection ends before."""
+    """Return when a condition holds or the race is over. Raises Failure if the connection ends first."""
     if condition():
         return
     async for _ in connection:

@@ -70,7 +70,7 @@ class BotRace:
 
     @property
     def _seats(self) -> set[int | None]:
-        """The seats of the demo's own bots; guests may also be bots."""
+        """The seats of the demo's own bots. Guests can also be bots."""
         return {connection.seat for connection in self.connections}
 
     @property

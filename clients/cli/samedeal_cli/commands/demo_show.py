@@ -28,7 +28,7 @@ KEYS: Final = "   [Enter] seat  [w]  [q]"
 
 
 class Show:
-    """Consecutive races of bots, and at any time one race that waits for people."""
+    """Runs races of bots one after another, and always keeps one race open for people."""
 
     def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
         self._settings, self._plan, self._server, self._lan = settings, plan, server, lan
@@ -82,7 +82,7 @@ class Show:
         self._show_open_race()
 
     async def _interact(self) -> None:
-        """Show the first screen when both races have their bots, then handle keys."""
+        """Show the first screen once both races have their bots, then handle keys."""
         while not all(race and race.seated for race in (self._bot_race, self._open_race)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         self._show_first_screen()

@@ -111,9 +111,9 @@ def _program() -> Iterator[Finding]:
 
 
 def _paths() -> Iterator[Finding]:
-    file, (_, complaints) = config.config_file(), config.read()
-    there = "" if file.exists() else " (missing)"
-    yield Finding("paths", "config", f"{_from_home(file)}{there}", "; ".join(map(_without_home, complaints)))
+    file, (_, warnings) = config.config_file(), config.read()
+    note = "" if file.exists() else " (missing)"
+    yield Finding("paths", "config", f"{_from_home(file)}{note}", "; ".join(map(_without_home, warnings)))
     try:
         state = state_dir()
         writable = os.access(state, os.W_OK | os.X_OK)
@@ -176,7 +176,7 @@ def _colours() -> int | None:
 
 
 def _width(settings: Settings) -> Finding:
-    """Check the width of suit symbols: draw them and ask the terminal for its cursor position."""
+    """Check the width of suit symbols: draw them and query the cursor position."""
     name, wanted = "suits take", cells(SIGNS) // len(SIGNS)
     if settings.plain or settings.screen_reader or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
         return Finding("terminal", name, "not checked")
@@ -225,7 +225,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
     try:
         api.download("/healthz", base="")
     except Unreachable as failure:
-        # It is a problem only if the user has named a server.
+        # Only a problem if the user has configured a server.
         yield Finding("server", REACHED, False, _without_user(failure.format_message()) if settings.server else "")
         return
     except Declined as declined:
@@ -239,7 +239,7 @@ def _server(settings: Settings) -> Iterator[Finding]:
 
 
 def _server_info(api: Api) -> Iterator[Finding]:
-    """The server's version, and how far its clock is ahead of ours. Some servers do not publish them."""
+    """The server's version and clock offset. Some servers do not publish them."""
     sent_at = time.time()
     try:
         info = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])

@@ -48,7 +48,7 @@ def current_environment() -> Environment:
 
 
 def choose_mode(requested: Mode | None, settings: Settings, environment: Environment) -> tuple[Mode, str]:
-    """Return the mode and, if it is not the default one, a notice why. Raises Misused if `tui` is not possible."""
+    """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
     why_not = _why_not(environment, requested=requested == "tui")

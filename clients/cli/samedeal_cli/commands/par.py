@@ -107,7 +107,7 @@ def _query(variants: Sequence[tuple[str, str | bool]]) -> dict[str, object]:
 
 
 def _fetch(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
-    """Return the par document, once the server has computed it. A progress bar shows how far it is."""
+    """Wait until the server has computed the par, and return the document. Shows a progress bar."""
     progress = api.read(data := api.fetch(path, query=query), ParProgress)
     shown = progress.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
     hidden = not shown or not sys.stderr.isatty()

@@ -147,7 +147,7 @@ class GameName(click.ParamType[str]):
 
 
 def _served_games(settings: Any) -> tuple[str, ...]:
-    """Return the games of the current server, which may be newer than this program; none if it cannot be reached."""
+    """Return the games of the current server, which may be newer than this program, or none if it is unreachable."""
     from samedeal_cli.net.http_api import Api
 
     if not isinstance(settings, Settings):

@@ -12,7 +12,7 @@ class Console:
     """Standard input and output, with a prompt that stays below the output."""
 
     def __init__(self, *, silent: bool, prompts: bool, wrap_width: int | None) -> None:
-        """`silent` writes nothing; `wrap_width` is where sentences are wrapped, or None for never."""
+        """`silent` writes nothing; `wrap_width` is the width at which sentences wrap, or None for never."""
         self._silent, self._prompts, self._wrap_width = silent, prompts and not silent, wrap_width
         self._prompt_shown = False
         self._editor: Editor | None = None
@@ -44,11 +44,11 @@ class Console:
             sys.stdout.flush()
 
     def line_entered(self) -> None:
-        """Note that the user finished the line at the prompt."""
+        """Handle Enter at the prompt."""
         self._prompt_shown = False
 
     def leave_prompt(self) -> None:
-        """Move below the prompt for good."""
+        """Leave the prompt. It is not shown again."""
         if self._at_prompt:
             self._prompt_shown, self._editor = False, None
             sys.stdout.write("\n")

@@ -125,7 +125,7 @@ class LineMode:
                 self._update()
 
     def _update(self, *, late: bool = False) -> None:
-        """Print what has changed since the last update. `late` means that the player missed the moment itself."""
+        """Print what has changed since the last update. `late` means that the player missed it."""
         before = self._standings
         self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
         for text in race_news(before, self._standings, self._connection.seat):
@@ -339,7 +339,7 @@ class LineMode:
 
     @property
     def _awaits_ready(self) -> bool:
-        """Whether the race is waiting for this player to be ready."""
+        """Whether the race is waiting for this player to get ready."""
         standing = self._connection.standing
         return self._connection.view.stage == "open" and standing is not None and standing.outcome == "waiting"
 

@@ -25,7 +25,7 @@ def server_address(text: str) -> str:
 
 
 def is_local(server: str) -> bool:
-    """Return whether a server is on this machine, so that no proxy is used."""
+    """Return whether a server is on this machine. It is reached without a proxy."""
     return urlsplit(server).hostname in LOOPBACK
 
 

@@ -18,7 +18,7 @@ def connection(
     watching: bool = False,
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
-    """Return a connection to a race, not opened yet. A player with a seat returns to it."""
+    """Return an unopened connection to a race. A player with a seat returns to it."""
     credentials = guests.credentials(
         server, name, unnamed=settings.name, token=guests.environment_token(settings, server)
     )

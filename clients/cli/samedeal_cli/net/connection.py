@@ -50,7 +50,7 @@ _QUEUE_SIZE: Final = 1024
 class Lost:
     """The connection was lost and is being reopened. The race's clock keeps running.
 
-    The seat is reserved; before the countdown only for a short time.
+    The seat is reserved, but before the countdown only for a short time.
     """
 
     why: str

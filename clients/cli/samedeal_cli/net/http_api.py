@@ -107,7 +107,7 @@ class Keys(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True):
-    """The limits of a server that this program uses."""
+    """The server's limits, as far as this program uses them."""
 
     away_seconds: float | None = None
     """How long a seat is held after a disconnect before the countdown. Older servers do not publish it."""

@@ -60,8 +60,8 @@ class Nonces:
             file.write(f"{line}\n")
 
     def _lines(self) -> list[str]:
-        noted = self._book.read_text().splitlines() if self._book and self._book.exists() else []
-        return noted + self._opened
+        recorded = self._book.read_text().splitlines() if self._book and self._book.exists() else []
+        return recorded + self._opened
 
 
 def _line(seat: str) -> str:

@@ -22,7 +22,7 @@ YEAR_S: Final = 365 * 86_400
 
 
 class ReceiptBook:
-    """The receipts of one race in one run of this program, without duplicates, in a file of their own.
+    """The receipts of one race in one run of this program, without duplicates, in a separate file.
 
     A receipt is written before the program acts on it.
     """
@@ -46,7 +46,7 @@ class ReceiptBook:
         return receipts
 
     def note(self, receipt: Kept) -> None:
-        """Store a receipt. If this fails, warns once and stores no more; the game continues."""
+        """Store a receipt. If this fails, warn once and store no more; the game continues."""
         self._add(line(receipt), sync=isinstance(receipt, NonceKept))
 
     def _add(self, text: bytes, *, sync: bool = False) -> None:

@@ -19,17 +19,17 @@ _NOT_ASCII: Final = re.compile("[^\n -~]")
 
 
 def safe_text(text: str, keep: str = "") -> str:
-    """The text with every unprintable character replaced, except those in `keep`."""
+    """Replace every unprintable character of a text, except those in `keep`."""
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() or character in keep else REPLACEMENT for character in text)
 
 
 def safe(value: T) -> T:
-    """A copy of decoded data in which every string is safe, keys of dictionaries included.
+    """Return a copy of decoded data in which every string is safe, including the keys of dictionaries.
 
-    Walks lists, tuples, dictionaries and msgspec structs; any other value stays as it is. Raises RecursionError for
-    data that is nested too deeply.
+    Walks lists, tuples, dictionaries and msgspec structs; other values are returned unchanged. Raises RecursionError
+    for data that is nested too deeply.
     """
     return cast(T, _safe(value, ""))
 
@@ -43,7 +43,7 @@ def print_file(data: bytes) -> None:
 
 
 def json_escaped(data: bytes) -> bytes:
-    r"""JSON with every unprintable character except line feeds written as ``\uXXXX``."""
+    r"""Write every unprintable character of JSON, except line feeds, as ``\uXXXX``."""
     return _NOT_ASCII.sub(_escaped, data.decode("utf-8", "replace")).encode()
 
 
@@ -59,8 +59,8 @@ def _safe(value: Any, field: str) -> Any:
     return value
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
     if character.isprintable():
         return character
     utf16 = character.encode("utf-16-be", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The transport: one WebSocket to a server, its messages, and what the ways it closes mean."""
+"""The transport: one WebSocket to a server, its messages and its close codes."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,7 +33,7 @@ FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
         "replaced", "your seat was taken over by a newer connection; to be another player, use --as NAME"
     ),
 }
-"""Close codes after which reconnecting makes no sense."""
+"""Close codes after which there is no point in reconnecting."""
 _CLOSE_REASONS: Final[Mapping[int, str]] = {
     CloseCode.GOING_AWAY: "the server is shutting down",
     CloseCode.INTERNAL_ERROR: "the server had an internal error",
@@ -44,7 +44,7 @@ _CLOSE_REASONS: Final[Mapping[int, str]] = {
 
 
 class UnknownToken(Declined):
-    """The server does not know the token, or no longer."""
+    """The server does not know the token (any more)."""
 
 
 class TemporarilyRefused(Declined):
@@ -108,13 +108,13 @@ class Transport:
 
     @property
     def close_reason(self) -> str:
-        """Why the WebSocket closed, for people."""
+        """Why the WebSocket closed, as text for the user."""
         code = self._socket.close_code or 0
         return safe_text(self._socket.close_reason or "") or _CLOSE_REASONS.get(code, "the connection was lost")
 
     @property
     def failure(self) -> Failure:
-        """The failure that a closed WebSocket means."""
+        """The failure for a closed WebSocket."""
         code = self._socket.close_code
         if code == CloseCode.UNKNOWN_TOKEN:
             return UnknownToken("bad-token", "the server does not know this token")
@@ -122,7 +122,7 @@ class Transport:
 
     @property
     def fatal_failure(self) -> Failure | None:
-        """The failure that a closed WebSocket means, if reconnecting makes no sense."""
+        """The failure for a closed WebSocket, if there is no point in reconnecting."""
         return FATAL_CLOSE_CODES.get(self._socket.close_code or 0)
 
     def _check_version(self, data: bytes) -> None:

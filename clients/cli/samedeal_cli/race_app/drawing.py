@@ -12,7 +12,7 @@ from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
 TWO_COLUMNS: Final = 72
-"""The width from which a screen has a second column."""
+"""The minimum width for a second column."""
 
 KEY: Final = Style("letter", bold=True)
 NEWS: Final = Style("news")

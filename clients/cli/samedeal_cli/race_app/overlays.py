@@ -11,10 +11,10 @@ from samedeal_cli.state.race_state import Check, RaceState
 GOOD: Final = Style("good", bold=True)
 BAD: Final = Style("bad", bold=True)
 FRAME: Final = 4
-"""How many lines of the screen the heading and the footer take."""
+"""The number of lines taken by the heading and the footer."""
 
 Keys = Sequence[tuple[str, str]]
-"""Keys as they are written, and what they do."""
+"""The labels of keys, and what they do."""
 Lines = Sequence[tuple[str, Style]]
 
 
@@ -56,7 +56,7 @@ def rules_text(slug: str, width: int) -> Lines:
     return [(line, PLAIN) for line in rules_lines(slug, width)]
 
 
-def link_lines(link: str, width: int, *, ascii: bool = False) -> Lines:  # noqa: A002 (the word for it)
+def link_lines(link: str, width: int, *, ascii: bool = False) -> Lines:  # noqa: A002
     """Return the link, and its QR code."""
     lines: list[tuple[str, Style]] = [(line, BOLD) for line in wrap(link, width)]
     return [*lines, *((line, PLAIN) for line in qr_lines(link, ascii=ascii))]

@@ -72,7 +72,7 @@ def _draw_too_small(canvas: Canvas) -> None:
 
 
 def _draw_overlay(state: RaceState, canvas: Canvas) -> None:
-    """Draw a text that can be longer than the screen, from the line that it is scrolled to."""
+    """Draw a text that can be longer than the screen, scrolled to the current line."""
     titles = {
         "help": "Keys",
         "rules": f"Rules of {state.game.title if state.game else 'the game'}",

@@ -61,7 +61,7 @@ def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
 
 
 def _needs_width(state: RaceState, canvas: Canvas, messages: int) -> bool:
-    """Return whether boxed cards, if the player wants them, fit only without the standings column."""
+    """Return whether the player wants boxed cards and they fit only without the standings column."""
     if state.cards != "boxed" or not state.game:
         return False
     layout, fanned = state.game.layout, state.game.fanned
@@ -161,7 +161,7 @@ def _draw_standing(state: RaceState, canvas: Canvas, row: int, standing: Standin
 
 
 def _result(standing: Standing) -> str:
-    """Return the score or the outcome, in a word."""
+    """Return the score or the outcome."""
     if standing.outcome in ("playing", "ready", "waiting", "stuck"):
         mark = "!" if standing.outcome == "stuck" else ""
         return f"{mark}{standing.home}/{standing.goal}"

@@ -9,7 +9,7 @@ from samedeal_cli.render.text_table import SUIT_OF, find_cards
 from samedeal_cli.render.text_width import cells, graphemes
 
 Ink = Literal["", "spade", "heart", "diamond", "club", "good", "bad", "news", "place", "letter", "target", "bar"]
-"""The meaning of a text that has a colour of its own."""
+"""The meaning of a text. Each has its own colour."""
 
 
 class Style(NamedTuple):
@@ -112,7 +112,7 @@ class Canvas:
         self._rows = [[(text.translate(_ASCII), style) for text, style in row] for row in self._rows]
 
     def rows(self) -> Iterator[list[Span]]:
-        """Yield the lines from the top, as few spans as possible in each."""
+        """Yield the lines from the top, each as few spans as possible."""
         for row in self._rows:
             yield _spans(row)
 
@@ -162,7 +162,7 @@ def _spans(row: list[tuple[str, Style]]) -> list[Span]:
 
 
 def _stretches(columns: list[int]) -> Iterator[tuple[int, int]]:
-    """Join columns to ranges, each with its first column and the one after its last; small gaps are included."""
+    """Join columns into half-open ranges, including small gaps."""
     start = 0
     for index, column in enumerate(columns, start=1):
         if index == len(columns) or columns[index] - column > SMALL_GAP:

@@ -33,7 +33,7 @@ def pile_sentence(place: str, pile: Sequence[str]) -> str:
 
 
 def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
-    """Describe a move: where cards went, and how many face-down cards are left where they came from."""
+    """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
     moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
     return ", ".join([*moved, *hidden]) or "nothing moved"
 
@@ -59,7 +59,7 @@ def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
 
 
 def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
-    """Return by seat the suffix that makes each name unique: `` #2``, or nothing.
+    """Return the suffixes that make names unique, by seat: `` #2``, or nothing.
 
     A name that contains ``#`` always gets one, so that no name can imitate another.
     """

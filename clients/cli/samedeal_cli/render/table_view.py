@@ -31,9 +31,9 @@ SIDE_WIDTH: Final = 21
 DEEP: Final = 7
 """How many cards of a hanging pile must fit."""
 ROOMY: Final = 72
-"""The width from which letters stand before the names of places; below it, they replace the names."""
+"""The minimum width for letters before the names of places; on narrower tables, they replace the names."""
 NARROW: Final = 48
-"""The width from which places have names; below it, only cards are drawn."""
+"""The minimum width for the names of places; on narrower tables, only cards are drawn."""
 
 LETTER: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
@@ -62,7 +62,7 @@ class _Plan(NamedTuple):
     lines: int = 1
     """The height of a row of the grid."""
     gap: int = 0
-    """How many empty lines follow a row of the grid."""
+    """The number of empty lines after a row of the grid."""
 
 
 def draw_table(
@@ -161,7 +161,7 @@ class _Drawing:
         return height + self._under(plan.boxed) <= self._area.height and widest <= self._area.width + 1
 
     def _under(self, boxed: bool) -> int:
-        """Return the minimum height of what stands below the grid."""
+        """Return the minimum height of the area below the grid."""
         hanging = sum(DEEP + 2 if boxed else DEEP + 1 for _ in self._hanging)
         if not self._named:
             return hanging

@@ -47,7 +47,7 @@ def board_lines(
     board: Board,
     *,
     width: int = 80,
-    ascii: bool = False,  # noqa: A002 (the word for it)
+    ascii: bool = False,  # noqa: A002
     color: bool = False,
 ) -> list[str]:
     """Draw a table: the top card of most piles, and of fanned piles as many cards as fit.
@@ -126,7 +126,7 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
 
 def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
     """Replace the cards in a text of the server by their display texts."""
-    return _WIRE_CARD.sub(lambda found: card(found[0]), text)
+    return _WIRE_CARD.sub(lambda match: card(match[0]), text)
 
 
 def colored(line: str, color: bool) -> str:

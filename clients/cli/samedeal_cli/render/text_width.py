@@ -22,10 +22,10 @@ def fitted(text: str, width: int, ellipsis: str = "") -> str:
     """Return a text cut to a number of cells; a cut text ends with the ellipsis."""
     if cells(text) <= width:
         return text
-    room, kept = width - cells(ellipsis), ""
+    room, result = width - cells(ellipsis), ""
     for grapheme, wide in graphemes(text):
         room -= wide
         if room < 0:
             break
-        kept += grapheme
-    return kept + ellipsis
+        result += grapheme
+    return result + ellipsis

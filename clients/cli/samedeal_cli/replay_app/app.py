@@ -29,7 +29,7 @@ class ReplayApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     def __init__(self, player: Player, look: Look, verify: Callable[[], bool]) -> None:
-        """Start from `player`; `verify` tells whether the replay is valid, in a thread."""
+        """Start from `player`; `verify` returns whether the replay is valid; it runs in a thread."""
         super().__init__(ansi_color=True)
         self.player = player
         self.interrupted = False

@@ -15,9 +15,9 @@ from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import KEYS, SPEEDS, Player
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 20
-"""The smallest screen with a table; a smaller one has one line."""
+"""The smallest screen with a table; smaller ones show a single line."""
 LIST_FROM: Final = 80
-"""The width from which there is a list of moves beside the table."""
+"""The minimum width for a list of moves beside the table."""
 PANE: Final = 38
 """The minimum width of each table when several are shown."""
 WIDE_LIST: Final = 36
@@ -31,7 +31,7 @@ MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
     "restart": ("«", "restart"),
     "end": ("■", "end"),
 }
-"""The sign and the name of each kind of mark; of several in one cell, the last one here is shown."""
+"""The sign and the name of each kind of mark. If several share a cell, the last one here is shown."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(MARKS)}
 _HINTS: Final = (
     ("Space", "space", "play"),
@@ -77,10 +77,9 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
 
 
 def _one_line(player: Player, canvas: Canvas) -> None:
-    track, made = player.track, player.track.index(player.n)
-    line = (
-        f"{racer_name(player, track)}  {made}/{len(track.steps) - 1}  {clock(int(player.at))}  {_home(track, player.n)}"
-    )
+    track = player.track
+    moves = f"{track.index(player.n)}/{len(track.steps) - 1}"
+    line = f"{racer_name(player, track)}  {moves}  {clock(int(player.at))}  {_home(track, player.n)}"
     canvas.write(0, 0, f"{line}  needs {LEAST_WIDTH}x{LEAST_HEIGHT}, has {canvas.width}x{canvas.height}")
 
 
@@ -142,10 +141,10 @@ def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
     for number, index in enumerate(shown):
         track, column = player.recording.tracks[index], number * each
         watched = index == player.watched
-        made = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
+        moves = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
         name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
-        end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(made))
-        canvas.write(room.row, end, made, DIM)
+        end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(moves))
+        canvas.write(room.row, end, moves, DIM)
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(room.row, column, each)
         below = Spot(room.row + 2, column + 1, each - 3, room.height - 2)
         draw_board(player, track, canvas, below)

@@ -16,7 +16,7 @@ from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
 Overlay = Literal["", "help", "rules", "link", "checks", "resign", "restart", "leave"]
-"""What covers the race: nothing, a text to read, or a question."""
+"""What is shown over the race: nothing, a text to read, or a question."""
 QUESTIONS: Final = ("resign", "restart", "leave")
 READABLE: Final = ("help", "rules", "link", "checks")
 Tone = Literal["", "good", "bad", "news"]

@@ -127,9 +127,9 @@ class Player:
         """Go to a moment. Raises ValueError if the racer made fewer moves."""
         if moment.move is None:
             return self.seek(moment.ms or 0)
-        made = len(self.track.steps) - 1
-        if moment.move > made:
-            raise ValueError(f"{self.track.standing.name} made {made} moves")
+        moves = len(self.track.steps) - 1
+        if moment.move > moves:
+            raise ValueError(f"{self.track.standing.name} made {moves} moves")
         return self._at(self.track.steps[moment.move].n)
 
     def step_by(self, by: int) -> Self:
