@@ -16,8 +16,6 @@ def limit_process(memory: int = MAX_MEMORY) -> None:
     import resource  # unavailable on Windows
 
     os.nice(NICENESS)
-    if hasattr(os, "SCHED_IDLE"):  # Linux: never delays the server, not even by a time slice
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _end_with_parent()
