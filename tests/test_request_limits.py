@@ -17,7 +17,7 @@ from noted import Answer, Line, NotedServer, request
 from samedeal import messages as m
 from samedeal.errors import Refused
 from samedeal_server.admission import Admission
-from samedeal_server.allowances import PACED_PER_S, Allowance, Allowances
+from samedeal_server.allowances import MAX_DELAY_S, Allowance, Allowances
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 
@@ -158,12 +158,12 @@ def test_a_refusal_says_when_the_tokens_will_be_there() -> None:
 
 def test_beyond_the_prompt_ones_the_tokens_of_a_burst_are_spread_over_time() -> None:
     now = [0.0]
-    allowance = Allowance("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
-    assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
+    allowance = Allowance("requests", 60 * 50, lambda: now[0], burst=460, prompt=60)
+    assert [allowance.take("a", count) for count in (60, 50, 10)] == [0, MAX_DELAY_S / 8, MAX_DELAY_S * 0.15]
     assert allowance.take("b", 60) == 0
     now[0] = 2.0  # 100 tokens later
     assert allowance.take("a", 40) == 0
-    assert allowance.take("a", 10) == 10 / PACED_PER_S
+    assert allowance.take("a", 10) == MAX_DELAY_S / 40
     assert Allowance("races", 60, lambda: 0.0).take("a", 60) == 0
 
 

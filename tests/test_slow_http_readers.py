@@ -33,7 +33,7 @@ def unsent(server: NotedServer) -> list[int]:
     return [queue for queue in queues if queue]
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="only Linux shows what its kernel holds")
+@pytest.mark.skipif(not TABLE.exists(), reason="platform: only Linux shows what its kernel holds")
 async def test_the_kernel_holds_little_for_a_client_that_does_not_read_and_not_for_long(server: NotedServer) -> None:
     most = 0
 

@@ -12,9 +12,8 @@ from samedeal_server.settings import Settings
 MOST_REMEMBERED = 10_000
 PROMPT: Final = 50
 """How many request tokens one address is granted at once: enough to load the page and to join a race."""
-PACED_PER_S: Final = 50
-"""How many tokens per second are granted beyond those, besides those it earns meanwhile, so that a burst of requests is
-spread over time."""
+MAX_DELAY_S: Final = 4.0
+"""How long the use of the last token of a full bucket is delayed: less than a handshake may take."""
 
 
 class Allowance:
@@ -31,7 +30,7 @@ class Allowance:
     ) -> None:
         """`what` names the tokens in refusals; 0 per minute lifts the limit. `burst` is the size of a full bucket.
 
-        `prompt` is how many tokens are granted at once; the others follow at PACED_PER_S, see ``take``.
+        The use of the first `prompt` tokens is not delayed, that of the last one by MAX_DELAY_S; see ``take``.
         """
         self._what, self._per_s, self._clock, self._prompt = what, per_minute / 60, clock, prompt
         self._full = float(per_minute if burst is None else burst)
@@ -52,7 +51,8 @@ class Allowance:
             text = f"Too many {self._what} from this address; try again in {wait_s} s."
             raise Refused("too-many", text, retry_after_s=wait_s)
         self._note(key, left - count, now)
-        return max(0.0, (self._full - left + count - self._prompt) / PACED_PER_S)
+        late = self._full - left + count - self._prompt
+        return MAX_DELAY_S * late / (self._full - self._prompt) if late > 0 else 0.0
 
     def _note(self, key: str, left: float, now: float) -> None:
         """Whoever has not been here for longest is forgotten when there are too many: that bounds the memory."""
