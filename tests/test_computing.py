@@ -70,5 +70,11 @@ def test_a_bounded_process_limits_itself(module: str) -> None:
     assert {"limit_process", "limit_cpu"} <= calls
 
 
+@pytest.mark.parametrize("module", ["samedeal_server.jobs", "samedeal_server.verifier"])
+def test_whatever_starts_a_bounded_process_lowers_its_priority(module: str) -> None:
+    calls = [ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
+    assert calls.count("lower_priority") == calls.count("asyncio.create_subprocess_exec") == 1
+
+
 def test_the_tasks_are_all_that_is_computed_but_the_verification() -> None:
     assert set(job_worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps"}

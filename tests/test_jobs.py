@@ -18,6 +18,7 @@ from samedeal.catalogue import GAMES
 from samedeal.errors import Refused
 from samedeal.friendly import first
 from samedeal_server import job_worker, jobs, renderings
+from samedeal_server.dealer import Dealer
 from samedeal_server.jobs import JobFailed, Jobs, Task
 from samedeal_server.renderings import Renderings
 from stores import until
@@ -77,6 +78,20 @@ async def test_a_process_gives_way_and_has_limits(queue: Jobs, gate: Gate) -> No
     (cpu,) = (line.split() for line in limits.splitlines() if line.startswith("Max cpu time"))
     assert int(cpu[3]) in (2, 3)
     await abandon(waiting)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="platform: only Linux schedules processes on idle cores")
+@pytest.mark.parametrize(("has_jobs", "policy"), [(Dealer, "SCHED_IDLE"), (Renderings, "SCHED_OTHER")])
+async def test_searches_run_on_idle_cores_only(
+    has_jobs: type[Dealer] | type[Renderings], policy: str, gate: Gate
+) -> None:
+    queue = has_jobs().jobs
+    waiting = run(queue)
+    await until(lambda: gate.noted)
+    ((process, _),) = gate.noted
+    assert os.sched_getscheduler(process) == getattr(os, policy)
+    await abandon(waiting)
+    await queue.stop()
 
 
 async def test_a_job_that_nobody_waits_for_ends_and_the_next_one_runs(queue: Jobs, gate: Gate) -> None:

@@ -35,7 +35,7 @@ class Dealer:
     """Looks for numbers of deals, and for that of a daily deal once, however many races have it."""
 
     def __init__(self) -> None:
-        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL)
+        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, when_idle=True)
         """The queue of the searches; pars are in it too."""
         self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 

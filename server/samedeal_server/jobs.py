@@ -16,6 +16,7 @@ from msgspec import msgpack
 
 from samedeal.errors import Refused
 from samedeal_server.job_frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
+from samedeal_server.limits import lower_priority
 from samedeal_server.turns import Place, Turns
 
 logger = logging.getLogger(__name__)
@@ -43,12 +44,15 @@ def ignore_progress(done: int) -> None:
 class Jobs:
     """A bounded queue of jobs, and the process that runs them."""
 
-    def __init__(self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S) -> None:
+    def __init__(
+        self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S, when_idle: bool = False
+    ) -> None:
         """`limit` and `limit_per_address` bound how many jobs are in the queue, the running one included; `full` is the
-        text of the refusal beyond that. Each job may use `cpu_s` seconds of processor time.
+        text of the refusal beyond that. Each job may use `cpu_s` seconds of processor time; ``lower_priority``
+        says what `when_idle` means.
         """
         self.turns = Turns(limit, limit_per_address, full)
-        self._cpu_s = cpu_s
+        self._cpu_s, self._when_idle = cpu_s, when_idle
         self._process: asyncio.subprocess.Process | None = None  # the one that waits for a job
         self._processes = set[asyncio.subprocess.Process]()  # that may not have ended
         self._jobs_left = 0
@@ -102,6 +106,7 @@ class Jobs:
             process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
         except OSError as error:
             raise JobFailed(f"no process can be started: {error}") from error
+        lower_priority(process.pid, when_idle=self._when_idle)
         self._processes = {known for known in self._processes if known.returncode is None} | {process}
         logger.debug("process %d computes", process.pid)
         return process

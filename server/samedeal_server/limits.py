@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Final
 
 NICENESS: Final = 19
@@ -12,11 +13,21 @@ MAX_MEMORY: Final = 2**30
 PR_SET_PDEATHSIG: Final = 1
 
 
+def lower_priority(process: int, *, when_idle: bool = False) -> None:
+    """Has a process that was just started give way to the server, from its first instruction on.
+
+    With `when_idle`, Linux runs it only on cores that nothing else wants: nobody may wait for it with a time limit.
+    """
+    with suppress(OSError):  # it has ended already, or a sandbox forbids this
+        os.setpriority(os.PRIO_PROCESS, process, NICENESS)
+        if when_idle and hasattr(os, "SCHED_IDLE"):
+            os.sched_setscheduler(process, os.SCHED_IDLE, os.sched_param(0))
+
+
 def limit_process(memory: int = MAX_MEMORY) -> None:
-    """Lowers the priority of this process, bounds its memory in bytes, and ends it when its parent has died."""
+    """Bounds the memory of this process in bytes, and ends it when its parent has died."""
     import resource  # unavailable on Windows
 
-    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _end_with_parent()

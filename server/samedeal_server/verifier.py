@@ -11,7 +11,7 @@ from msgspec import Struct, json
 from samedeal.errors import Refused
 from samedeal.replay import MOST_LINE_BYTES, Log, ReplayLines, in_lines, read
 from samedeal.verification import Fact, verify
-from samedeal_server.limits import MAX_MEMORY, limit_cpu, limit_process
+from samedeal_server.limits import MAX_MEMORY, limit_cpu, limit_process, lower_priority
 
 MOST_SECONDS = 60
 """How long it may compute. The longest races take half of that."""
@@ -44,6 +44,7 @@ async def verified(
     """
     command = (sys.executable, "-m", __name__, f"{seconds}", f"{memory}", *keys)
     check = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=asyncio.subprocess.PIPE)
+    lower_priority(check.pid)
     try:
         answer, _ = await check.communicate()
     finally:
