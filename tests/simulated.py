@@ -217,6 +217,11 @@ class _Store(Store):
         self.health = Health()
         self._redis, self._lines = client, cast(Any, client)
 
+    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> None:
+        """One after another: what interrupts a pipeline has the same results."""
+        for command in commands:
+            await self._redis.execute_command(*command)
+
 
 # Processes.
 

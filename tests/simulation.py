@@ -529,9 +529,10 @@ async def _at_rest(scene: Scene, race: str) -> list[str]:
 
 
 def _busy(scene: Scene, race: str) -> bool:
-    """Whether some process has yet to hear that the race is over."""
-    its = [slot.process.hall._rooms.get(race) for slot in scene.slots]
-    return any(room and not room.race.closed for room in its)
+    """Whether some process has yet to hear that the race is over, or began to open it when the store was in trouble."""
+    halls = [slot.process.hall for slot in scene.slots]
+    its = [hall._rooms.get(race) for hall in halls]
+    return any(room and not room.race.closed for room in its) or any(race in hall._opening for hall in halls)
 
 
 def _live(scene: Scene) -> list[bytes]:

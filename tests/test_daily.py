@@ -474,7 +474,7 @@ async def test_keeping_a_daily_race_again_changes_nothing(redis_url: str) -> Non
         await room.submit(that(Readied(seat=1)))
         await until(lambda: room.race.stage == "running")
         await room.submit(that(Resigned(seat=1)))
-        await until(lambda: room.idle)
+        await until(lambda: room.kept)
         with Redis.from_url(redis_url) as redis:
             before = contents(redis)
             await parts.archive.keep(room.race, await parts.log.read(room.race.id))
@@ -512,7 +512,7 @@ async def test_the_results_of_a_day_are_updated_with_new_races_only(
             await room.submit(that(Readied(seat=1)))
             await until(lambda: room.race.stage == "running")
             await room.submit(that(Resigned(seat=1)))
-            await until(lambda: room.idle)
+            await until(lambda: room.kept)
 
         async def commands() -> tuple[list[str], dict[str, int]]:
             with Redis.from_url(redis_url) as redis:

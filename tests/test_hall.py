@@ -44,7 +44,7 @@ async def finished(parts: Process, slug: str = "corners", seed: str | None = Non
     for seat in (1, 2):
         await room.submit(that(Moved(seat=seat, move=GAMES[slug].from_seed(room.race.seed or "").moves()[0])))
         await room.submit(that(Resigned(seat=seat)))
-    await until(lambda: room.idle)
+    await until(lambda: room.kept)
     return room
 
 
@@ -102,7 +102,7 @@ async def test_an_id_that_is_taken_is_not_given_again(redis_url: str, monkeypatc
         await run(second)
         for seat in (1, 2):
             await second.submit(that(Resigned(seat=seat)))
-        await until(lambda: second.idle)
+        await until(lambda: second.kept)
         await parts.store.ask("DEL", f"race:{{{kept}}}:head", f"race:{{{kept}}}:log")
         third = await opened(parts)
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
@@ -216,8 +216,21 @@ async def test_a_race_whose_time_passed_while_nobody_was_there_is_closed(redis_u
         rooms = [await after.hall.room(race.id) for race in races]
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
-        await until(lambda: all(room.idle for room in rooms))
+        await until(lambda: all(room.kept for room in rooms))
         assert await listed(after) == []
+
+
+async def test_a_running_race_that_nobody_follows_needs_no_room(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(halls, "SWEPT_EVERY_S", 0.02)
+    async with process(redis_url, started=True) as here:
+        room = await opened(here)
+        await run(room)
+        await until(lambda: room.race.id not in here.hall._rooms)
+        again = await here.hall.room(room.race.id)
+        assert again is not room
+        assert again.race == room.race
 
 
 async def test_overdue_races_are_found_without_anybody_asking_for_them(redis_url: str, redis: Redis) -> None:
@@ -335,7 +348,7 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
         await until(lambda: mine.race.closed)
-        await until(lambda: mine.idle and theirs.idle)
+        await until(lambda: mine.kept and theirs.kept)
 
 
 # Lists.
@@ -420,7 +433,7 @@ async def test_a_race_that_was_called_off_is_kept_but_not_listed(redis_url: str)
         await room.submit(seat_for(1))
     async with process(redis_url, clock=Later) as after:
         again = await after.hall.room(room.race.id)
-        await until(lambda: again.race.closed and again.idle)
+        await until(lambda: again.kept)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
         for search in (Search(), Search(player="player-1")):

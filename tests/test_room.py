@@ -460,7 +460,7 @@ async def test_a_race_that_another_process_has_kept_and_cleared_away_is_over_her
         mine.listen(heard)
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
-        await until(lambda: theirs.idle)
+        await until(lambda: theirs.kept)
         redis.delete(*(f"race:{{{mine.race.id}}}:{part}" for part in ("log", "head")))
         with pytest.raises(Refused) as refusal:
             await mine.submit(that(Moved(seat=1, move="draw")))

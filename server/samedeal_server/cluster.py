@@ -72,6 +72,11 @@ class Cluster(Store):
         found: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
         return found
 
+    async def insist_all(self, *commands: Sequence[Word]) -> None:
+        """As that of any store, but one after another: their keys may be on different nodes."""
+        for command in commands:
+            await self.insist(*command)
+
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
         """As that of any store, but after one look. Races on nodes that are away have no news."""
         await asyncio.sleep(LOOKED_EVERY_S)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
-from samedeal_server.store import Store
+from samedeal_server.store import Store, Word
 
 
 class Guest(Struct, frozen=True):
@@ -28,8 +28,8 @@ class Guests:
     async def welcome(self, name: str) -> tuple[Guest, str]:
         """A new guest and the token. Raises Refused for a bad name, or if the store is away."""
         guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
-        await self._store.insist("HSET", _key(token), "player", guest.player, "name", guest.name)
-        await self._remember(token)
+        written = "HSET", _key(token), "player", guest.player, "name", guest.name
+        await self._store.insist_all(written, self._remembered(token))
         return guest, token
 
     async def known(self, token: str) -> Guest:
@@ -37,14 +37,12 @@ class Guests:
         player, name = await self._store.ask("HMGET", _key(token), "player", "name")
         if player is None or name is None:
             raise Refused("bad-token")
-        await self._remember(token)
+        await self._store.insist(*self._remembered(token))
         return Guest(player.decode(), name.decode())
 
-    async def _remember(self, token: str) -> None:
-        if not self._days:
-            await self._store.insist("PERSIST", _key(token))
-        else:
-            await self._store.insist("EXPIRE", _key(token), self._days * 86_400)
+    def _remembered(self, token: str) -> tuple[Word, ...]:
+        """The command that begins the time anew for which a guest is remembered."""
+        return ("EXPIRE", _key(token), self._days * 86_400) if self._days else ("PERSIST", _key(token))
 
 
 def _key(token: str) -> str:

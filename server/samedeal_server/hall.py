@@ -154,10 +154,11 @@ class Hall:
             await self.live.announce(header)
             if await self._log.create(header, opened.digest):
                 break
-        await self.live.update(opened)
+        await self.live.update(opened, due)
         logger.info("a race of %s is open", game.slug, extra=about(race=race))
         if race not in self._rooms:  # whoever asked for the list may have been quicker
             self._rooms[race] = self._room(opened, [])
+            self._rooms[race].noted(opened, due)
         return self._rooms[race]
 
     def address_owner(self, address: str) -> str:

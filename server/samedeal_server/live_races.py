@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.log import Header
 from samedeal.race import Race, Stage
-from samedeal_server.store import Store
+from samedeal_server.store import Store, Word
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
@@ -107,8 +107,7 @@ class LiveRaces:
         """Removes a race that is over, or never began. It stays due until everything else is removed."""
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
-            await self._store.insist("ZREM", INDEX, *sorted(members))
-            await self._store.insist("HDEL", SUMMARIES, race_id)
+            await self._store.insist_all(("ZREM", INDEX, *sorted(members)), ("HDEL", SUMMARIES, race_id))
         await self._store.insist("ZREM", DUE, race_id)
 
     # Open deals.
@@ -117,8 +116,7 @@ class LiveRaces:
         """Notes which open deal a race is on, if it is on one. Call it before the race can be found."""
         if header.seed is not None:
             key = _raced(header.game, header.seed)
-            await self._store.insist("SADD", key, header.race)
-            await self._store.insist("EXPIRE", key, LIFETIME_S)
+            await self._store.insist_all(("SADD", key, header.race), ("EXPIRE", key, LIFETIME_S))
 
     async def retract(self, header: Header) -> None:
         """Undoes ``announce``."""
@@ -131,17 +129,20 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race) -> None:
-        """Updates the summary of a race and, unless it is unlisted, its places in the index."""
+    async def update(self, race: Race, due_at: int) -> None:
+        """Notes when something is due in a race, its summary and, unless it is unlisted, its places in the index."""
         summary = Listed.of(race)
-        await self._store.insist("HSET", SUMMARIES, race.id, json.encode(summary))
-        if race.options.unlisted:
-            return
-        members = _members(summary)
-        await self._store.insist("ZADD", INDEX, *(word for member in members for word in (0, member)))
-        others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
-        outdated = {member for other in others for member in _members(other)}.difference(members)
-        await self._store.insist("ZREM", INDEX, *sorted(outdated))
+        commands: list[tuple[Word, ...]] = [
+            ("ZADD", DUE, due_at, race.id),
+            ("HSET", SUMMARIES, race.id, json.encode(summary)),
+        ]
+        if not race.options.unlisted:
+            members = _members(summary)
+            others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
+            outdated = {member for other in others for member in _members(other)}.difference(members)
+            commands.append(("ZADD", INDEX, *(word for member in members for word in (0, member))))
+            commands.append(("ZREM", INDEX, *sorted(outdated)))
+        await self._store.insist_all(*commands)
 
     async def summary(self, race_id: str) -> Listed | None:
         """The summary of a live race."""
@@ -177,8 +178,7 @@ class LiveRaces:
         """Notes when seats were last seen connected. It expires ``expire_s`` after the last note about the race."""
         if seen:
             words = [word for (number, taken), at in seen.items() for word in (f"{number}:{taken}", at)]
-            await self._store.insist("HSET", _seen(race_id), *words)
-            await self._store.insist("EXPIRE", _seen(race_id), expire_s)
+            await self._store.insist_all(("HSET", _seen(race_id), *words), ("EXPIRE", _seen(race_id), expire_s))
 
     async def _claimed(self, key: str, most: int, score: int, race_id: str, expire_s: int) -> bool:
         return bool(await self._claim.insist([key], [most, score, race_id, expire_s]))

@@ -183,9 +183,9 @@ class Room:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody would miss the room: nobody listens or waits, and its race is kept or has yet to begin."""
-        unneeded = self._kept or (self.race.stage == "open" and self._presence.attended(self.race))
-        return unneeded and not self._listeners and not self._waiting and not self._wishes
+        """Whether nobody would miss the room: nobody listens or waits, and its race needs nothing before it is due."""
+        waits = self.race.stage == "running" or (self.race.stage == "open" and self._presence.attended(self.race))
+        return (self._kept or waits) and not self._listeners and not self._waiting and not self._wishes
 
     @property
     def abandoned(self) -> bool:
@@ -381,12 +381,16 @@ class Room:
             await self._presence.note(race)
         if not race.n and self._listeners and self._due_at(race, {}) <= now:
             self._watched_until = now + EMPTY_MS
-        if (at := self._due_at(race, self._presence.noted)) != self._noted_due_at:
+        at = self._due_at(race, self._presence.noted)
+        if (race.stage, len(race.roster)) != self._noted_summary:
+            await self._live.update(race, at)
+        elif at != self._noted_due_at:
             await self._live.due(race.id, at)
-            self._noted_due_at = at
-        if (summary := (race.stage, len(race.roster))) != self._noted_summary:
-            await self._live.update(race)
-            self._noted_summary = summary
+        self.noted(race, at)
+
+    def noted(self, race: Race, due_at: int) -> None:
+        """Remembers what the store's lists have about the race, so that it is not written again."""
+        self._noted_summary, self._noted_due_at = (race.stage, len(race.roster)), due_at
 
     async def tidy(self) -> None:
         """Removes everything that the store has about a live race, once it is kept and indexed."""

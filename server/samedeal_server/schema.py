@@ -41,7 +41,7 @@ async def migrate(store: Store, hall: Hall) -> None:
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
         try:
-            await hall.live.update((await hall.room(race_id)).race)
+            await hall.live.update((await hall.room(race_id)).race, hall.clock.now())
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise

@@ -82,6 +82,10 @@ class Store:
         """The answer to a command that may safely be repeated, tried for PATIENCE_S. Raises as ``ask``."""
         return await _insisted(lambda: self._answer(*command))
 
+    async def insist_all(self, *commands: Sequence[Word]) -> None:
+        """As ``insist`` for several commands, carried out in this order and written to disk together."""
+        await _insisted(lambda: self.health.watched(self._pipelined(commands), str(commands[0][0])))
+
     def script(self, name: str) -> "Script":
         """A script of this package, by its file's name."""
         return Script(self._reply, files(__package__).joinpath(name).read_bytes())
@@ -128,6 +132,12 @@ class Store:
     def _reply(self, *command: Word) -> Awaitable[Any]:
         """As ``_answer``, for commands of which the answer is taken as it is."""
         return self.health.watched(self._lines.ask(*command), str(command[0]))
+
+    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> None:
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            await pipeline.execute()
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """The answer to a command, tried once. Raises one of AWAY."""
