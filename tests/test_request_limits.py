@@ -32,7 +32,7 @@ COSTS = {
     "GET /api/v1/games": 1,
     "GET /api/v1/games/{game}": 1,
     "GET /api/v1/races": 5,
-    "POST /api/v1/races": 10,
+    "POST /api/v1/races": 20,
     "GET /api/v1/races/{race}": 1,
     "GET /api/v1/races/{race}/par": 3,
     "GET /api/v1/races/{race}/par.svg": 10,

@@ -137,7 +137,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 60
     races_per_minute: Annotated[
         Number, "Races opened from one address in a minute; 0 is any number", "a number from 0"
-    ] = 30
+    ] = 20
     wrong_tokens_per_minute: Annotated[
         Number, "Unknown tokens from one address in a minute; 0 is any number", "a number from 0"
     ] = 30

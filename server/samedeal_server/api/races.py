@@ -100,7 +100,7 @@ class Races:
         ),
         body=Body(OPENINGS),
         refuses=("not-found", "bad-token", "foreign-page", "draining", "store-unavailable"),
-        cost=10,
+        cost=20,
     )
     async def open(self, request: Request) -> Response:
         """Opens a race. With a guest's token it counts as that guest's."""
