@@ -133,7 +133,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=100)], "Burst of request tokens per address", "a number from 100"
     ] = 250
     guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited", "a number from 0"] = 60
-    races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited", "a number from 0"] = 60
+    races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited", "a number from 0"] = 20
     wrong_tokens_per_minute: Annotated[
         Number, "Unknown tokens per minute per address; 0 for unlimited", "a number from 0"
     ] = 30

@@ -75,5 +75,11 @@ def test_bounded_processes_set_their_limits(module: str) -> None:
     assert {"limit_process", "limit_cpu"} <= calls
 
 
+@pytest.mark.parametrize("module", ["samedeal_server.jobs.pool", "samedeal_server.jobs.verifier"])
+def test_bounded_processes_are_started_with_low_priority(module: str) -> None:
+    calls = [ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
+    assert calls.count("lower_priority") == calls.count("asyncio.create_subprocess_exec") == 1
+
+
 def test_the_worker_has_no_other_tasks() -> None:
     assert set(worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps"}

@@ -77,7 +77,7 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
         await room.submit(that(Readied(seat=1)))
         await until(lambda: room.race.stage == "running")
         await room.submit(that(Resigned(seat=1)))
-        await until(lambda: room.is_idle)
+        await until(lambda: room.is_archived)
         with Redis.from_url(redis_url) as redis:
             before = contents(redis)
             await parts.archive.add(room.race, await parts.log.read(room.race.id))
@@ -102,7 +102,7 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
             await room.submit(that(Readied(seat=1)))
             await until(lambda: room.race.stage == "running")
             await room.submit(that(Resigned(seat=1)))
-            await until(lambda: room.is_idle)
+            await until(lambda: room.is_archived)
 
         async def commands() -> tuple[list[str], dict[str, int]]:
             with Redis.from_url(redis_url) as redis:

@@ -88,7 +88,7 @@ async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> No
         await room.submit(seat_for(1))
     async with process(redis_url, clock=Later) as after:
         again = await after.registry.room(room.race.id)
-        await until(lambda: again.race.closed and again.is_idle)
+        await until(lambda: again.is_archived)
         assert again.race.stage == "cancelled"
         assert await after.archive.has(room.race.id)
         for search in (Search(), Search(player="player-1")):

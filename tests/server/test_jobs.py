@@ -17,6 +17,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_server.jobs import pool, renderings, worker
 from samedeal_server.jobs.pool import JobFailed, Jobs, Task
 from samedeal_server.jobs.renderings import Renderings
+from samedeal_server.races.deal_finder import DealFinder
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
 from support.gates import gate
@@ -77,6 +78,20 @@ async def test_a_process_has_low_priority_and_limits(queue: Jobs, gate: Gate) ->
     (cpu,) = (line.split() for line in limits.splitlines() if line.startswith("Max cpu time"))
     assert int(cpu[3]) in (2, 3)
     await abandon(waiting)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="platform: needs Linux's SCHED_IDLE")
+@pytest.mark.parametrize(("has_jobs", "policy"), [(DealFinder, "SCHED_IDLE"), (Renderings, "SCHED_OTHER")])
+async def test_only_searches_are_limited_to_idle_cores(
+    has_jobs: type[DealFinder] | type[Renderings], policy: str, gate: Gate
+) -> None:
+    queue = has_jobs().jobs
+    waiting = run(queue)
+    await until(lambda: gate.noted)
+    ((process, _),) = gate.noted
+    assert os.sched_getscheduler(process) == getattr(os, policy)
+    await abandon(waiting)
+    await queue.stop()
 
 
 async def test_cancelling_a_job_ends_its_process_and_the_next_job_runs(queue: Jobs, gate: Gate) -> None:

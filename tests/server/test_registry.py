@@ -12,7 +12,7 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Options, Resigned
-from samedeal_server.races import opening
+from samedeal_server.races import opening, registry
 from samedeal_server.races.registry import RACE_ID, Registry, checked_game
 from support.finished_races import nonce
 from support.races_by_hand import opened as opened_by_hand
@@ -73,7 +73,7 @@ async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, mon
         await run(second)
         for seat in (1, 2):
             await second.submit(that(Resigned(seat=seat)))
-        await until(lambda: second.is_idle)
+        await until(lambda: second.is_archived)
         await parts.store.ask("DEL", f"race:{{{race_id}}}:head", f"race:{{{race_id}}}:log")
         third = await opened(parts)
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
@@ -181,8 +181,21 @@ async def test_races_that_ended_without_a_server_are_closed_later(redis_url: str
         rooms = [await after.registry.room(race.id) for race in races]
         await until(lambda: all(room.race.closed for room in rooms))
         assert [room.race.stage for room in rooms] == ["over", "cancelled"]
-        await until(lambda: all(room.is_idle for room in rooms))
+        await until(lambda: all(room.is_archived for room in rooms))
         assert await listed(after) == []
+
+
+async def test_a_running_race_without_connections_needs_no_room(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "SWEEP_EVERY_S", 0.02)
+    async with process(redis_url, started=True) as here:
+        room = await opened(here)
+        await run(room)
+        await until(lambda: room.race.id not in here.registry._rooms)
+        again = await here.registry.room(room.race.id)
+        assert again is not room
+        assert again.race == room.race
 
 
 async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis: Redis) -> None:
@@ -298,7 +311,7 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
         await until(lambda: mine.race.closed)
-        await until(lambda: mine.is_idle and theirs.is_idle)
+        await until(lambda: mine.is_archived and theirs.is_archived)
 
 
 # Lists.

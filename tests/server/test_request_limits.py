@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.admission import Admission
-from samedeal_server.access.rate_limits import PACED_PER_S, RateLimit, RateLimits
+from samedeal_server.access.rate_limits import MAX_DELAY_S, RateLimit, RateLimits
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, request
@@ -32,7 +32,7 @@ COSTS = {
     "GET /api/v1/games": 1,
     "GET /api/v1/games/{game}": 1,
     "GET /api/v1/races": 5,
-    "POST /api/v1/races": 5,
+    "POST /api/v1/races": 20,
     "GET /api/v1/races/{race}": 1,
     "GET /api/v1/races/{race}/par": 3,
     "GET /api/v1/races/{race}/par.svg": 10,
@@ -158,12 +158,12 @@ def test_refusal_states_when_to_retry() -> None:
 
 def test_burst_beyond_the_prompt_tokens_is_delayed() -> None:
     now = [0.0]
-    limit = RateLimit("requests", 60 * 50, lambda: now[0], burst=600, prompt=60)
-    assert [limit.take("a", count) for count in (60, 50, 10)] == [0, 50 / PACED_PER_S, 60 / PACED_PER_S]
+    limit = RateLimit("requests", 60 * 50, lambda: now[0], burst=460, prompt=60)
+    assert [limit.take("a", count) for count in (60, 50, 10)] == [0, MAX_DELAY_S / 8, MAX_DELAY_S * 0.15]
     assert limit.take("b", 60) == 0
     now[0] = 2.0  # 100 tokens later
     assert limit.take("a", 40) == 0
-    assert limit.take("a", 10) == 10 / PACED_PER_S
+    assert limit.take("a", 10) == MAX_DELAY_S / 40
     assert RateLimit("races", 60, lambda: 0.0).take("a", 60) == 0
 
 

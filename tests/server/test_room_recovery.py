@@ -184,7 +184,7 @@ async def test_a_race_archived_by_another_process_is_over_here_too(redis_url: st
         mine.broadcast.add(heard)
         for seat in (1, 2):
             await theirs.submit(that(Resigned(seat=seat)))
-        await until(lambda: theirs.is_idle)
+        await until(lambda: theirs.is_archived)
         redis.delete(*(f"race:{{{mine.race.id}}}:{part}" for part in ("log", "head")))
         with pytest.raises(Refused) as refusal:
             await mine.submit(that(Moved(seat=1, move="draw")))

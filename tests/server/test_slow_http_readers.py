@@ -33,7 +33,7 @@ def unsent(server: LoggedServer) -> list[int]:
     return [queue for queue in queues if queue]
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="needs Linux's /proc")
+@pytest.mark.skipif(not TABLE.exists(), reason="platform: needs Linux's /proc")
 async def test_kernel_buffers_of_slow_readers_stay_small_and_are_released(server: LoggedServer) -> None:
     most = 0
 

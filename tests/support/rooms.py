@@ -29,7 +29,7 @@ async def finished(parts: Process, slug: str = "corners", seed: str | None = Non
     for seat in (1, 2):
         await room.submit(that(Moved(seat=seat, move=GAMES[slug].from_seed(room.race.seed or "").moves()[0])))
         await room.submit(that(Resigned(seat=seat)))
-    await until(lambda: room.is_idle)
+    await until(lambda: room.is_archived)
     return room
 
 

@@ -1,7 +1,7 @@
 """A simulated store and the client that reaches it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from redis.exceptions import ConnectionError as Unreachable
@@ -142,4 +142,9 @@ class ClientStore(Store):
 
     def __init__(self, client: Client) -> None:
         self.health = Health()
-        self._redis, self._lines = client, cast(Any, client)
+        self._redis, self._scripts = client, cast(Any, client)
+
+    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> None:
+        """One command at a time: interrupting a pipeline has the same results."""
+        for command in commands:
+            await self._redis.execute_command(*command)

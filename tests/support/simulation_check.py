@@ -50,9 +50,10 @@ async def check_race(scene: Scene, race: str) -> list[str]:
 
 
 def _busy(scene: Scene, race: str) -> bool:
-    """Return whether a process does not know yet that the race is over."""
-    rooms = [slot.process.registry._rooms.get(race) for slot in scene.slots]
-    return any(room and not room.race.closed for room in rooms)
+    """Return whether a process does not know that the race is over, or began to load it when the store had a fault."""
+    registries = [slot.process.registry for slot in scene.slots]
+    rooms = [registry._rooms.get(race) for registry in registries]
+    return any(room and not room.race.closed for room in rooms) or any(race in its._loading for its in registries)
 
 
 def _live(scene: Scene) -> list[bytes]:

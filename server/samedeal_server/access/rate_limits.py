@@ -13,8 +13,8 @@ MAX_REMEMBERED = 10_000
 """How many addresses each limit tracks."""
 PROMPT: Final = 50
 """How many request tokens an address gets without delay: enough to load the page and join a race."""
-PACED_PER_S: Final = 50
-"""The rate at which the rest of a burst is granted, in tokens per second. It spreads bursts of requests over time."""
+MAX_DELAY_S: Final = 4.0
+"""The delay for the last token of a full bucket: less than a handshake may take."""
 
 
 class RateLimit:
@@ -31,7 +31,8 @@ class RateLimit:
     ) -> None:
         """`what` names the tokens in refusals; 0 per minute disables the limit. `burst` is the capacity of the bucket.
 
-        `prompt` is how many tokens are granted without delay; the rest of a burst is delayed, see ``take``.
+        `prompt` is how many tokens are granted without delay. Beyond that the delay grows, up to MAX_DELAY_S for the
+        last token of a full bucket.
         """
         self._what, self._per_s, self._clock, self._prompt = what, per_minute / 60, clock, prompt
         self._full = float(per_minute if burst is None else burst)
@@ -52,7 +53,8 @@ class RateLimit:
             text = f"Too many {self._what} from this address; try again in {wait_s} s."
             raise Refused("too-many", text, retry_after_s=wait_s)
         self._store(key, left - count, now)
-        return max(0.0, (self._full - left + count - self._prompt) / PACED_PER_S)
+        late = self._full - left + count - self._prompt
+        return MAX_DELAY_S * late / (self._full - self._prompt) if late > 0 else 0.0
 
     def _store(self, key: str, left: float, now: float) -> None:
         """Store the tokens left, and forget the least recently used address if there are too many."""

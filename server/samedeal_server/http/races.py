@@ -91,7 +91,7 @@ class Races:
         ),
         body=BodySpec(OPENINGS),
         refuses=("not-found", "bad-token", "foreign-page", "draining", "store-unavailable"),
-        cost=5,
+        cost=20,
     )
     async def open(self, request: Request) -> Response:
         """Create a race. With a guest's token, it counts towards that guest's limit."""

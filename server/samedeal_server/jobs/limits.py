@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Final
 
 NICENESS: Final = 19
@@ -11,11 +12,21 @@ MAX_MEMORY: Final = 2**30
 PR_SET_PDEATHSIG: Final = 1
 
 
+def lower_priority(pid: int, *, only_when_idle: bool = False) -> None:
+    """Lower the priority of a process that has just been started, so that it never delays the server.
+
+    With `only_when_idle`, Linux runs it only on cores that are otherwise idle: use it only if no client has a timeout.
+    """
+    with suppress(OSError):  # the process may have exited already, or a sandbox forbids it
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+        if only_when_idle and hasattr(os, "SCHED_IDLE"):
+            os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+
+
 def limit_process(memory: int = MAX_MEMORY) -> None:
-    """Lower the priority of this process, limit its memory (in bytes), and end it when its parent dies."""
+    """Limit the memory of this process (in bytes), and end it when its parent dies."""
     import resource  # unavailable on Windows
 
-    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _end_with_parent()

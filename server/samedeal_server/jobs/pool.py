@@ -16,6 +16,7 @@ from msgspec import msgpack
 
 from samedeal.errors import Refused
 from samedeal_server.jobs.frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
+from samedeal_server.jobs.limits import lower_priority
 from samedeal_server.jobs.turns import Place, Turns
 
 logger = logging.getLogger(__name__)
@@ -43,12 +44,14 @@ def ignore_progress(done: int) -> None:
 class Jobs:
     """A bounded queue of jobs, and the process that runs them."""
 
-    def __init__(self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S) -> None:
+    def __init__(
+        self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S, only_when_idle: bool = False
+    ) -> None:
         """`limit` and `limit_per_address` bound the jobs in the queue, including the running one; `full` is the text of
-        the refusal beyond that. Each job may use `cpu_s` CPU seconds.
+        the refusal beyond that. Each job may use `cpu_s` CPU seconds. For `only_when_idle`, see ``lower_priority``.
         """
         self.turns = Turns(limit, limit_per_address, full)
-        self._cpu_s = cpu_s
+        self._cpu_s, self._only_when_idle = cpu_s, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
         self._processes = set[asyncio.subprocess.Process]()  # some may have ended
         self._jobs_left = 0
@@ -102,6 +105,7 @@ class Jobs:
             process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
         except OSError as error:
             raise JobFailed(f"cannot start a process: {error}") from error
+        lower_priority(process.pid, only_when_idle=self._only_when_idle)
         self._processes = {known for known in self._processes if known.returncode is None} | {process}
         logger.debug("started worker process %d", process.pid)
         return process

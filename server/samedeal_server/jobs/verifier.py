@@ -11,7 +11,7 @@ from msgspec import Struct, json
 from samedeal.errors import Refused
 from samedeal.proof.verification import Fact, verify
 from samedeal.replays.replay import MAX_LINE_BYTES, Log, ReplayLines, in_lines, read
-from samedeal_server.jobs.limits import MAX_MEMORY, limit_cpu, limit_process
+from samedeal_server.jobs.limits import MAX_MEMORY, limit_cpu, limit_process, lower_priority
 
 MAX_SECONDS = 60
 """The CPU limit. The longest races take half of it."""
@@ -42,6 +42,7 @@ async def verify_file(
     """
     command = (sys.executable, "-m", __name__, f"{seconds}", f"{memory}", *keys)
     process = await asyncio.create_subprocess_exec(*command, stdin=file, stdout=asyncio.subprocess.PIPE)
+    lower_priority(process.pid)
     try:
         answer, _ = await process.communicate()
     finally:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
-from samedeal_server.store.connection import Store
+from samedeal_server.store.connection import Store, Word
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
@@ -109,8 +109,7 @@ class LiveRaces:
         """Remove a race that is over or never started. It stays due until everything else is removed."""
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
-            await self._store.retry("ZREM", INDEX, *sorted(members))
-            await self._store.retry("HDEL", SUMMARIES, race_id)
+            await self._store.retry_all(("ZREM", INDEX, *sorted(members)), ("HDEL", SUMMARIES, race_id))
         await self._store.retry("ZREM", DUE, race_id)
 
     # Open deals.
@@ -119,8 +118,7 @@ class LiveRaces:
         """Register a race under its open deal, if it has one. Call this before the race can be found."""
         if header.seed is not None:
             key = _deal_key(header.game, header.seed)
-            await self._store.retry("SADD", key, header.race)
-            await self._store.retry("EXPIRE", key, LIFETIME_S)
+            await self._store.retry_all(("SADD", key, header.race), ("EXPIRE", key, LIFETIME_S))
 
     async def remove_from_deal(self, header: Header) -> None:
         """Undo ``add_to_deal``."""
@@ -133,17 +131,20 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race) -> None:
-        """Update the summary of a race and, unless it is unlisted, its entries in the index."""
+    async def update(self, race: Race, due_at: int) -> None:
+        """Update when a race is due, its summary and, unless it is unlisted, its entries in the index."""
         summary = Listed.of(race)
-        await self._store.retry("HSET", SUMMARIES, race.id, json.encode(summary))
-        if race.options.unlisted:
-            return
-        members = _members(summary)
-        await self._store.retry("ZADD", INDEX, *(word for member in members for word in (0, member)))
-        others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
-        outdated = {member for other in others for member in _members(other)}.difference(members)
-        await self._store.retry("ZREM", INDEX, *sorted(outdated))
+        commands: list[tuple[Word, ...]] = [
+            ("ZADD", DUE, due_at, race.id),
+            ("HSET", SUMMARIES, race.id, json.encode(summary)),
+        ]
+        if not race.options.unlisted:
+            members = _members(summary)
+            others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
+            outdated = {member for other in others for member in _members(other)}.difference(members)
+            commands.append(("ZADD", INDEX, *(word for member in members for word in (0, member))))
+            commands.append(("ZREM", INDEX, *sorted(outdated)))
+        await self._store.retry_all(*commands)
 
     async def summary(self, race_id: str) -> Listed | None:
         """Return the summary of a live race."""
@@ -179,8 +180,8 @@ class LiveRaces:
         """Record when seats were last seen connected. The record expires ``expire_s`` after its last update."""
         if seen:
             words = [word for (number, taken), at in seen.items() for word in (f"{number}:{taken}", at)]
-            await self._store.retry("HSET", _seen_key(race_id), *words)
-            await self._store.retry("EXPIRE", _seen_key(race_id), expire_s)
+            key = _seen_key(race_id)
+            await self._store.retry_all(("HSET", key, *words), ("EXPIRE", key, expire_s))
 
     async def _add(self, key: str, limit: int, due_at: int, race_id: str, expire_s: int) -> bool:
         """Add a race to a sorted set unless the set is full, and return whether the set has the race."""

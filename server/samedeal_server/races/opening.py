@@ -92,8 +92,11 @@ class RaceOpener:
         daily: bool,
         owners: Mapping[str, int] | None,
         away_ms: int,
-    ) -> Race:
-        """Open a race in the store, on today's deal if `daily`. Arguments and errors are those of Registry.create."""
+    ) -> tuple[Race, int]:
+        """Open a race in the store, on today's deal if `daily`. Return it, and when something is due in it.
+
+        Arguments and errors are those of Registry.create.
+        """
         try:
             game.from_seed(seed or "", **variant)
         except ValueError as error:
@@ -107,8 +110,8 @@ class RaceOpener:
             await self._live.claim(race.id, due, limit=self._max_open_races, owners=owners)
             await self._live.add_to_deal(race.header)
             if await self._log.create(race.header, race.digest):
-                await self._live.update(race)
-                return race
+                await self._live.update(race, due)
+                return race, due
 
     def secret(self, header: Header) -> bytes:
         """Return the secret of a race that this server opened."""

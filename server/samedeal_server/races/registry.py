@@ -112,10 +112,13 @@ class Registry:
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
         self.check_open()
-        race = await self.opener.open(game, variant, seed, options, daily=daily, owners=owners, away_ms=self._away_ms)
+        race, due_at = await self.opener.open(
+            game, variant, seed, options, daily=daily, owners=owners, away_ms=self._away_ms
+        )
         logger.info("opened a race of %s", game.slug, extra=about(race=race.id))
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[race.id] = self._room(race, [])
+            self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
 
     async def room(self, race_id: str) -> Room:

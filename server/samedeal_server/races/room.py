@@ -153,9 +153,9 @@ class Room:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the room can be dropped: nobody uses it, and the race is archived or waits to start."""
-        unneeded = self._archived or (self.race.stage == "open" and self._presence.attended(self.race))
-        return unneeded and not self.broadcast.has_listeners and not self._waiting and not self._queue
+        """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
+        waits = self.race.stage == "running" or (self.race.stage == "open" and self._presence.attended(self.race))
+        return (self._archived or waits) and not self.broadcast.has_listeners and not self._waiting and not self._queue
 
     @property
     def is_abandoned(self) -> bool:
@@ -180,6 +180,10 @@ class Room:
             self._archived, self._needs_resync = False, True
             self.wake()
         return persisted
+
+    def mark_saved(self, due_at: int) -> None:
+        """Remember that the store's lists already have the race, due at `due_at`."""
+        self._schedule.mark_saved(self.race, due_at)
 
     async def finish_archiving(self) -> None:
         """Repeat the steps that follow archiving: the process that archived the race may have died in between."""

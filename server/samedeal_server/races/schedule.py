@@ -79,12 +79,16 @@ class Schedule:
             await self._presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
-        if (at := self._due_at(race, self._presence.last_seen)) != self._saved_due_at:
+        at = self._due_at(race, self._presence.last_seen)
+        if (race.stage, len(race.roster)) != self._saved_summary:
+            await self._live.update(race, at)
+        elif at != self._saved_due_at:
             await self._live.set_due(race.id, at)
-            self._saved_due_at = at
-        if (summary := (race.stage, len(race.roster))) != self._saved_summary:
-            await self._live.update(race)
-            self._saved_summary = summary
+        self.mark_saved(race, at)
+
+    def mark_saved(self, race: Race, due_at: int) -> None:
+        """Remember that the store has this about the race, so that ``save`` does not write it again."""
+        self._saved_summary, self._saved_due_at = (race.stage, len(race.roster)), due_at
 
     def forget_saved(self) -> None:
         """Make ``save`` write everything again, because the store has lost it."""

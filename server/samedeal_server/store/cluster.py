@@ -71,9 +71,10 @@ class Cluster(Store):
         """The node of each slot; empty until it is known."""
         self._refresh_task: asyncio.Task[None] | None = None
 
-    async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
-        values: list[bytes | None] = await asyncio.gather(*(self.ask("GET", key) for key in keys))
-        return values
+    async def retry_all(self, *commands: Sequence[Word]) -> None:
+        """Like ``Store.retry_all``, but one command at a time: their keys may be on different nodes."""
+        for command in commands:
+            await self.retry(*command)
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
         values: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))

@@ -82,14 +82,13 @@ class Store:
         """Send a repeatable command, with retries for PATIENCE_S, and return the reply. Raises as ``ask``."""
         return await _with_retries(lambda: self._answer(*command))
 
+    async def retry_all(self, *commands: Sequence[Word]) -> None:
+        """Send repeatable commands in order, in one round trip and one write to disk. Raises as ``ask``."""
+        await _with_retries(lambda: self.health.watch(self._pipeline(commands), str(commands[0][0])))
+
     def script(self, name: str) -> "Script":
         """Return a Lua script of this package, by file name."""
         return Script(self._reply, files(__package__).joinpath(name).read_bytes())
-
-    async def texts(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the values of keys, None for missing keys. Raises as ``ask``."""
-        values: list[bytes | None] = await self.ask("MGET", *keys) if keys else []
-        return values
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
         """Return the first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
@@ -131,6 +130,12 @@ class Store:
     def _reply(self, *command: Word) -> Awaitable[Any]:
         """Like ``_answer``, but do not convert the reply."""
         return self.health.watch(self._scripts.ask(*command), str(command[0]))
+
+    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> None:
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            await pipeline.execute()
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """Send a command once and return the reply. Raises one of AWAY."""

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
-from samedeal_server.store.connection import Store
+from samedeal_server.store.connection import Store, Word
 
 
 class Guest(Struct, frozen=True):
@@ -28,8 +28,8 @@ class Guests:
     async def create(self, name: str) -> tuple[Guest, str]:
         """Create a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
         guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
-        await self._store.retry("HSET", _key(token), "player", guest.player, "name", guest.name)
-        await self._extend(token)
+        creation = "HSET", _key(token), "player", guest.player, "name", guest.name
+        await self._store.retry_all(creation, self._extension(token))
         return guest, token
 
     async def authenticate(self, token: str) -> Guest:
@@ -37,14 +37,12 @@ class Guests:
         player, name = await self._store.ask("HMGET", _key(token), "player", "name")
         if player is None or name is None:
             raise Refused("bad-token")
-        await self._extend(token)
+        await self._store.retry(*self._extension(token))
         return Guest(player.decode(), name.decode())
 
-    async def _extend(self, token: str) -> None:
-        if not self._days:
-            await self._store.retry("PERSIST", _key(token))
-        else:
-            await self._store.retry("EXPIRE", _key(token), self._days * 86_400)
+    def _extension(self, token: str) -> tuple[Word, ...]:
+        """Return the command that restarts the time for which a guest is stored."""
+        return ("EXPIRE", _key(token), self._days * 86_400) if self._days else ("PERSIST", _key(token))
 
 
 def _key(token: str) -> str:

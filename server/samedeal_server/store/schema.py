@@ -41,7 +41,7 @@ async def migrate(store: Store, registry: Registry) -> None:
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
         try:
-            await registry.live.update((await registry.room(race_id)).race)
+            await registry.live.update((await registry.room(race_id)).race, registry.clock.now())
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
