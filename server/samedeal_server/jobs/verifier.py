@@ -48,6 +48,7 @@ async def verify_file(
     finally:
         if process.returncode is None:
             process.kill()
+            await process.communicate()  # until its pipe is closed
     if process.returncode:
         raise RuntimeError(f"the verification exited with status {process.returncode}")
     result = json.decode(answer, type=Verdict | Refusal)
