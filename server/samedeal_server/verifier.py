@@ -50,6 +50,7 @@ async def verified(
     finally:
         if check.returncode is None:
             check.kill()
+            await check.communicate()  # until its pipe is closed
     if check.returncode:
         raise RuntimeError(f"the verification ended with status {check.returncode}")
     found = json.decode(answer, type=Verdict | Refusal)
