@@ -11,9 +11,10 @@ from samedeal.race import Race, Seat
 
 EMPTY_MS = 600_000
 """How long a race with an empty log is kept: nobody has ever taken a seat."""
-NONCE_MS, NONCE_AFTER_OUTAGE_MS = 1_000, 5_000
-"""The least time that racers have to open their nonces: from the start of the countdown, and from the end of an outage.
-A countdown may be shorter than a round trip, and nobody should be scratched for a nonce that could not be received."""
+NONCE_MS = 5_000
+"""The least time that racers have to open their nonces, from the start of the countdown and from the end of an outage.
+A countdown may be shorter than a round trip or than a moment in which the store does not answer, and nobody should be
+scratched for a nonce that could not be received."""
 
 
 def due(
@@ -65,4 +66,4 @@ def deal_at(race: Race, reachable_from: int = 0) -> int:
     starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
     if race.nonces_in:
         return starts_at
-    return max(starts_at, counting_at + NONCE_MS, reachable_from + NONCE_AFTER_OUTAGE_MS)
+    return max(starts_at, NONCE_MS + max(counting_at, reachable_from))
