@@ -2,7 +2,7 @@
 
 import pytest
 
-from samedeal.race.due import EMPTY_MS, NONCE_AFTER_OUTAGE_MS, NONCE_MS, due, due_at
+from samedeal.race.due import EMPTY_MS, NONCE_MS, due, due_at
 from samedeal.race.events import Closed, Counting, Dealt, Left, Readied, Resigned
 from samedeal.race.race import OPEN_MS, Race
 from support.races_by_hand import counting, joined, opened, running
@@ -65,7 +65,7 @@ def test_the_deal_waits_for_its_number_and_for_nonces_that_can_still_arrive() ->
     race = counting(start_delay_ms=0).race
     started = race.counting_at or 0
     assert due_at(race, seen={}, away_ms=AWAY_MS) == started + NONCE_MS
-    assert due_at(race, seen={}, away_ms=AWAY_MS, reachable_from=started) == started + NONCE_AFTER_OUTAGE_MS
+    assert due_at(race, seen={}, away_ms=AWAY_MS, reachable_from=started + 100) == started + 100 + NONCE_MS
     assert due(race, started + NONCE_MS - 1, seen={}, away_ms=AWAY_MS, deal_number=0) is None
     assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS) is None
     assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS, deal_number=3) == Dealt(k=3)

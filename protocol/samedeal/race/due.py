@@ -12,7 +12,7 @@ from samedeal.race.seat import Seat
 
 EMPTY_MS = 600_000
 """How long a race is kept if nobody takes a seat."""
-NONCE_MS, NONCE_AFTER_OUTAGE_MS = 1_000, 5_000
+NONCE_MS = 5_000
 """The minimum time to open a nonce, from the start of the countdown and from the end of an outage. A countdown can be
 shorter than a round trip, and nobody should be scratched because of an outage."""
 
@@ -66,4 +66,4 @@ def deal_at(race: Race, reachable_from: int = 0) -> int:
     starts_at, counting_at = race.starts_at or 0, race.counting_at or 0
     if race.has_all_nonces:
         return starts_at
-    return max(starts_at, counting_at + NONCE_MS, reachable_from + NONCE_AFTER_OUTAGE_MS)
+    return max(starts_at, NONCE_MS + max(counting_at, reachable_from))
