@@ -27,17 +27,17 @@ CLIENT_VARIABLES: Final = frozenset(
 )
 """Variables of the client, which the server ignores."""
 
-Count = Annotated[int, Meta(ge=1)]
-Number = Annotated[int, Meta(ge=0)]
-Port = Annotated[int, Meta(ge=0, le=65535)]
-Seconds = Annotated[float, Meta(gt=0, le=86400)]
+# Types of settings, most with the expected values in words.
+Count = Annotated[int, Meta(ge=1), "a number from 1"]
+Number = Annotated[int, Meta(ge=0), "a number from 0"]
+Seconds = Annotated[float, Meta(gt=0, le=86400), "a number of seconds"]
+Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
+OptionalKey = Annotated[Key | None, "64 hexadecimal digits"]
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
 """URLs of clusters cannot name a database."""
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
-Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
-
 Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
@@ -46,142 +46,116 @@ class SettingsError(Exception):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings, each annotated with its description and the expected values."""
+    """The settings, each annotated with the expected values and then its description."""
 
     host: Annotated[
-        Annotated[str, Meta(min_length=1)],
-        "The address to listen on",
-        "an IP address or host name; `0.0.0.0` for all interfaces",
+        str, Meta(min_length=1), "an IP address or host name; `0.0.0.0` for all interfaces", "The address to listen on"
     ] = "127.0.0.1"
-    port: Annotated[Port, "The port to listen on", "a number from 0 (any free port) to 65535"] = 8640
-    workers: Annotated[Count, "Worker processes", "a number from 1"] = 1
+    port: Annotated[int, Meta(ge=0, le=65535), "a number from 0 (any free port) to 65535", "The port to listen on"] = (
+        8640
+    )
+    workers: Annotated[Count, "Worker processes"] = 1
     redis_url: Annotated[
         StoreUrl | None,
-        "The URL of the store; by default, the embedded store",
         "`redis://…`, `rediss://…` or `unix:///…`; for a cluster `redis+cluster://…` or `rediss+cluster://…`",
+        "The URL of the store; by default, the embedded store",
     ] = None
     store_durability: Annotated[
         Literal["always", "everysec", "none"],
-        "The minimum durability of the store, as in its option `appendfsync`",
         "`always`, `everysec`, or `none` to skip the check",
+        "The minimum durability of the store, as in its option `appendfsync`",
     ] = "always"
     store_wait_seconds: Annotated[
-        Annotated[float, Meta(ge=0, le=86400)],
-        "How long to wait at startup for a store that is unreachable or has no disk space",
+        float,
+        Meta(ge=0, le=86400),
         "a number of seconds; 0 to not wait",
+        "How long to wait at startup for a store that is unreachable or has no disk space",
     ] = 60.0
     data_dir: Annotated[
-        Path, "The directory of the embedded store and the keys", "a directory used only by the server"
+        Path, "a directory used only by the server", "The directory of the embedded store and the keys"
     ] = msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
     public_url: Annotated[
         PublicUrl | None,
-        "The public URL of the server, for invitations",
         "`https://` or `http://` and a host, without a path",
+        "The public URL of the server, for invitations",
     ] = None
     master_key: Annotated[
-        Key | None,
-        "The key that derives the secrets of sealed deals; by default, the content of `master.key`",
-        "64 hexadecimal digits",
+        OptionalKey, "The key that derives the secrets of sealed deals; by default, the content of `master.key`"
     ] = None
     accept_master_key: Annotated[
         Fingerprint | None,
-        "The fingerprint of a new master key that replaces the store's current one",
         "16 lowercase hexadecimal digits",
+        "The fingerprint of a new master key that replaces the store's current one",
     ] = None
     signing_key: Annotated[
-        Key | None,
-        "The private key that signs replays; by default, the content of `signing.key`",
-        "64 hexadecimal digits",
+        OptionalKey, "The private key that signs replays; by default, the content of `signing.key`"
     ] = None
     trusted_proxies: Annotated[
         TrustedProxies,
-        "The networks of proxies whose `X-Forwarded-For` or `Forwarded` header is trusted",
         "comma-separated IP networks, such as `127.0.0.1/32,10.0.0.0/8`",
+        "The networks of proxies whose `X-Forwarded-For` or `Forwarded` header is trusted",
     ] = TrustedProxies()
-    replay_days: Annotated[Count | None, "How long to keep replays; by default, forever", "a number of days"] = None
+    replay_days: Annotated[
+        Annotated[int, Meta(ge=1)] | None, "a number of days", "How long to keep replays; by default, forever"
+    ] = None
     guest_days: Annotated[
-        Number, "How long to keep guests who do not return; 0 for forever", "a number of days from 0"
+        int, Meta(ge=0), "a number of days from 0", "How long to keep guests who do not return; 0 for forever"
     ] = 180
     message_bytes: Annotated[
-        Annotated[int, Meta(ge=256, le=2**20)],
-        "The maximum size of a WebSocket message",
-        "a number of bytes from 256 to 1048576",
+        int, Meta(ge=256, le=2**20), "a number of bytes from 256 to 1048576", "The maximum size of a WebSocket message"
     ] = 4096
-    rate: Annotated[
-        Annotated[float, Meta(gt=0, le=1e6)],
-        "Sustained messages per second per connection",
-        "a number above 0",
-    ] = 20.0
-    burst: Annotated[Count, "Burst of messages per connection", "a number from 1"] = 60
-    connections: Annotated[Count, "Maximum connections, also limited by open files", "a number from 1"] = 10_000
-    connections_per_address: Annotated[
-        Number,
-        "WebSocket connections per address; 0 for unlimited",
-        "a number from 0",
-    ] = 50
+    rate: Annotated[float, Meta(gt=0, le=1e6), "a number above 0", "Sustained messages per second per connection"] = (
+        20.0
+    )
+    burst: Annotated[Count, "Burst of messages per connection"] = 60
+    connections: Annotated[Count, "Maximum connections, also limited by open files"] = 10_000
+    connections_per_address: Annotated[Number, "WebSocket connections per address; 0 for unlimited"] = 50
     http_connections_per_address: Annotated[
-        Number,
-        "HTTP connections and concurrent requests per address; 0 for unlimited",
-        "a number from 0",
+        Number, "HTTP connections and concurrent requests per address; 0 for unlimited"
     ] = 200
     requests_per_second: Annotated[
-        Annotated[float, Meta(ge=0, le=1e6)],
-        "Request tokens per second per address; 0 for unlimited",
-        "a number from 0",
+        float, Meta(ge=0, le=1e6), "a number from 0", "Request tokens per second per address; 0 for unlimited"
     ] = 20.0
-    request_burst: Annotated[
-        Annotated[int, Meta(ge=100)], "Burst of request tokens per address", "a number from 100"
-    ] = 250
-    guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited", "a number from 0"] = 60
-    races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited", "a number from 0"] = 20
-    wrong_tokens_per_minute: Annotated[
-        Number, "Unknown tokens per minute per address; 0 for unlimited", "a number from 0"
-    ] = 30
-    open_races: Annotated[Count, "Maximum races that are open or running", "a number from 1"] = 10_000
-    open_races_per_address: Annotated[
-        Number, "Maximum open races created per address; 0 for unlimited", "a number from 0"
-    ] = 100
-    open_races_per_guest: Annotated[
-        Number, "Maximum open races created per guest; 0 for unlimited", "a number from 0"
-    ] = 20
-    fragments_per_message: Annotated[Count, "Fragments per WebSocket message", "a number from 1"] = 128
-    control_frames: Annotated[Count, "Pings and pongs per connection in ten seconds", "a number from 1"] = 20
+    request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 250
+    guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited"] = 60
+    races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited"] = 20
+    wrong_tokens_per_minute: Annotated[Number, "Unknown tokens per minute per address; 0 for unlimited"] = 30
+    open_races: Annotated[Count, "Maximum races that are open or running"] = 10_000
+    open_races_per_address: Annotated[Number, "Maximum open races created per address; 0 for unlimited"] = 100
+    open_races_per_guest: Annotated[Number, "Maximum open races created per guest; 0 for unlimited"] = 20
+    fragments_per_message: Annotated[Count, "Fragments per WebSocket message"] = 128
+    control_frames: Annotated[Count, "Pings and pongs per connection in ten seconds"] = 20
     header_bytes: Annotated[
-        Annotated[int, Meta(ge=1024, le=2**20)],
-        "The maximum size of HTTP request headers",
+        int,
+        Meta(ge=1024, le=2**20),
         "a number of bytes from 1024 to 1048576",
+        "The maximum size of HTTP request headers",
     ] = 16_384
-    headers: Annotated[Count, "Headers per HTTP request", "a number from 1"] = 100
+    headers: Annotated[Count, "Headers per HTTP request"] = 100
     hello_timeout_ms: Annotated[
-        Count,
-        "The time limit for an HTTP request, the WebSocket handshake and the first message",
+        int,
+        Meta(ge=1),
         "a number of milliseconds from 1",
+        "The time limit for an HTTP request, the WebSocket handshake and the first message",
     ] = 5000
-    ping_seconds: Annotated[Seconds, "The interval between pings", "a number of seconds"] = 20.0
-    away_seconds: Annotated[
-        Seconds,
-        "How long to reserve the seat of a disconnected racer before the countdown",
-        "a number of seconds",
-    ] = 30.0
+    ping_seconds: Annotated[Seconds, "The interval between pings"] = 20.0
+    away_seconds: Annotated[Seconds, "How long to reserve the seat of a disconnected racer before the countdown"] = 30.0
     drain_seconds: Annotated[
-        Annotated[float, Meta(ge=0, le=3600)],
-        "How long to refuse new players and fail `/readyz` before closing connections at shutdown",
+        float,
+        Meta(ge=0, le=3600),
         "a number of seconds; 0 for immediately",
+        "How long to refuse new players and fail `/readyz` before closing connections at shutdown",
     ] = 0.0
-    queue_messages: Annotated[
-        Count, "Messages queued for a slow client before it is disconnected", "a number from 1"
-    ] = 256
-    queue_bytes: Annotated[Count, "Bytes queued for a slow client before it is disconnected", "a number from 1"] = (
-        262_144
-    )
-    unread_seconds: Annotated[Seconds, "How long to wait for a client that reads nothing", "a number of seconds"] = 5.0
+    queue_messages: Annotated[Count, "Messages queued for a slow client before it is disconnected"] = 256
+    queue_bytes: Annotated[Count, "Bytes queued for a slow client before it is disconnected"] = 262_144
+    unread_seconds: Annotated[Seconds, "How long to wait for a client that reads nothing"] = 5.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
-        "The minimum level of log records",
         "`debug`, `info`, `warning` or `error`",
+        "The minimum level of log records",
     ] = "info"
-    log_format: Annotated[Literal["text", "json"], "The format of log records", "`text` or `json`"] = "text"
-    metrics: Annotated[Literal["off", "on"], "Whether to serve Prometheus metrics at `/metrics`", "`on` or `off`"] = (
+    log_format: Annotated[Literal["text", "json"], "`text` or `json`", "The format of log records"] = "text"
+    metrics: Annotated[Literal["off", "on"], "`on` or `off`", "Whether to serve Prometheus metrics at `/metrics`"] = (
         "off"
     )
 
@@ -201,7 +175,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 try:
                     values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decode)
                 except msgspec.ValidationError:
-                    *_, expected = fields[name].type.__metadata__
+                    *_, expected, _ = fields[name].type.__metadata__
                     errors.append(f"{variable} is {_redact(name, value)}; expected {expected.replace('`', '')}.")
         if errors:
             raise SettingsError("\n".join(errors))
@@ -222,11 +196,11 @@ def described() -> Iterator[tuple[str, str, str, str]]:
     """Yield the variable, default, description and expected values of every setting."""
     unprefixed = {name: variable for variable, name in UNPREFIXED.items()}
     for field in msgspec.structs.fields(Settings):
-        *_, description, expected = field.type.__metadata__
-        default = (
-            "the user's data directory" if field.name == "data_dir" else "" if field.default is None else field.default
-        )
-        yield unprefixed.get(field.name, PREFIX + field.name.upper()), str(default), description, expected
+        *_, expected, description = field.type.__metadata__
+        default = "" if field.default is None else f"{field.default}"
+        if field.name == "data_dir":
+            default = "the user's data directory"
+        yield unprefixed.get(field.name, PREFIX + field.name.upper()), default, description, expected
 
 
 class Keys(NamedTuple):
