@@ -80,7 +80,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), Renderings()
-    rate_limits = RateLimits(settings)
+    rate_limits, verifications = RateLimits(settings), Verifications(archive)
     ws_endpoint = WebSocketEndpoint(registry, guests, rate_limits, settings)
 
     async def ready() -> None:
@@ -100,6 +100,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         sampling.cancel()
         await pars.stop()
         await renderings.stop()
+        await verifications.jobs.stop()
         await registry.stop()
         await store.close()
 
@@ -109,7 +110,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         DailyDeals(dailies),
-        Verifications(archive),
+        verifications,
         Service(registry, settings, ready),
         Page(registry, settings),
     )

@@ -1,4 +1,4 @@
-"""Slow functions are called only in the bounded worker processes, nowhere else in the server."""
+"""Slow functions are called only in bounded worker processes, nowhere else in the server."""
 
 import ast
 from collections.abc import Iterator
@@ -19,15 +19,14 @@ COMPUTING = {
     "samedeal_server.store.stored_replays": {"render", "text"},
 }
 """Searches, plays and renderings, by module."""
-PROCESSES = {"samedeal_server.jobs.worker", "samedeal_server.jobs.verifier"}
-"""Modules that run as bounded processes."""
+PROCESS = "samedeal_server.jobs.worker"
+"""The module that runs as a bounded process."""
 STARTING = {
     "samedeal_server.store.embedded",
     "samedeal_server.jobs.pool",
-    "samedeal_server.jobs.verifier",
     "samedeal_server.workers",
 }
-"""Modules that start processes: the store, worker processes, the verifier, and server workers."""
+"""Modules that start processes: the store, worker processes, and server workers."""
 
 
 def used(module: str) -> Iterator[str]:
@@ -58,7 +57,7 @@ def test_computing_functions_exist() -> None:
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
 def test_only_bounded_processes_use_computing_functions(module: str) -> None:
     functions = set(used(module))
-    assert bool(functions) == (module in PROCESSES), functions
+    assert bool(functions) == (module == PROCESS), functions
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
@@ -69,17 +68,16 @@ def test_only_known_modules_start_processes(module: str) -> None:
     assert not started or module in STARTING, started
 
 
-@pytest.mark.parametrize("module", sorted(PROCESSES))
-def test_bounded_processes_set_their_limits(module: str) -> None:
-    calls = {ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)}
+def test_bounded_processes_set_their_limits() -> None:
+    calls = {ast.unparse(node.func) for node in ast.walk(TREES[PROCESS]) if isinstance(node, ast.Call)}
     assert {"limit_process", "limit_cpu"} <= calls
 
 
-@pytest.mark.parametrize("module", ["samedeal_server.jobs.pool", "samedeal_server.jobs.verifier"])
-def test_bounded_processes_are_started_with_low_priority(module: str) -> None:
-    calls = [ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
+def test_bounded_processes_are_started_with_low_priority() -> None:
+    tree = TREES["samedeal_server.jobs.pool"]
+    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     assert calls.count("lower_priority") == calls.count("asyncio.create_subprocess_exec") == 1
 
 
 def test_the_worker_has_no_other_tasks() -> None:
-    assert set(worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps"}
+    assert set(worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps", "verify"}

@@ -2,17 +2,17 @@
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from signal import SIGCONT, SIGSTOP
+from signal import SIGCONT
 
 import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE, Verifications, VerifyQuery
+from support.child_processes import halted, runs
 from support.finished_races import finished
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
@@ -25,15 +25,6 @@ LONG = HEAD + ENTRY * 100_000 + FOOT
 UPLOAD = b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(LONG) + LONG
 
 
-def verifying(server: LoggedServer) -> list[int]:
-    """The verifier processes of the server."""
-    assert server.process
-    table = subprocess.check_output(["ps", "-A", "-o", "pid=,ppid=,args="], text=True)
-    rows = [line.split(maxsplit=2) for line in table.splitlines()]
-    ours = [row for row in rows if row[1] == f"{server.process.pid}" and "samedeal_server.jobs.verifier" in row[-1]]
-    return [int(pid) for pid, *_ in ours]
-
-
 @pytest.fixture
 def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
     with LoggedServer(store_url, tmp_path / "log").start() as running:
@@ -42,16 +33,15 @@ def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
 
 
 async def test_a_verification_ends_when_its_client_leaves(server: LoggedServer) -> None:
+    assert server.process
     with Hostile(server) as client:
         client.send(UPLOAD)
-        await until(lambda: verifying(server), 60)
-        (verifier,) = verifying(server)
-        os.kill(verifier, SIGSTOP)  # so that it cannot finish
+        worker = await halted(server.process.pid)
     try:
-        await until(lambda: verifier not in verifying(server), 60)
+        await until(lambda: not runs(worker), 60)
     finally:
         with suppress(ProcessLookupError):
-            os.kill(verifier, SIGCONT)
+            os.kill(worker, SIGCONT)
     assert request(server, "POST", "/api/v1/verify", BODY).json["ok"] is True
 
 
@@ -77,13 +67,15 @@ async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: s
     clients = [Client() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
     async with process(redis_url) as parts:
         verifications = Verifications(parts.archive)
-        async with verifications._lock:
+        turns = verifications.jobs.turns
+        async with turns._turn(""):
             waiting = [asyncio.create_task(verifications.verify(client.request, VerifyQuery())) for client in clients]
-            await until(lambda: verifications._pending.total() == len(clients))
+            await until(lambda: turns.places == len(clients))
             for client in clients[1:]:
                 client.leaves.set()
-            await until(lambda: verifications._pending.total() == 1)
+            await until(lambda: turns.places == 1)
             left = await asyncio.gather(*waiting[1:], return_exceptions=True)
             assert {type(end) for end in left} == {ClientDisconnect}
         assert (await waiting[0]).ok
-        assert not verifications._lock.locked()
+        assert turns.places == 0
+        await verifications.jobs.stop()

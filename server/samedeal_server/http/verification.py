@@ -1,12 +1,10 @@
 """Verification of uploaded replays."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Collection
-from tempfile import TemporaryFile
-from typing import BinaryIO, Final
+from tempfile import NamedTemporaryFile
+from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 from starlette.requests import Request
 
 from samedeal.errors import Refused
@@ -17,13 +15,15 @@ from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
 from samedeal_server.http.requests import client_network, save_body
-from samedeal_server.jobs.verifier import Verdict, verify_file
+from samedeal_server.jobs.pool import Jobs, LimitExceeded
+from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
 UPLOAD_S: Final = 20
-MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 16, 8
-"""How many replays may be uploading or waiting for verification, in total and from one address."""
+MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
+"""How many replays may be uploading or waiting for verification, in total (see ``Turns``) and from one address."""
+FULL: Final = "Too many replays are waiting for verification."
 
 
 class VerifyQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,8 +50,8 @@ class Verifications:
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self._lock = asyncio.Lock()
-        self._pending = Counter[str]()  # uploading or waiting, by the client's network
+        self.jobs = Jobs(MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE, FULL)
+        """The queue of verifications. The longest races take half of the CPU time."""
 
     @route(
         "POST",
@@ -63,24 +63,28 @@ class Verifications:
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:
         """Verify a replay in any of its forms, which is detected from its content."""
         known_keys = {key.key for key in await self._archive.signing_keys.published()}
-        client = client_network(request)
-        if self._pending.total() >= MAX_VERIFICATIONS or self._pending[client] >= MAX_VERIFICATIONS_OF_ONE:
-            raise Refused("too-many", "Too many replays are waiting for verification.")
-        self._pending[client] += 1
-        try:
-            with TemporaryFile() as file:
+        with self.jobs.turns.place(client_network(request)) as place, NamedTemporaryFile() as file:
+            try:
                 await save_body(request, file, MAX_BYTES, UPLOAD_S)
-                verdict = await while_connected(request, self._verdict(file, query.key))
-        except Refused:
-            metrics.VERIFICATIONS.labels("refused").inc()
-            raise
-        finally:
-            self._pending[client] -= 1
-            self._pending += Counter()  # removes zero counts
-        ok = all(fact.holds for fact in verdict.facts)
+                key, facts = await while_connected(request, verify_file(self.jobs, place, file.name, query.key))
+            except Refused:
+                metrics.VERIFICATIONS.labels("refused").inc()
+                raise
+        ok = all(fact.holds for fact in facts)
         metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
-        return Verification(ok=ok, key=verdict.key, known_key=verdict.key in known_keys, facts=verdict.facts)
+        return Verification(ok=ok, key=key, known_key=key in known_keys, facts=facts)
 
-    async def _verdict(self, file: BinaryIO, keys: Collection[str]) -> Verdict:
-        async with self._lock:
-            return await verify_file(file, keys)
+
+async def verify_file(jobs: Jobs, place: Place, path: str, keys: Collection[str] = ()) -> tuple[str, tuple[Fact, ...]]:
+    """Verify a replay in a file, in any form. If `keys` are given, one of them must have signed it.
+
+    Return the key that the replay states for its signature, and the facts. Raises Refused("bad-replay") if the file is
+    not a replay, Refused("too-large") if the limits are exceeded, and JobFailed.
+    """
+    try:
+        answer = await jobs.run(place, "verify", msgpack.encode((path, tuple(keys))))
+    except LimitExceeded as error:
+        limits = f"{jobs.cpu_s} s or {jobs.memory} bytes"
+        text = f"Verifying this replay takes more than {limits}. Run samedeal verify FILE instead."
+        raise Refused("too-large", text) from error
+    return msgpack.decode(answer, type=tuple[str, tuple[Fact, ...]])

@@ -9,6 +9,8 @@ from typing import Final
 NICENESS: Final = 19
 MAX_MEMORY: Final = 2**30
 """The address space of a worker process, in bytes."""
+OUT_OF_MEMORY: Final = 12
+"""The exit status of a process that exceeded its memory limit."""
 PR_SET_PDEATHSIG: Final = 1
 
 
@@ -23,7 +25,7 @@ def lower_priority(pid: int, *, only_when_idle: bool = False) -> None:
             os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
 
 
-def limit_process(memory: int = MAX_MEMORY) -> None:
+def limit_process(memory: int) -> None:
     """Limit the memory of this process (in bytes), and end it when its parent dies."""
     import resource  # unavailable on Windows
 
@@ -32,17 +34,13 @@ def limit_process(memory: int = MAX_MEMORY) -> None:
     _end_with_parent()
 
 
-def limit_cpu(seconds: int, grace_s: int | None = None) -> None:
-    """Allow this process that many more CPU seconds, after which it receives SIGXCPU.
-
-    If it handles that signal, it is killed `grace_s` later; that limit cannot be raised again.
-    """
+def limit_cpu(seconds: int) -> None:
+    """Allow this process that many more CPU seconds, after which it receives SIGXCPU."""
     import resource
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(usage.ru_utime + usage.ru_stime) + 1 + seconds
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1] if grace_s is None else soft + grace_s
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _end_with_parent() -> None:

@@ -16,12 +16,12 @@ from msgspec import msgpack
 
 from samedeal.errors import Refused
 from samedeal_server.jobs.frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
-from samedeal_server.jobs.limits import lower_priority
+from samedeal_server.jobs.limits import MAX_MEMORY, OUT_OF_MEMORY, lower_priority
 from samedeal_server.jobs.turns import Place, Turns
 
 logger = logging.getLogger(__name__)
 
-Task = Literal["deal", "par", "play", "strip", "replay", "steps"]
+Task = Literal["deal", "par", "play", "strip", "replay", "steps", "verify"]
 """What the process can compute. ``worker`` documents the input and output of each task."""
 CPU_S: Final = 60
 """The CPU seconds that a job may use: far more than any needs, even on a slow machine."""
@@ -37,6 +37,10 @@ class JobFailed(Exception):
     """A job failed or was ended; the text says why."""
 
 
+class LimitExceeded(JobFailed):
+    """A job exceeded its CPU time or memory."""
+
+
 def ignore_progress(done: int) -> None:
     """Do nothing."""
 
@@ -45,13 +49,21 @@ class Jobs:
     """A bounded queue of jobs, and the process that runs them."""
 
     def __init__(
-        self, limit: int, limit_per_address: int, full: str, *, cpu_s: int = CPU_S, only_when_idle: bool = False
+        self,
+        limit: int,
+        limit_per_address: int,
+        full: str,
+        *,
+        cpu_s: int = CPU_S,
+        memory: int = MAX_MEMORY,
+        only_when_idle: bool = False,
     ) -> None:
         """`limit` and `limit_per_address` bound the jobs in the queue, including the running one; `full` is the text of
-        the refusal beyond that. Each job may use `cpu_s` CPU seconds. For `only_when_idle`, see ``lower_priority``.
+        the refusal beyond that. Each job may use `cpu_s` CPU seconds, and the process `memory` bytes. For
+        `only_when_idle`, see ``lower_priority``.
         """
         self.turns = Turns(limit, limit_per_address, full)
-        self._cpu_s, self._only_when_idle = cpu_s, only_when_idle
+        self.cpu_s, self.memory, self._only_when_idle = cpu_s, memory, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
         self._processes = set[asyncio.subprocess.Process]()  # some may have ended
         self._jobs_left = 0
@@ -62,7 +74,7 @@ class Jobs:
     ) -> bytes:
         """Run a job in the place's next turn and return its answer. Cancelling it ends the process.
 
-        Raises Refused as the task does, and JobFailed.
+        Raises Refused as the task does, and JobFailed or LimitExceeded.
         """
         async with place.turn():
             return await self.run_now(task, question, progress)
@@ -101,8 +113,9 @@ class Jobs:
     async def _start(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
         self._jobs_left = MAX_JOBS
+        command = sys.executable, "-m", WORKER, f"{self.memory}"
         try:
-            process = await asyncio.create_subprocess_exec(sys.executable, "-m", WORKER, stdin=pipe, stdout=pipe)
+            process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         except OSError as error:
             raise JobFailed(f"cannot start a process: {error}") from error
         lower_priority(process.pid, only_when_idle=self._only_when_idle)
@@ -116,7 +129,7 @@ class Jobs:
         """Send a job and read frames until it ends. Return the kind and content of the last frame."""
         writer, reader = cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout)
         try:
-            writer.write(frame(JOB, msgpack.encode((task, self._cpu_s, question))))
+            writer.write(frame(JOB, msgpack.encode((task, self.cpu_s, question))))
             await writer.drain()
             while True:
                 kind, length = HEADER.unpack(await reader.readexactly(HEADER.size))
@@ -125,7 +138,9 @@ class Jobs:
                     return kind, data
                 progress(int(data))
         except (asyncio.IncompleteReadError, OSError) as error:
-            raise JobFailed(f"the job {task!r} was ended: its process {_description(await process.wait())}") from error
+            status = await process.wait()
+            kind = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed
+            raise kind(f"the job {task!r} was ended: its process {_description(status)}") from error
 
     def _end(self) -> None:
         if process := self._process:

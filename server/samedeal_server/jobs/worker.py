@@ -1,12 +1,14 @@
 """The worker process: runs jobs from standard input one at a time, within limits of CPU time and memory.
 
-Only this module and ``verifier`` call slow functions: searches, bot plays, and conversions of replays.
+Its argument is the limit of memory, in bytes. Only this module calls slow functions: searches, bot plays, and
+conversions and verifications of replays.
 """
 
 import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from msgspec import msgpack
@@ -17,17 +19,17 @@ from samedeal.computer.deal_filters import first
 from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
 from samedeal.replays.bot_replay import replay_of
+from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
-from samedeal_server.jobs.limits import limit_cpu, limit_process
+from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
 from samedeal_server.store import stored_replays
 from samedeal_server.store.stored_replays import Form
 
 Variant = dict[str, str | bool]
-OUT_OF_MEMORY: Final = 12
-"""The exit status of a process that exceeded its memory limit."""
 
 
 def _deal(question: bytes) -> bytes:
@@ -64,6 +66,19 @@ def _steps(question: bytes) -> bytes:
     return codec.encode(steps(stored_replays.replay(question)), "json")
 
 
+def _verify(question: bytes) -> bytes:
+    """Verify a replay in a file, in any form. If keys are given, one of them must have signed it.
+
+    Return the key that the replay states for its signature, and the facts, in MessagePack.
+    """
+    path, keys = msgpack.decode(question, type=tuple[str, tuple[str, ...]])
+    with Path(path).open("rb") as file:
+        lines = in_lines(file.readline(MAX_LINE_BYTES))
+        file.seek(0)
+        log = ReplayLines(file) if lines else read(file.read())
+        return msgpack.encode((log.signature.key, verify(log, keys)))
+
+
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
     "par": _par,
@@ -71,6 +86,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "strip": _strip,
     "replay": _replay,
     "steps": _steps,
+    "verify": _verify,
 }
 
 
@@ -78,7 +94,7 @@ def main() -> None:
     """Run jobs until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    limit_process()
+    limit_process(int(sys.argv[1]))
     while header := sys.stdin.buffer.read(HEADER.size):
         _, length = HEADER.unpack(header)
         task, cpu_s, question = msgpack.decode(sys.stdin.buffer.read(length), type=tuple[str, int, bytes])
