@@ -26,9 +26,6 @@ class TrustedProxies:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TrustedProxies) and self._networks == other._networks
 
-    def __hash__(self) -> int:
-        return hash(self._networks)
-
     def trusts(self, host: str) -> bool:
         """Return whether a peer is a trusted proxy."""
         address = _parse(host) if self._networks else None

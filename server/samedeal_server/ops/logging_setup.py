@@ -22,12 +22,18 @@ def configure(level: str, form: Literal["text", "json"], worker: int | None = No
     logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
-class JsonLines(logging.Formatter):
-    """Formats each record as one line of JSON in ASCII, without control characters."""
-
+class _Formatter(logging.Formatter):
     def __init__(self, worker: int | None = None) -> None:
         super().__init__()
         self._worker = worker
+
+    def _context(self, record: logging.LogRecord) -> dict[str, object]:
+        context = {name: getattr(record, name) for name in ABOUT} if hasattr(record, ABOUT[0]) else {}
+        return context if self._worker is None else context | {"worker": self._worker}
+
+
+class JsonLines(_Formatter):
+    """Formats each record as one line of JSON in ASCII, without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -36,27 +42,18 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_context(record),
+            **self._context(record),
         }
-        if self._worker is not None:
-            line["worker"] = self._worker
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
 
 
-class TextLines(logging.Formatter):
+class TextLines(_Formatter):
     """Formats each record as one line of text, with exceptions indented below, so that no text can forge a record."""
 
-    def __init__(self, worker: int | None = None) -> None:
-        super().__init__()
-        self._worker = worker
-
     def format(self, record: logging.LogRecord) -> str:
-        context = {name: value for name, value in _context(record).items() if value is not None}
-        if self._worker is not None:
-            context["worker"] = self._worker
-        suffix = "".join(f" {name}={value}" for name, value in context.items())
+        suffix = "".join(f" {name}={value}" for name, value in self._context(record).items() if value is not None)
         prefix = f"{self.formatTime(record)} {record.levelname} {record.name}: "
         line = prefix + printable(record.getMessage()) + printable(suffix)
         if record.exc_info:
@@ -69,7 +66,3 @@ def printable(text: str) -> str:
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
-
-
-def _context(record: logging.LogRecord) -> dict[str, object]:
-    return {name: getattr(record, name) for name in ABOUT} if hasattr(record, ABOUT[0]) else {}

@@ -7,8 +7,8 @@ import asyncio
 import os
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from typing import Final, Self
+from functools import cache, partial
+from typing import Final, Self, get_args
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -27,73 +27,51 @@ from samedeal.wire.close_codes import CloseCode
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the directory in which several workers combine their metrics."""
-STAGES: Final[tuple[Stage, ...]] = ("open", "countdown", "running", "over", "cancelled")
+STAGES: Final = get_args(Stage)
 CLOSE_CODES: Final = frozenset({1000, 1005, 1006, *CloseCode})
 """The close codes that are counted separately. Clients can send any code; all others count as one."""
 LAG_INTERVAL_S, SAMPLE_INTERVAL_S = 0.25, 1.0
 
 disable_created_metrics()
 _registry = CollectorRegistry()
+_counter = partial(Counter, registry=_registry)
+_gauge = partial(Gauge, registry=_registry, multiprocess_mode="livesum")
+_histogram = partial(Histogram, registry=_registry)
 
-RACES = Gauge(
-    "samedeal_races",
-    "Races in memory, by `stage`; each process counts its own copies",
-    ("stage",),
-    registry=_registry,
-    multiprocess_mode="livesum",
-)
-SEATS = Gauge(
-    "samedeal_seats",
-    "Seats with a connected racer",
-    registry=_registry,
-    multiprocess_mode="livesum",
-)
-CONNECTIONS = Gauge(
-    "samedeal_connections", "Open WebSocket connections", registry=_registry, multiprocess_mode="livesum"
-)
-CLOSES = Counter(
+RACES = _gauge("samedeal_races", "Races in memory, by `stage`; each process counts its own copies", ("stage",))
+SEATS = _gauge("samedeal_seats", "Seats with a connected racer")
+CONNECTIONS = _gauge("samedeal_connections", "Open WebSocket connections")
+CLOSES = _counter(
     "samedeal_closes",
     "Closed WebSocket connections, by the first close `code` of either side; `other` is any unknown code",
     ("code",),
-    registry=_registry,
 )
-MOVES = Counter(
-    "samedeal_moves",
-    "Moves, by `game` and `result`: `accepted`, or the code of the refusal",
-    ("game", "result"),
-    registry=_registry,
+MOVES = _counter(
+    "samedeal_moves", "Moves, by `game` and `result`: `accepted`, or the code of the refusal", ("game", "result")
 )
 answered = cache(MOVES.labels)
 """Return the counter of moves by game and result. Cached, because looking up labels is slower than counting."""
-APPENDS = Histogram(
+APPENDS = _histogram(
     "samedeal_append_seconds",
     "Time for the store to write a batch of appended entries",
-    registry=_registry,
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
 )
-STORE_ERRORS = Counter("samedeal_store_errors", "Failed store commands; each attempt counts", registry=_registry)
-STORE_CONNECTIONS = Counter(
-    "samedeal_store_connections",
-    "Connections opened to the store; increases after an outage",
-    registry=_registry,
-)
-REPLAYS = Counter("samedeal_replays_kept", "Finished races archived as replays", registry=_registry)
-VERIFICATIONS = Counter(
+STORE_ERRORS = _counter("samedeal_store_errors", "Failed store commands; each attempt counts")
+STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened to the store; increases after an outage")
+REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")
+VERIFICATIONS = _counter(
     "samedeal_verifications",
     "Replays uploaded for verification, by `result`: `holds`, `fails` or `refused`",
     ("result",),
-    registry=_registry,
 )
-PARS = Counter(
+PARS = _counter(
     "samedeal_pars",
     "Deals played by the computer for par, by `game` and `result`: `found` or `failed`",
     ("game", "result"),
-    registry=_registry,
 )
-LAG = Histogram(
+LAG = _histogram(
     "samedeal_loop_lag_seconds",
     "Delay of the event loop, measured four times per second",
-    registry=_registry,
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
 )
 
