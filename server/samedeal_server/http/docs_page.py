@@ -1,7 +1,7 @@
 """The API documents as a static page: every endpoint, message and type, with links between them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -14,18 +14,45 @@ END_OF_TEXT = r"$(?!\n)"
 
 def docs_page(http: Document, socket: Document, channel: str) -> str:
     """Return the page for an OpenAPI document and a channel of an AsyncAPI document."""
-    requests = {name: operation for name, operation in socket["operations"].items() if operation["action"] == "receive"}
-    received = {_request_name(operation) for operation in requests.values()}
-    sent = [name for name in socket["components"]["messages"] if name not in received]
-    sections = [
-        *(_section(tag["name"], _text(tag["description"]), _endpoints(http, tag["name"])) for tag in http["tags"]),
-        _section("socket", _text(socket["info"]["description"]), _socket(socket["channels"][channel])),
-        _section("client", "Messages from the client to the server.", _requests(socket, requests)),
-        _section("server", "Messages from the server to the client.", (_reply(socket, name) for name in sent)),
-        _section("types", "The types in bodies and messages.", _types(http, socket)),
-    ]
-    names = [*(tag["name"] for tag in http["tags"]), "socket", "client", "server", "types"]
-    links = "".join(f'<a href="#{name}">{name}</a> ' for name in names)
+    messages, operations = socket["components"]["messages"], socket["operations"]
+    requests = {_name(each["messages"][0]): each for each in operations.values() if each["action"] == "receive"}
+    pushed = set(map(_name, operations["tell"]["messages"]))
+    payloads = set(map(_name, (message["payload"] for message in messages.values())))
+    schemas = socket["components"]["schemas"]
+    types = {name: schema for name, schema in schemas.items() if name not in payloads} | http["components"]["schemas"]
+
+    def message(name: str, suffix: str = "") -> str:
+        fields = _list("Fields", _fields(schemas[_name(messages[name]["payload"])]))
+        return _article(f"message-{name}", _code(name), messages[name]["summary"], fields, suffix)
+
+    sections: dict[str, tuple[str, Iterable[str]]] = {
+        **{tag["name"]: (tag["description"], _endpoints(http, tag["name"])) for tag in http["tags"]},
+        "socket": (socket["info"]["description"], [_handshake(socket["channels"][channel])]),
+        "client": (
+            "Messages from the client to the server.",
+            (message(name, _replies(operation)) for name, operation in requests.items()),
+        ),
+        "server": (
+            "Messages from the server to the client.",
+            (
+                message(name, "<p>Also sent without a request.</p>" if name in pushed else "")
+                for name in messages
+                if name not in requests
+            ),
+        ),
+        "types": (
+            "The types in bodies and messages.",
+            (
+                _article(f"type-{name}", _code(name), schema["description"], _list("Fields", _fields(schema)))
+                for name, schema in sorted(types.items())
+            ),
+        ),
+    }
+    links = "".join(f'<a href="#{name}">{name}</a> ' for name in sections)
+    main = "".join(
+        f'<section id="{name}">\n<h2>{name.capitalize()}</h2>\n<p>{_text(text)}</p>\n{"".join(articles)}</section>\n'
+        for name, (text, articles) in sections.items()
+    )
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -45,18 +72,14 @@ def docs_page(http: Document, socket: Document, channel: str) -> str:
 <p>{_text(http["info"]["description"])}</p>
 <p>For programs: <a href="/openapi.json">openapi.json</a>, <a href="/asyncapi.json">asyncapi.json</a>.</p>
 <nav aria-label="Sections">{links}</nav>
-{"".join(sections)}</main>
+{main}</main>
 </body>
 </html>
 """
 
 
-def _section(name: str, description: str, articles: Iterable[str]) -> str:
-    return f'<section id="{name}">\n<h2>{name.capitalize()}</h2>\n<p>{description}</p>\n{"".join(articles)}</section>\n'
-
-
 def _article(anchor: str, title: str, description: str, *parts: str) -> str:
-    return f'<article id="{anchor}">\n<h3>{title}</h3>\n<p>{description}</p>\n{"".join(parts)}</article>\n'
+    return f'<article id="{anchor}">\n<h3>{title}</h3>\n<p>{_text(description)}</p>\n{"".join(parts)}</article>\n'
 
 
 def _list(title: str, items: Iterable[tuple[str, str]]) -> str:
@@ -65,147 +88,105 @@ def _list(title: str, items: Iterable[tuple[str, str]]) -> str:
     return f"<h4>{title}</h4>\n<dl>{entries}</dl>\n" if entries else ""
 
 
-# The HTTP API.
-
-
-def _endpoints(http: Document, tag: str) -> Iterable[str]:
+def _endpoints(http: Document, tag: str) -> Iterator[str]:
     for path, methods in http["paths"].items():
         for method, operation in methods.items():
             if tag in operation["tags"]:
-                yield _endpoint(path, method, operation)
+                responses = operation["responses"].items()
+                yield _article(
+                    operation["operationId"],
+                    f'<span class="method">{method.upper()}</span> {_code(path)}',
+                    operation["description"],
+                    _list("Parameters", _parameters(operation["parameters"])),
+                    _list("Body", _bodies(operation.get("requestBody", {}))),
+                    _list("Responses", ((_code(each[0]), _response(each[1])) for each in responses if each[0] < "4")),
+                    _list(
+                        "Refusals",
+                        ((_code(each[0]), _text(each[1]["description"])) for each in responses if each[0] >= "4"),
+                    ),
+                )
 
 
-def _endpoint(path: str, method: str, operation: Document) -> str:
-    responses = operation["responses"].items()
-    body = operation.get("requestBody", {"content": {}})["content"]
-    return _article(
-        operation["operationId"],
-        f'<span class="method">{method.upper()}</span> <code>{escape(path)}</code>',
-        _text(operation["description"]),
-        _list("Parameters", _parameters(operation["parameters"])),
-        _list("Body", _bodies(body)),
-        _list("Responses", (_response(*each) for each in responses if each[0] < "4")),
-        _list("Refusals", (_refusal(*each) for each in responses if each[0] >= "4")),
+def _parameters(parameters: Iterable[Document]) -> Iterator[tuple[str, str]]:
+    for parameter in parameters:
+        where, schemas = (
+            parameter["in"],
+            {parameter["name"]: {**parameter["schema"], "description": parameter.get("description", "")}},
+        )
+        if "properties" in parameter["schema"]:
+            where, schemas = "query, at most one of these", parameter["schema"]["properties"]
+        for name, schema in schemas.items():
+            yield _term(name, where if parameter.get("required") else f"{where}, optional"), _typed(schema)
+
+
+def _response(response: Document) -> str:
+    headers = response.get("headers", {}).items()
+    return "<br>".join(
+        [
+            _text(response["description"]),
+            *(f"{kind}, as {media}" for media, kind in _bodies(response)),
+            *(f"{_code(name)}: {_text(header['description'])}" for name, header in headers),
+        ]
     )
 
 
-def _parameters(parameters: Iterable[Document]) -> Iterable[tuple[str, str]]:
-    for parameter in parameters:
-        suffix = "" if parameter.get("required") else ", optional"
-        if "properties" in parameter["schema"]:  # mutually exclusive
-            for name, schema in parameter["schema"]["properties"].items():
-                yield _parameter(name, f"query, at most one of these{suffix}", schema.get("description", ""), schema)
-        else:
-            where = f"{parameter['in']}{suffix}"
-            yield _parameter(parameter["name"], where, parameter.get("description", ""), parameter["schema"])
+def _bodies(message: Document) -> Iterator[tuple[str, str]]:
+    for media, body in message.get("content", {}).items():
+        yield _code(media), _type(body["schema"]) if body.get("schema") else "a body of this type"
 
 
-def _parameter(name: str, where: str, description: str, schema: Document) -> tuple[str, str]:
-    return f'<code>{escape(name)}</code> <span class="where">{where}</span>', _typed(description, schema)
-
-
-def _bodies(content: Document) -> Iterable[tuple[str, str]]:
-    for media, body in content.items():
-        yield f"<code>{escape(media)}</code>", _type(body["schema"]) if body.get("schema") else "a body of this type"
-
-
-def _response(status: str, response: Document) -> tuple[str, str]:
-    bodies = [f"{kind}, as {media}" for media, kind in _bodies(response.get("content", {}))]
-    headers = [
-        f"<code>{name}</code>: {_text(header['description'])}" for name, header in response.get("headers", {}).items()
-    ]
-    return f"<code>{status}</code>", "<br>".join([_text(response["description"]), *bodies, *headers])
-
-
-def _refusal(status: str, response: Document) -> tuple[str, str]:
-    return f"<code>{status}</code>", _text(response["description"])
-
-
-# The WebSocket API.
-
-
-def _socket(channel: Document) -> Iterable[str]:
-    yield _article(
+def _handshake(channel: Document) -> str:
+    return _article(
         "handshake",
-        f"<code>{channel['address']}</code>",
-        _text(channel["description"]),
-        _list("Subprotocols", ((f"<code>{name}</code>", media) for name, media in channel["x-subprotocols"].items())),
+        _code(channel["address"]),
+        channel["description"],
+        _list("Subprotocols", ((_code(name), media) for name, media in channel["x-subprotocols"].items())),
         _list(
             "Refused handshakes",
-            ((f"<code>{code}</code>", f"{status}") for code, status in channel["x-refused-handshake"]["codes"].items()),
+            ((_code(code), f"{status}") for code, status in channel["x-refused-handshake"]["codes"].items()),
         ),
         _list(
             "Close codes",
             (
-                (f"<code>{code}</code>", f"{_text(each['meaning'])}; reconnect: {each['try-again']}")
+                (_code(code), f"{_text(each['meaning'])}; reconnect: {each['try-again']}")
                 for code, each in channel["x-close-codes"].items()
             ),
         ),
     )
 
 
-def _requests(socket: Document, operations: Mapping[str, Document]) -> Iterable[str]:
-    for operation in operations.values():
-        replies = (f'<a href="#message-{name}">{name}</a>' for name in map(_ref_name, operation["reply"]["messages"]))
-        refusals = (f"<code>{code}</code>" for code in operation["x-refused-with"])
-        links = f"<h4>Replies</h4><p>{', '.join(replies)}</p><h4>Refusals</h4><p>{', '.join(refusals)}</p>"
-        yield _message(socket, _request_name(operation), links)
+def _replies(request: Document) -> str:
+    replies = (f'<a href="#message-{name}">{name}</a>' for name in map(_name, request["reply"]["messages"]))
+    refusals = map(_code, request["x-refused-with"])
+    return f"<h4>Replies</h4><p>{', '.join(replies)}</p><h4>Refusals</h4><p>{', '.join(refusals)}</p>"
 
 
-def _reply(socket: Document, name: str) -> str:
-    pushed = name in map(_ref_name, socket["operations"]["tell"]["messages"])
-    return _message(socket, name, "<p>Also sent without a request.</p>" if pushed else "")
-
-
-def _message(socket: Document, name: str, *parts: str) -> str:
-    message = socket["components"]["messages"][name]
-    schema = socket["components"]["schemas"][_ref_name(message["payload"])]
-    title = f"<code>{name}</code>"
-    return _article(f"message-{name}", title, _text(message["summary"]), _list("Fields", _fields(schema)), *parts)
-
-
-def _request_name(operation: Document) -> str:
-    return _ref_name(operation["messages"][0])
-
-
-# Types.
-
-
-def _types(http: Document, socket: Document) -> Iterable[str]:
-    messages = {_ref_name(message["payload"]) for message in socket["components"]["messages"].values()}
-    of_messages = {name: schema for name, schema in socket["components"]["schemas"].items() if name not in messages}
-    for name, schema in sorted({**of_messages, **http["components"]["schemas"]}.items()):
-        yield _article(
-            f"type-{name}", f"<code>{name}</code>", _text(schema["description"]), _list("Fields", _fields(schema))
-        )
-
-
-def _fields(schema: Document) -> Iterable[tuple[str, str]]:
+def _fields(schema: Document) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(schema.get("prefixItems", ()), start=1):
-        yield f"{number}.", _typed(item.get("description", ""), item)
+        yield f"{number}.", _typed(item)
     for name, field in schema.get("properties", {}).items():
-        suffix = "" if name in schema["required"] else ' <span class="where">optional</span>'
-        yield f"<code>{name}</code>{suffix}", _typed(field.get("description", ""), field)
+        yield _term(name, "" if name in schema["required"] else "optional"), _typed(field)
 
 
-def _typed(description: str, schema: Document) -> str:
+def _term(name: str, where: str) -> str:
+    return _code(name) + (f' <span class="where">{where}</span>' if where else "")
+
+
+def _typed(schema: Document) -> str:
     default = schema.get("default")
-    suffix = f", default <code>{escape(f'{default}')}</code>" if default not in (None, "", [], {}) else ""
-    return f'<span class="type">{_type(schema)}{suffix}</span> {_text(description)}'
+    suffix = "" if default in (None, "", [], {}) else f", default {_code(default)}"
+    return f'<span class="type">{_type(schema)}{suffix}</span> {_text(schema.get("description", ""))}'
 
 
 def _type(schema: Document) -> str:
     """Describe a type, with links to the types on this page."""
     match schema:
-        case {"$ref": ref}:
-            name = _ref_name(schema)
-            return f'<a href="#type-{name}">{name}</a>' if ref else ""
+        case {"$ref": _}:
+            return f'<a href="#type-{_name(schema)}">{_name(schema)}</a>'
         case {"anyOf": kinds}:
             return " or ".join(map(_type, kinds))
-        case {"enum": [only]}:
-            return f"<code>{escape(f'{only}')}</code>"
         case {"enum": choices}:
-            return "one of " + ", ".join(f"<code>{escape(f'{choice}')}</code>" for choice in choices)
+            return ("one of " if len(choices) > 1 else "") + ", ".join(map(_code, choices))
         case {"type": "array", "prefixItems": kinds}:
             return "list of " + ", ".join(map(_type, kinds))
         case {"type": "array"}:
@@ -213,7 +194,7 @@ def _type(schema: Document) -> str:
         case {"type": "object", "additionalProperties": dict(kind)}:
             return f"object of {_type(kind)} by name"
         case {"type": kind}:
-            return KINDS.get(f"{kind}", f"{kind}") + _bounds(schema)
+            return KINDS.get(kind, kind) + _bounds(schema)
     return "anything"
 
 
@@ -224,7 +205,7 @@ def _bounds(schema: Document) -> str:
         case {"minimum": low}:
             return f", {low} or more"
         case {"pattern": pattern}:
-            return f" matching <code>{escape(pattern.replace(END_OF_TEXT, '$'))}</code>"
+            return f" matching {_code(pattern.replace(END_OF_TEXT, '$'))}"
         case {"maxLength": high}:
             return f", {schema.get('minLength', 0)} to {high} characters"
         case {"format": form}:
@@ -232,10 +213,14 @@ def _bounds(schema: Document) -> str:
     return ""
 
 
-def _ref_name(ref: Document) -> str:
+def _name(ref: Document) -> str:
     """Return the name of the target of a reference."""
     name: str = ref["$ref"].rpartition("/")[2]
     return name
+
+
+def _code(text: object) -> str:
+    return f"<code>{escape(f'{text}')}</code>"
 
 
 def _text(text: str) -> str:
