@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -40,13 +41,8 @@ STOP_S = 14.0
 @click.option("--worker", "number", type=int, hidden=True, help="Serve as the worker with this number.")
 def main(host: str | None, port: int | None, count: int | None, number: int | None) -> None:
     """Serve races. All other settings are environment variables (docs/operate/operations.md)."""
-    environment = dict(os.environ)
-    if host is not None:
-        environment["SAMEDEAL_HOST"] = host
-    if port is not None:
-        environment["SAMEDEAL_PORT"] = str(port)
-    if count is not None:
-        environment["SAMEDEAL_WORKERS"] = str(count)
+    flags = {"SAMEDEAL_HOST": host, "SAMEDEAL_PORT": port, "SAMEDEAL_WORKERS": count}
+    environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}
     try:
         settings = Settings.from_env(environment)
         logging_setup.configure(settings.log_level, settings.log_format, number)
@@ -68,14 +64,10 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 CLIENT_ERRORS = frozenset(
     {
-        # Logged for every refused handshake.
-        "ASGI callable returned without completing handshake.",
-        # Closed with 1007.
-        "Invalid UTF-8 sequence received from client.",
-        # Refused with 400.
-        "Invalid HTTP request received.",
-        # Served like any other request.
-        "Unsupported upgrade request.",
+        "ASGI callable returned without completing handshake.",  # logged for every refused handshake
+        "Invalid UTF-8 sequence received from client.",  # closed with 1007
+        "Invalid HTTP request received.",  # refused with 400
+        "Unsupported upgrade request.",  # served like any other request
     }
 )
 """Errors of clients that uvicorn logs, one with a traceback. Clients could fill the disk with them."""
@@ -130,11 +122,11 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
     app = create_app(settings, redis_url, keys)
     config = LimitedConfig(app, settings)
     with bind(settings.host, settings.port, shared=shared, listen=not shared) as listener:
-        server = _Server(config, app.state.drain, settings.drain_seconds)
+        announce = partial(_print_url, settings.host, listener.getsockname()[1])
+        server = _Server(config, app.state.drain, settings.drain_seconds, announce)
         # uvicorn installs the same handler later. After it stops, it sends itself the signal again, which must not end
         # the process before everything is closed.
         previous = signal.signal(signal.SIGTERM, server.handle_exit)
-        announcing = asyncio.ensure_future(_announce(server, listener.getsockname()[1], settings.host))
         timeouts = asyncio.ensure_future(
             supervised("closing slow connections", lambda: enforce_timeouts(server, config), 1.0)
         )
@@ -144,7 +136,6 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
         finally:
             faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGTERM, previous)
-            announcing.cancel()
             timeouts.cancel()
     if not server.started:
         raise StoreError("The server did not start; see the messages above.")
@@ -161,13 +152,19 @@ def _tune_gc() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Drains before it stops: first refuses new players, and closes all connections after a while."""
+    """Announces that it serves. Drains before it stops: refuses new players, and closes connections after a while."""
 
-    def __init__(self, config: uvicorn.Config, drain: Callable[[], None], drain_s: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, drain: Callable[[], None], drain_s: float, announce: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._drain, self._drain_s = drain, drain_s
+        self._drain, self._drain_s, self._announce = drain, drain_s, announce
         self._is_stopping = False
         self._loop = asyncio.get_running_loop()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain and then stop; stop at once on the second signal."""
@@ -180,12 +177,6 @@ class _Server(uvicorn.Server):
         else:
             faulthandler.dump_traceback_later(STOP_S, exit=True)
             stop()
-
-
-async def _announce(server: uvicorn.Server, port: int, host: str) -> None:
-    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
-        await asyncio.sleep(0.01)
-    _print_url(host, port)
 
 
 def _print_url(host: str, port: int) -> None:

@@ -116,16 +116,17 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
+    exception_handlers: dict[Any, Any] = {
+        Refused: _refused,
+        HTTPException: _http_exception,
+        ClientDisconnect: _client_disconnected,
+        Exception: _internal_error,
+    }
     app = Application(
         Admission(rate_limits, settings),
         ws_endpoint,
         routes=[*starlette_routes(declared, rate_limits.requests), page_files()],
-        exception_handlers={
-            Refused: _refused,
-            HTTPException: _http_exception,
-            ClientDisconnect: _client_disconnected,
-            Exception: _internal_error,
-        },
+        exception_handlers=exception_handlers,
         middleware=[Middleware(AllowAnyOrigin)],
         lifespan=lifespan,
     )
@@ -149,19 +150,16 @@ class AllowAnyOrigin:
         await self._app(scope, receive, send_with_header if is_read else send)
 
 
-async def _refused(request: Request, refused: Exception) -> Response:
-    if not isinstance(refused, Refused):
-        return problem_response(Refused("bad-request"))
+async def _refused(request: Request, refused: Refused) -> Response:
     await delay_refusal(refused, request.receive)
     return problem_response(refused)
 
 
-async def _http_exception(request: Request, error: Exception) -> Response:
-    status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
-    if status == 404:
+async def _http_exception(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
         return problem_response(Refused("not-found", "Not found."))
-    response = problem_response(Refused("wrong-method" if status == 405 else "bad-request"))
-    response.headers.update(headers or {})
+    response = problem_response(Refused("wrong-method" if error.status_code == 405 else "bad-request"))
+    response.headers.update(error.headers or {})
     return response
 
 

@@ -194,7 +194,7 @@ def _type(schema: Document) -> str:
         case {"type": "object", "additionalProperties": dict(kind)}:
             return f"object of {_type(kind)} by name"
         case {"type": kind}:
-            return KINDS.get(kind, kind) + _bounds(schema)
+            return KINDS.get(f"{kind}", f"{kind}") + _bounds(schema)
     return "anything"
 
 

@@ -72,9 +72,9 @@ class Endpoint:
     handler: Handler
     """Takes a request and, if it has such a parameter, the `query`. Returns a Response or a struct to send as JSON, or
     raises Refused."""
-    description: str
     query: type[Struct] | Mapping[str, type[Struct]] | None
-    """The query parameters; a mapping by slug if they depend on the game of the ``{deal}`` in the path."""
+    """The query parameters; a mapping by slug if they depend on the game of the ``{deal}`` in the path. Then the
+    handler parses the query itself."""
     body: BodySpec | None
     headers: Mapping[str, str]
     """The request headers that the handler reads, with their descriptions."""
@@ -87,6 +87,11 @@ class Endpoint:
     """How many request tokens a request costs; a token is worth about 0.5 ms of CPU time."""
 
     @property
+    def description(self) -> str:
+        """The docstring of the handler, as one paragraph."""
+        return " ".join((self.handler.__doc__ or "").split())
+
+    @property
     def tag(self) -> str:
         """The name of the resource, which is the name of the handler's module."""
         return self.handler.__module__.rpartition(".")[2]
@@ -96,14 +101,9 @@ class Endpoint:
         """The first line of the module's docstring."""
         return (sys.modules[self.handler.__module__].__doc__ or "").partition("\n")[0]
 
-    @property
-    def takes_query(self) -> bool:
-        """Whether the handler has a `query` parameter; otherwise it parses the query itself."""
-        return "query" in self.handler.__annotations__
-
     async def respond(self, request: Request) -> Response:
         """Call the handler and return its response."""
-        query = {"query": parse_query(request, self.query)} if isinstance(self.query, type) and self.takes_query else {}
+        query = {"query": parse_query(request, self.query)} if isinstance(self.query, type) else {}
         result = await self.handler(request, **query)
         return result if isinstance(result, Response) else json_response(result)
 
@@ -112,7 +112,7 @@ def route(
     method: str,
     path: str,
     *responses: ResponseSpec,
-    query: type[Struct] | Mapping[str, type[Struct]] | None = None,
+    query: Mapping[str, type[Struct]] | None = None,
     body: BodySpec | None = None,
     headers: Mapping[str, str] | None = None,
     refuses: Collection[str] = (),
@@ -121,8 +121,7 @@ def route(
 ) -> Callable[[H], H]:
     """Declare a method of a resource as an endpoint. The arguments are the fields of Endpoint.
 
-    `description` is the method's docstring. `responses` and `query` default to the annotations of the result and of the
-    parameter `query`.
+    `responses` and `query` default to the annotations of the result and of the parameter `query`.
     """
 
     def decorate(handler: H) -> H:
@@ -131,7 +130,6 @@ def route(
             method=method,
             path=path,
             handler=handler,
-            description=" ".join((handler.__doc__ or "").split()),
             query=query or hints.get("query"),
             body=body,
             headers=headers or {},

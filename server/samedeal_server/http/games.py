@@ -1,7 +1,7 @@
 """Games: the layouts and options that clients need."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
@@ -40,19 +40,8 @@ class GameDescription(Struct, frozen=True):
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
-        return cls(
-            slug=game.slug,
-            title=game.title,
-            rules=game.rules,
-            layout=game.layout,
-            fanned=sorted(game.fanned),
-            foundations=sorted(game.foundations),
-            labels=game.labels,
-            hidden=sorted(game.hidden),
-            goal=game.goal,
-            limit_ms=game.limit_ms,
-            options=game.options,
-        )
+        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__}
+        return cls(**fields | {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")})
 
 
 class GameList(Struct, frozen=True):

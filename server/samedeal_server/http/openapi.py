@@ -71,7 +71,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         kinds += [kind for response in endpoint.responses for kind in _kinds(response.kind)]
         kinds += _kinds(endpoint.body and endpoint.body.kind)
     all_schemas, components = schemas(kinds)
-    by_kind = dict(zip(map(_key, kinds), all_schemas, strict=True))
+    by_kind = dict(zip(map(repr, kinds), all_schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = re.sub(r":path}", "}", endpoint.path)
@@ -108,12 +108,7 @@ def _operation(
     endpoint: Endpoint, path: str, by_kind: Mapping[str, Schema], components: Mapping[str, Schema]
 ) -> dict[str, Any]:
     parameters = [
-        {
-            "name": name,
-            "in": "path",
-            "required": True,
-            **_parameter(by_kind[_key(PATH[name])]),
-        }
+        {"name": name, "in": "path", "required": True, **_parameter(by_kind[repr(PATH[name])])}
         for name in re.findall(r"{(\w+)}", path)
     ]
     if isinstance(endpoint.query, type):
@@ -204,12 +199,12 @@ def _refusals(codes: Iterable[str], *, html: bool) -> dict[str, Any]:
 def _content(body: ResponseSpec | BodySpec, by_kind: Mapping[str, Schema]) -> dict[str, Any]:
     """Return the schemas of a body by media type: MessagePack has the schema of JSON, and lines are an array."""
     content: dict[str, Any] = {}
-    alternatives = [by_kind[_key(kind)] for kind in _kinds(body.kind)]
+    alternatives = [by_kind[repr(kind)] for kind in _kinds(body.kind)]
     for media in body.media:
         if alternatives and media in (MEDIA["json"], MEDIA["msgpack"]):
             content[media] = {"schema": alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}}
         elif media == MEDIA["ndjson"] and body.kind in LINES:
-            lines = [by_kind[_key(kind)] for kind in LINES[body.kind]]
+            lines = [by_kind[repr(kind)] for kind in LINES[body.kind]]
             content[media] = {"schema": {"type": "array", "items": {"anyOf": lines}, "minItems": 2}}
         else:
             content[media] = {"schema": {"type": "string"}} if media.startswith("text/") else {}
@@ -228,7 +223,3 @@ def _parameter(schema: Schema) -> dict[str, Any]:
 def _kinds(kind: Any) -> list[Any]:
     """Return the alternative types of a body."""
     return list(kind) if isinstance(kind, tuple) else [kind] if kind else []
-
-
-def _key(kind: Any) -> str:
-    return repr(kind)

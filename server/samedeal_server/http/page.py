@@ -100,12 +100,9 @@ class Page:
 
     def _page(self, title: str, description: str, status: int = 200) -> Response:
         shell = self._shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
-        shell = shell.replace(
-            f'property="og:title" content="{TITLE}"', f'property="og:title" content="{escape(title)}"'
-        )
-        for name in ('name="description"', 'property="og:description"'):
-            before, _, rest = shell.partition(f'{name} content="')
-            shell = f'{before}{name} content="{escape(description)}"{rest.partition(chr(34))[2]}'
+        for name, text in (("og:title", title), ("description", description), ("og:description", description)):
+            before, attribute, rest = shell.partition(f'="{name}" content="')
+            shell = before + attribute + escape(text) + rest[rest.index('"') :]
         return HTMLResponse(shell, status, headers=HEADERS | {"Vary": "Accept"})
 
     def _base(self, request: Request) -> str:

@@ -14,14 +14,12 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import SeatNumber, Seed
 from samedeal.replays.replay import Replay
-from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.race_bodies import variant_fields
-from samedeal_server.http.replays import FORMS, parse_suffix
+from samedeal_server.http.replays import FORMS, parse_suffix, render
 from samedeal_server.http.requests import client_network, validate
 from samedeal_server.http.responses import MEDIA, json_response, negotiate
 from samedeal_server.jobs.par_service import ParProgress, ParService, check_has_bot
-from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.opening import chosen_variant
 from samedeal_server.races.registry import checked_game
@@ -158,7 +156,7 @@ class ParOfDeals:
         if int(number) >= (plays := PLAYS[game.slug]):
             raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
-        data = await self._render(request, "play", question)
+        data = await render(self._renderings, request, "play", question)
         return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
 
     async def _of_race(self, request: Request, query: ParQuery, picture: bool) -> Response:
@@ -171,13 +169,9 @@ class ParOfDeals:
         if query.seat is not None and not racers:
             raise Refused("not-found", f"Nobody played in seat {query.seat}.")
         if picture:
-            data = await self._render(request, "strip", msgpack.encode((par, racers)))
+            data = await render(self._renderings, request, "strip", msgpack.encode((par, racers)))
             return Response(data, media_type=MEDIA["svg"], headers={"Vary": "Accept"})
         return json_response(RacePar(race=race_id, racers=racers, **_par_fields(par)), headers={"Vary": "Accept"})
-
-    async def _render(self, request: Request, task: Task, question: bytes) -> bytes:
-        client = client_network(request)
-        return await while_connected(request, self._renderings.render(client, task, question))
 
 
 def _par_fields(par: Par) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Replays:
         headers = {"ETag": etag, **FOREVER, "Vary": "Accept"}
         if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
-        data = await self._render(request, "replay", msgpack.encode((archived, form)))
+        data = await render(self._renderings, request, "replay", msgpack.encode((archived, form)))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     @route(
@@ -109,12 +109,8 @@ class Replays:
     async def steps(self, request: Request) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
         archived = await self._archived(request.path_params["race"])
-        data = await self._render(request, "steps", archived)
+        data = await render(self._renderings, request, "steps", archived)
         return Response(data, media_type=MEDIA["json"], headers=FOREVER)
-
-    async def _render(self, request: Request, task: Task, question: bytes) -> bytes:
-        client = client_network(request)
-        return await while_connected(request, self._renderings.render(client, task, question))
 
     async def _archived(self, race_id: str) -> bytes:
         """Return the archived bytes of a race. Waits while the race is being archived."""
@@ -126,6 +122,11 @@ class Replays:
                 raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
             await asyncio.sleep(0.1)
         raise Refused("not-found", "The replay is being archived; try again in a moment.")
+
+
+async def render(renderings: Renderings, request: Request, task: Task, question: bytes) -> bytes:
+    """Return a rendering for the client of a request. Cancelled when the client disconnects."""
+    return await while_connected(request, renderings.render(client_network(request), task, question))
 
 
 def parse_suffix(request: Request, parameter: str) -> tuple[str, Form]:

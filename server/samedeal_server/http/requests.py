@@ -1,7 +1,7 @@
 """Request parsing: queries, bodies and clients of requests, validated and limited in size."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from io import BytesIO
 from typing import IO, Any, TypeVar
 
 import msgspec
@@ -13,7 +13,6 @@ from samedeal.wire import codec
 from samedeal_server.access.network import network
 
 T = TypeVar("T", bound=Struct)
-R = TypeVar("R")
 
 
 def parse_query(request: Request, kind: type[T]) -> T:
@@ -41,25 +40,30 @@ def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T
 
 async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: float) -> T:
     """Read the JSON body as a struct. Raises Refused for a body that is invalid, too large or too slow."""
+    body = BytesIO()
+    await save_body(request, body, max_bytes, timeout_s, "The request did not arrive in time.")
     try:
-        async with asyncio.timeout(timeout_s):
-            data = b"".join([chunk async for chunk in _limited_chunks(request, max_bytes)])
-    except TimeoutError:
-        raise Refused("bad-request", "The request did not arrive in time.") from None
-    try:
-        return codec.decode(data, "json", kind)
+        return codec.decode(body.getvalue(), "json", kind)
     except (Malformed, Refused) as error:
         raise Refused("bad-request", f"{error}") from error
 
 
-async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s: float) -> None:
-    """Write the body to a file. Raises Refused for a body that is too large or too slow."""
+async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s: float, late: str) -> None:
+    """Write the body to a file. Raises Refused as soon as it is too large or too slow; `late` is the text for that."""
+    too_large = Refused("too-large", f"The body may have at most {max_bytes} bytes.")
+    announced = request.headers.get("content-length", "")
+    if announced.isdecimal() and float(announced) > max_bytes:
+        raise too_large
+    length = 0
     try:
         async with asyncio.timeout(timeout_s):
-            async for chunk in _limited_chunks(request, max_bytes):
+            async for chunk in request.stream():
+                length += len(chunk)
+                if length > max_bytes:
+                    raise too_large
                 file.write(chunk)
     except TimeoutError:
-        raise Refused("bad-request", f"The replay did not arrive within {timeout_s} s.") from None
+        raise Refused("bad-request", late) from None
     file.flush()
 
 
@@ -72,17 +76,3 @@ def bearer_token(request: Request) -> str | None:
     """Return the token of the Authorization header, if any."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
-
-
-async def _limited_chunks(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
-    """Yield the body in chunks. Raises Refused("too-large") as soon as it exceeds the limit."""
-    too_large = Refused("too-large", f"The body may have at most {max_bytes} bytes.")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and float(announced) > max_bytes:
-        raise too_large
-    length = 0
-    async for chunk in request.stream():
-        length += len(chunk)
-        if length > max_bytes:
-            raise too_large
-        yield chunk

@@ -21,6 +21,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 
 UPLOAD_S: Final = 20
+LATE: Final = f"The replay did not arrive within {UPLOAD_S} s."
 MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
 """How many replays may be uploading or waiting for verification, in total (see ``Turns``) and from one address."""
 FULL: Final = "Too many replays are waiting for verification."
@@ -65,7 +66,7 @@ class Verifications:
         known_keys = {key.key for key in await self._archive.signing_keys.published()}
         with self.jobs.turns.place(client_network(request)) as place, NamedTemporaryFile() as file:
             try:
-                await save_body(request, file, MAX_BYTES, UPLOAD_S)
+                await save_body(request, file, MAX_BYTES, UPLOAD_S, LATE)
                 key, facts = await while_connected(request, verify_file(self.jobs, place, file.name, query.key))
             except Refused:
                 metrics.VERIFICATIONS.labels("refused").inc()

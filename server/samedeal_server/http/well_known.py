@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import msgspec
 from msgspec import Struct
 
 from samedeal.replays.replay import MAX_BYTES
@@ -43,13 +44,5 @@ class WellKnown(Struct, frozen=True):
 
 def well_known(settings: Settings, keys: Sequence[PublicKey], now: int) -> WellKnown:
     """Return the document at a time, in milliseconds since 1970-01-01 UTC."""
-    limits = Limits(
-        message_bytes=settings.message_bytes,
-        rate=settings.rate,
-        burst=settings.burst,
-        connections_per_address=settings.connections_per_address,
-        hello_timeout_ms=settings.hello_timeout_ms,
-        away_seconds=settings.away_seconds,
-        replay_bytes=MAX_BYTES,
-    )
+    limits = msgspec.convert(msgspec.structs.asdict(settings) | {"replay_bytes": MAX_BYTES}, Limits)
     return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, now)

@@ -13,6 +13,7 @@ from samedeal.game import Game, Variant
 from samedeal_server.jobs.pool import JobFailed
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
+from samedeal_server.ops.supervised import cancelled
 from samedeal_server.races.registry import Registry
 from samedeal_server.store import par_results
 from samedeal_server.store.connection import Store
@@ -45,9 +46,7 @@ class ParService:
 
     async def stop(self) -> None:
         """Cancel all computations."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelled(tuple(self._tasks))
 
     async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | ParProgress:
         """Return the par of a deal, or the progress of its computation, which the first request starts.

@@ -135,10 +135,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.abort()
         elif not self.transport.is_closing():
             body = codec.encode(refused.problem(), "json")
-            head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(
-                body
-            )
-            self.transport.write(STATUS_LINE[refused.status] + head + body)
+            head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+            self.transport.write(STATUS_LINE[refused.status] + head % len(body) + body)
             self.transport.close()
 
     def _uncount(self) -> None:
