@@ -8,10 +8,9 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.access.admission import Admission, delay_refusal
@@ -55,6 +54,8 @@ class Application(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            await self._admission(self._serve, scope, receive, allow_any_origin(send))
         else:
             await self._admission(self._serve, scope, receive, send)
 
@@ -127,27 +128,24 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         ws_endpoint,
         routes=[*starlette_routes(declared, rate_limits.requests), page_files()],
         exception_handlers=exception_handlers,
-        middleware=[Middleware(AllowAnyOrigin)],
         lifespan=lifespan,
     )
     app.state.drain = registry.drain
     return app
 
 
-class AllowAnyOrigin:
-    """Allows any origin to read GET responses. Adds the header unconditionally, so that responses can be cached."""
+def allow_any_origin(send: Send) -> Send:
+    """Return `send` for a response that any origin may read.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Adds the header unconditionally, so that responses can be cached.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_header(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
-            await send(message)
+    async def send_with_header(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
+        await send(message)
 
-        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        await self._app(scope, receive, send_with_header if is_read else send)
+    return send_with_header
 
 
 async def _refused(request: Request, refused: Refused) -> Response:

@@ -75,10 +75,7 @@ class Admission:
             check_origin(scope, self._settings.public_url)
         except Refused as refused:
             await delay_refusal(refused, receive)
-            response = problem_response(refused)
-            if scope["method"] in ("GET", "HEAD"):
-                response.headers["Access-Control-Allow-Origin"] = "*"
-            await response(scope, receive, send)
+            await problem_response(refused)(scope, receive, send)
         else:
             await asyncio.sleep(delay_s)
             await app(scope, receive, send)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
+from starlette.datastructures import Headers
 from starlette.types import Scope
 
 Address = IPv4Address | IPv6Address
@@ -42,13 +43,13 @@ class TrustedProxies:
         if peer is None or not self.trusts(peer[0]):
             return
         clients = set[Address | None]()
-        if forwarded_for := _values(scope, b"x-forwarded-for"):
+        if forwarded_for := _values(scope, "x-forwarded-for"):
             clients.add(self._client(forwarded_for))
-        if forwarded := _values(scope, b"forwarded"):
+        if forwarded := _values(scope, "forwarded"):
             clients.add(self._client([_for(element) for element in forwarded]))
         if len(clients) == 1 and (client := clients.pop()):
             scope["client"] = (str(client), 0)
-        scheme = _values(scope, b"x-forwarded-proto")[-1:]
+        scheme = _values(scope, "x-forwarded-proto")[-1:]
         if scheme in (["http"], ["https"]):
             scope["scheme"] = scheme[0].replace("http", "ws") if scope["type"] == "websocket" else scheme[0]
 
@@ -65,10 +66,9 @@ class TrustedProxies:
         return any(address in network for network in self._networks)
 
 
-def _values(scope: Scope, name: bytes) -> list[str]:
+def _values(scope: Scope, name: str) -> list[str]:
     """Return the elements of a list header, which may span several lines."""
-    lines = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
-    return [element.strip() for line in lines for element in line.split(",")]
+    return [element.strip() for line in Headers(scope=scope).getlist(name) for element in line.split(",")]
 
 
 def _for(element: str) -> str:

@@ -1,7 +1,7 @@
 """The API documents as a static page: every endpoint, message and type, with links between them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
@@ -21,31 +21,22 @@ def docs_page(http: Document, socket: Document, channel: str) -> str:
     schemas = socket["components"]["schemas"]
     types = {name: schema for name, schema in schemas.items() if name not in payloads} | http["components"]["schemas"]
 
-    def message(name: str, suffix: str = "") -> str:
-        fields = _list("Fields", _fields(schemas[_name(messages[name]["payload"])]))
-        return _article(f"message-{name}", _code(name), messages[name]["summary"], fields, suffix)
+    def message(name: str) -> str:
+        suffix = "<p>Also sent without a request.</p>" if name in pushed else ""
+        schema = {**schemas[_name(messages[name]["payload"])], "description": messages[name]["summary"]}
+        return _schema(f"message-{name}", name, schema, _replies(requests[name]) if name in requests else suffix)
 
     sections: dict[str, tuple[str, Iterable[str]]] = {
         **{tag["name"]: (tag["description"], _endpoints(http, tag["name"])) for tag in http["tags"]},
         "socket": (socket["info"]["description"], [_handshake(socket["channels"][channel])]),
-        "client": (
-            "Messages from the client to the server.",
-            (message(name, _replies(operation)) for name, operation in requests.items()),
-        ),
+        "client": ("Messages from the client to the server.", (message(name) for name in requests)),
         "server": (
             "Messages from the server to the client.",
-            (
-                message(name, "<p>Also sent without a request.</p>" if name in pushed else "")
-                for name in messages
-                if name not in requests
-            ),
+            (message(name) for name in messages if name not in requests),
         ),
         "types": (
             "The types in bodies and messages.",
-            (
-                _article(f"type-{name}", _code(name), schema["description"], _list("Fields", _fields(schema)))
-                for name, schema in sorted(types.items())
-            ),
+            (_schema(f"type-{name}", name, types[name]) for name in sorted(types)),
         ),
     }
     links = "".join(f'<a href="#{name}">{name}</a> ' for name in sections)
@@ -82,9 +73,13 @@ def _article(anchor: str, title: str, description: str, *parts: str) -> str:
     return f'<article id="{anchor}">\n<h3>{title}</h3>\n<p>{_text(description)}</p>\n{"".join(parts)}</article>\n'
 
 
-def _list(title: str, items: Iterable[tuple[str, str]]) -> str:
+def _schema(anchor: str, name: str, schema: Document, *parts: str) -> str:
+    return _article(anchor, _code(name), schema["description"], _list("Fields", _fields(schema)), *parts)
+
+
+def _list(title: str, items: Iterable[tuple[str, str]], term: Callable[[str], str] = str) -> str:
     """Return a list of terms and descriptions, or nothing if it is empty."""
-    entries = "".join(f"<dt>{term}</dt><dd>{description}</dd>\n" for term, description in items)
+    entries = "".join(f"<dt>{term(name)}</dt><dd>{description}</dd>\n" for name, description in items)
     return f"<h4>{title}</h4>\n<dl>{entries}</dl>\n" if entries else ""
 
 
@@ -92,31 +87,28 @@ def _endpoints(http: Document, tag: str) -> Iterator[str]:
     for path, methods in http["paths"].items():
         for method, operation in methods.items():
             if tag in operation["tags"]:
-                responses = operation["responses"].items()
+                answers = operation["responses"].items()
+                responses = ((status, _response(each)) for status, each in answers if status < "4")
+                refusals = ((status, _text(each["description"])) for status, each in answers if status >= "4")
                 yield _article(
                     operation["operationId"],
                     f'<span class="method">{method.upper()}</span> {_code(path)}',
                     operation["description"],
                     _list("Parameters", _parameters(operation["parameters"])),
-                    _list("Body", _bodies(operation.get("requestBody", {}))),
-                    _list("Responses", ((_code(each[0]), _response(each[1])) for each in responses if each[0] < "4")),
-                    _list(
-                        "Refusals",
-                        ((_code(each[0]), _text(each[1]["description"])) for each in responses if each[0] >= "4"),
-                    ),
+                    _list("Body", _bodies(operation.get("requestBody", {})), _code),
+                    _list("Responses", responses, _code),
+                    _list("Refusals", refusals, _code),
                 )
 
 
 def _parameters(parameters: Iterable[Document]) -> Iterator[tuple[str, str]]:
     for parameter in parameters:
-        where, schemas = (
-            parameter["in"],
-            {parameter["name"]: {**parameter["schema"], "description": parameter.get("description", "")}},
-        )
-        if "properties" in parameter["schema"]:
-            where, schemas = "query, at most one of these", parameter["schema"]["properties"]
-        for name, schema in schemas.items():
-            yield _term(name, where if parameter.get("required") else f"{where}, optional"), _typed(schema)
+        schema = parameter["schema"]
+        where = f"{parameter['in']}{', at most one of these' if 'properties' in schema else ''}"
+        where = where if parameter.get("required") else f"{where}, optional"
+        described = {**schema, "description": parameter.get("description", "")}
+        for name, each in schema.get("properties", {parameter["name"]: described}).items():
+            yield _term(name, where), _typed(each)
 
 
 def _response(response: Document) -> str:
@@ -124,7 +116,7 @@ def _response(response: Document) -> str:
     return "<br>".join(
         [
             _text(response["description"]),
-            *(f"{kind}, as {media}" for media, kind in _bodies(response)),
+            *(f"{kind}, as {_code(media)}" for media, kind in _bodies(response)),
             *(f"{_code(name)}: {_text(header['description'])}" for name, header in headers),
         ]
     )
@@ -132,25 +124,21 @@ def _response(response: Document) -> str:
 
 def _bodies(message: Document) -> Iterator[tuple[str, str]]:
     for media, body in message.get("content", {}).items():
-        yield _code(media), _type(body["schema"]) if body.get("schema") else "a body of this type"
+        yield media, _type(body["schema"]) if body.get("schema") else "a body of this type"
 
 
 def _handshake(channel: Document) -> str:
+    closes = channel["x-close-codes"].items()
     return _article(
         "handshake",
         _code(channel["address"]),
         channel["description"],
-        _list("Subprotocols", ((_code(name), media) for name, media in channel["x-subprotocols"].items())),
-        _list(
-            "Refused handshakes",
-            ((_code(code), f"{status}") for code, status in channel["x-refused-handshake"]["codes"].items()),
-        ),
+        _list("Subprotocols", channel["x-subprotocols"].items(), _code),
+        _list("Refused handshakes", channel["x-refused-handshake"]["codes"].items(), _code),
         _list(
             "Close codes",
-            (
-                (_code(code), f"{_text(each['meaning'])}; reconnect: {each['try-again']}")
-                for code, each in channel["x-close-codes"].items()
-            ),
+            ((code, f"{_text(each['meaning'])}; reconnect: {each['try-again']}") for code, each in closes),
+            _code,
         ),
     )
 
