@@ -14,7 +14,7 @@ from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.http.well_known import PROGRAM
+from samedeal_server.http.service import PROGRAM
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store

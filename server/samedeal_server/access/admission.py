@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal_server.access.network import network
 from samedeal_server.access.origins import check_origin
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.http.disconnects import wait_for_disconnect
+from samedeal_server.http.requests import wait_for_disconnect
 from samedeal_server.http.responses import problem_response
 from samedeal_server.jobs.turns import Turns
 from samedeal_server.settings import Settings

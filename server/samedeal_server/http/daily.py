@@ -6,8 +6,7 @@ from msgspec import Struct
 from starlette.requests import Request
 
 from samedeal.games.catalogue import GAMES
-from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
-from samedeal_server.http.links import race_links
+from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
 from samedeal_server.races.daily import Dailies, Daily, Page, day_of
 from samedeal_server.races.registry import checked_game
 

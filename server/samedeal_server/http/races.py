@@ -12,9 +12,8 @@ from samedeal.wire import views
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_url
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, route
+from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race_links, route
 from samedeal_server.http.games import Slug
-from samedeal_server.http.links import race_links
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response

@@ -12,10 +12,8 @@ from starlette.responses import Response
 from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
-from samedeal_server.http.disconnects import while_connected
-from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
-from samedeal_server.http.links import race_links
-from samedeal_server.http.requests import client_network
+from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
+from samedeal_server.http.requests import client_network, while_connected
 from samedeal_server.http.responses import MEDIA, if_none_match_matches, negotiate
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings

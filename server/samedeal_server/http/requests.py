@@ -1,18 +1,21 @@
-"""Request parsing: queries, bodies and clients of requests, validated and limited in size."""
+"""Requests: queries, bodies and clients, validated and limited in size, and work until the client disconnects."""
 
 import asyncio
+from collections.abc import Awaitable
 from io import BytesIO
 from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive
 
 from samedeal.errors import Malformed, Refused
 from samedeal.wire import codec
 from samedeal_server.access.network import network
 
 T = TypeVar("T", bound=Struct)
+R = TypeVar("R")
 
 
 def parse_query(request: Request, kind: type[T]) -> T:
@@ -65,6 +68,29 @@ async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s
     except TimeoutError:
         raise Refused("bad-request", late) from None
     file.flush()
+
+
+async def while_connected(request: Request, work: Awaitable[R]) -> R:
+    """Return the result of work for a request whose body has been read or is empty.
+
+    Cancels the work and raises ClientDisconnect if the client disconnects first.
+    """
+    result, disconnect = asyncio.ensure_future(work), asyncio.ensure_future(wait_for_disconnect(request.receive))
+    try:
+        await asyncio.wait((result, disconnect), return_when=asyncio.FIRST_COMPLETED)
+        if not result.done():
+            raise ClientDisconnect
+        return result.result()
+    finally:
+        for task in (result, disconnect):
+            task.cancel()
+        await asyncio.gather(result, disconnect, return_exceptions=True)
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client of an HTTP request disconnects. Discards the body."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def client_network(request: Request) -> str:

@@ -1,17 +1,52 @@
 """The service: public information, health checks, metrics and descriptions of problems."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+from typing import Final
 
+import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from samedeal.errors import CODES, Refused
+from samedeal.replays.replay import MAX_BYTES
+from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.http.endpoint import ResponseSpec, route
 from samedeal_server.http.responses import TEXT
-from samedeal_server.http.well_known import PATH, WellKnown, well_known
 from samedeal_server.ops import metrics
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
+from samedeal_server.store.signing_keys import PublicKey
+
+PROGRAM: Final = f"samedeal/{version('samedeal')}"
+"""The name and version of the program."""
+
+
+class Limits(Struct, frozen=True):
+    """Limits for clients; see the settings of the same names."""
+
+    message_bytes: int
+    rate: float
+    burst: int
+    connections_per_address: int
+    hello_timeout_ms: int
+    away_seconds: float
+    """How long a seat is reserved before the countdown after its racer disconnects."""
+    replay_bytes: int
+    """The largest replay that can be verified."""
+
+
+class WellKnown(Struct, frozen=True):
+    """Public information about a server."""
+
+    server: str
+    subprotocols: tuple[str, ...]
+    limits: Limits
+    keys: Sequence[PublicKey]
+    """All public keys that replays of this service were ever signed with, newest first."""
+    time: int
+    """The current time, in milliseconds since 1970-01-01 UTC."""
 
 
 class Service:
@@ -21,12 +56,12 @@ class Service:
         """`ready` raises Refused while the server cannot serve races."""
         self._registry, self._settings, self._ready = registry, settings, ready
 
-    @route("GET", PATH, refuses=("store-unavailable",))
+    @route("GET", "/.well-known/samedeal", refuses=("store-unavailable",))
     async def info(self, request: Request) -> WellKnown:
         """Return public information: the server's version, its limits and the keys that sign replays."""
-        return well_known(
-            self._settings, await self._registry.archive.signing_keys.published(), self._registry.clock.now()
-        )
+        limits = msgspec.convert(msgspec.structs.asdict(self._settings) | {"replay_bytes": MAX_BYTES}, Limits)
+        keys = await self._registry.archive.signing_keys.published()
+        return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, self._registry.clock.now())
 
     @route("GET", "/healthz", ResponseSpec(media=(TEXT,)))
     async def healthz(self, request: Request) -> Response:

@@ -11,10 +11,9 @@ from samedeal.errors import Refused
 from samedeal.proof.verification import Fact
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
-from samedeal_server.http.disconnects import while_connected
 from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
-from samedeal_server.http.requests import client_network, save_body
+from samedeal_server.http.requests import client_network, save_body, while_connected
 from samedeal_server.jobs.pool import Jobs, LimitExceeded
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics

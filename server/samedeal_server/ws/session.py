@@ -18,7 +18,7 @@ from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.http.well_known import PROGRAM
+from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.registry import Registry
