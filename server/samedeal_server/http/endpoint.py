@@ -5,7 +5,6 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from types import MethodType
 from typing import Any, Final, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -157,8 +156,8 @@ def route(
 def endpoints(resource: object) -> list[Endpoint]:
     """Return the endpoints of a resource in the order of their declaration."""
     return [
-        replace(endpoint, handler=MethodType(endpoint.handler, resource))
-        for method in vars(type(resource)).values()
+        replace(endpoint, handler=getattr(resource, name))
+        for name, method in vars(type(resource)).items()
         for endpoint in getattr(method, "endpoints", ())
     ]
 

@@ -1,6 +1,6 @@
 """The bodies that create races, as types for OpenAPI: one per kind of deal and set of game options."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
@@ -43,40 +43,33 @@ def _only(value: bool) -> Any:
     return Annotated[bool, Meta(extra_json_schema={"enum": [value]})]
 
 
-def _creations() -> Iterator[type[Struct]]:
-    every = Options.__struct_fields__
+def _opening(
+    name: str, doc: str, slugs: Iterable[str], variant: type[Struct], seed: Field, daily: Field, options: type[Struct]
+) -> type[Struct]:
+    game = "game", Literal[tuple(slugs)]
+    return _type(
+        name, doc, [game, ("variant", variant | UnsetType, UNSET), seed, daily, ("options", options | UnsetType, UNSET)]
+    )
+
+
+def _openings() -> Iterator[type[Struct]]:
+    every, no_seed = Options.__struct_fields__, ("seed", None, None)
     sealed = _options("SealedOptions", "a sealed deal", every)
     known = _options("OpenOptions", "an open deal", every, filter=Literal["any"])
-    daily = _options("DailyOptions", "a daily deal", DAILY_OPTIONS)
     games: dict[str, list[str]] = {}
     for game in GAMES.values():
         games.setdefault("".join(map(str.capitalize, game.options)), []).append(game.slug)
     for name, slugs in games.items():
-        variant = _type(
-            f"{name}Variant", f"The options of {', '.join(slugs)}.", variant_fields(GAMES[slugs[0]].options)
-        )
-        common: list[Field] = [("game", Literal[tuple(slugs)]), ("variant", variant | UnsetType, UNSET)]
-        yield _type(
-            f"Sealed{name}Opening",
-            "A race on a deal that nobody can know before the race starts.",
-            [*common, ("seed", None, None), ("daily", _only(False), False), ("options", sealed | UnsetType, UNSET)],
-        )
-        yield _type(
-            f"Open{name}Opening",
-            "A race on the deal of a known seed.",
-            [*common, ("seed", VisibleSeed), ("daily", _only(False), False), ("options", known | UnsetType, UNSET)],
-        )
-    yield _type(
-        "DailyOpening",
-        "A race on today's deal.",
-        [
-            ("game", Literal[tuple(GAMES)]),
-            ("daily", _only(True)),
-            ("seed", None, None),
-            ("variant", _type("NoVariant", "A daily deal has no variant.", []) | UnsetType, UNSET),
-            ("options", daily | UnsetType, UNSET),
-        ],
-    )
+        doc = f"The options of {', '.join(slugs)}."
+        variant = _type(f"{name}Variant", doc, variant_fields(GAMES[slugs[0]].options))
+        not_daily = "daily", _only(False), False
+        doc = "A race on a deal that nobody can know before the race starts."
+        yield _opening(f"Sealed{name}Opening", doc, slugs, variant, no_seed, not_daily, sealed)
+        doc = "A race on the deal of a known seed."
+        yield _opening(f"Open{name}Opening", doc, slugs, variant, ("seed", VisibleSeed), not_daily, known)
+    variant = _type("NoVariant", "A daily deal has no variant.", [])
+    options = _options("DailyOptions", "a daily deal", DAILY_OPTIONS)
+    yield _opening("DailyOpening", "A race on today's deal.", GAMES, variant, no_seed, ("daily", _only(True)), options)
 
 
-OPENINGS: Final = tuple(_creations())
+OPENINGS: Final = tuple(_openings())

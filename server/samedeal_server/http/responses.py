@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -46,9 +46,8 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 def problem_response(refused: Refused) -> Response:
     """Return a refusal as a problem response."""
-    problem = convert(refused.problem(), Problem)
     headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s}"}
-    return Response(codec.encode(problem, "json"), refused.status, headers, PROBLEM)
+    return Response(codec.encode(refused.problem(), "json"), refused.status, headers, PROBLEM)
 
 
 def negotiate(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
