@@ -100,7 +100,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         yield
         sampling.cancel()
         await pars.stop()
-        await renderings.stop()
+        await renderings.jobs.stop()
         await verifications.jobs.stop()
         await registry.stop()
         await store.close()

@@ -155,7 +155,7 @@ async def test_renderings_are_cached_while_there_is_room(gate: Gate, monkeypatch
         assert len(gate.noted) == 3
         assert cache.jobs.turns.places == 0
     finally:
-        await cache.stop()
+        await cache.jobs.stop()
 
 
 async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
@@ -169,7 +169,7 @@ async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
         await cache.render("a", "steps", b"one more")
     await abandon(*waiting)
     assert cache.jobs.turns.places == 0
-    await cache.stop()
+    await cache.jobs.stop()
 
 
 def test_server_and_worker_have_the_same_tasks() -> None:

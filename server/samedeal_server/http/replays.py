@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct, msgpack
 from starlette.requests import Request
@@ -20,9 +20,8 @@ from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store.archive import RaceSummary, Search
+from samedeal_server.store.stored_replays import Form
 
-Form = Literal["json", "msgpack", "ndjson"]
-"""The encoding of a replay."""
 ACCEPTED: Final[dict[Form, tuple[str, ...]]] = {
     "json": ("application/json",),
     "msgpack": ("application/vnd.msgpack", "application/msgpack", "application/x-msgpack"),

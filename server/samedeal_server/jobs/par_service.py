@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import Final
 
 from msgspec import Struct, msgpack
@@ -108,15 +109,13 @@ class ParService:
         task.add_done_callback(self._tasks.discard)
 
     async def _compute(self, key: str, game: type[Game], seed: str, variant: Variant, place: Place) -> None:
-        def on_progress(done: int) -> None:
-            self._done[key] = done
-
+        question, on_progress = msgpack.encode((game.slug, seed, variant)), partial(self._done.__setitem__, key)
         try:
             async with place.turn():
                 if await self._results.has(key):  # another process was faster
                     return
                 try:
-                    par = await self._jobs.run_now("par", msgpack.encode((game.slug, seed, variant)), on_progress)
+                    par = await self._jobs.run_now("par", question, on_progress)
                 except JobFailed:
                     metrics.PARS.labels(game.slug, "failed").inc()
                     raise

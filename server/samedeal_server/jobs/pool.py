@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 Task = Literal["deal", "par", "play", "strip", "replay", "steps", "verify"]
 """What the process can compute. ``worker`` documents the input and output of each task."""
+OnProgress = Callable[[int], object]
 CPU_S: Final = 60
 """The CPU seconds that a job may use: far more than any needs, even on a slow machine."""
 IDLE_S: Final = 60
@@ -39,10 +40,6 @@ class JobFailed(Exception):
 
 class LimitExceeded(JobFailed):
     """A job exceeded its CPU time or memory."""
-
-
-def ignore_progress(done: int) -> None:
-    """Do nothing."""
 
 
 class Jobs:
@@ -69,17 +66,15 @@ class Jobs:
         self._jobs_left = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
-    async def run(
-        self, place: Place, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress
-    ) -> bytes:
+    async def run(self, place: Place, task: Task, question: bytes) -> bytes:
         """Run a job in the place's next turn and return its answer. Cancelling it ends the process.
 
         Raises Refused as the task does, and JobFailed or LimitExceeded.
         """
         async with place.turn():
-            return await self.run_now(task, question, progress)
+            return await self.run_now(task, question)
 
-    async def run_now(self, task: Task, question: bytes, progress: Callable[[int], object] = ignore_progress) -> bytes:
+    async def run_now(self, task: Task, question: bytes, on_progress: OnProgress | None = None) -> bytes:
         """Run a job for a caller that holds the turn."""
         if self._idle_timer:
             self._idle_timer.cancel()
@@ -87,7 +82,7 @@ class Jobs:
         if process is None or process.returncode is not None:
             process = await self._start()
         try:
-            kind, answer = await self._exchange(process, task, question, progress)
+            kind, answer = await self._exchange(process, task, question, on_progress)
             self._jobs_left -= 1
             if self._jobs_left > 0:
                 self._process = process
@@ -124,7 +119,7 @@ class Jobs:
         return process
 
     async def _exchange(
-        self, process: asyncio.subprocess.Process, task: Task, question: bytes, progress: Callable[[int], object]
+        self, process: asyncio.subprocess.Process, task: Task, question: bytes, on_progress: OnProgress | None
     ) -> tuple[bytes, bytes]:
         """Send a job and read frames until it ends. Return the kind and content of the last frame."""
         writer, reader = cast("asyncio.StreamWriter", process.stdin), cast("asyncio.StreamReader", process.stdout)
@@ -136,7 +131,8 @@ class Jobs:
                 data = await reader.readexactly(length)
                 if kind != PROGRESS:
                     return kind, data
-                progress(int(data))
+                if on_progress:
+                    on_progress(int(data))
         except (asyncio.IncompleteReadError, OSError) as error:
             status = await process.wait()
             kind = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed

@@ -22,10 +22,6 @@ class Renderings:
         self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
         self._cache_bytes = 0
 
-    async def stop(self) -> None:
-        """End the process."""
-        await self.jobs.stop()
-
     async def render(self, address: str, task: Task, question: bytes) -> bytes:
         """Return the answer of a task for a client address, which is empty if unknown.
 
