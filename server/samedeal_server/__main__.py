@@ -133,8 +133,6 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
             faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGTERM, previous)
             timeouts.cancel()
-    if not server.started:
-        raise StoreError("The server did not start; see the messages above.")
 
 
 def _tune_gc() -> None:

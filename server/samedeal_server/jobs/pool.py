@@ -135,8 +135,8 @@ class Jobs:
                     on_progress(int(data))
         except (asyncio.IncompleteReadError, OSError) as error:
             status = await process.wait()
-            kind = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed
-            raise kind(f"the job {task!r} was ended: its process {_description(status)}") from error
+            failure = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed
+            raise failure(f"the job {task!r} was ended: its process {_description(status)}") from error
 
     def _end(self) -> None:
         if process := self._process:
