@@ -118,18 +118,17 @@ class _File(NamedTuple):
     etag: str
 
 
-class _Files:
-    """The files of a directory, precompressed in memory: serving one takes 0.01 ms instead of 1.4 ms.
+def page_files() -> Mount:
+    """Return the route of the page's files.
 
-    Browsers revalidate them each time, because the page changes with the server.
+    They are precompressed in memory: serving one takes 0.01 ms instead of 1.4 ms. Browsers revalidate them each time,
+    because the page changes with the server.
     """
+    directory = page_dir()
+    page = {str(path.relative_to(directory)): _read(path) for path in directory.rglob("*") if path.is_file()}
 
-    def __init__(self, directory: Path) -> None:
-        self._files = {str(path.relative_to(directory)): _read(path) for path in directory.rglob("*") if path.is_file()}
-
-    async def serve(self, request: Request) -> Response:
-        """Return the file with the path of the request. Raises Refused("not-found")."""
-        if (file := self._files.get(request.path_params["file"])) is None:
+    async def serve(request: Request) -> Response:
+        if (file := page.get(request.path_params["file"])) is None:
             raise Refused("not-found", "Not found.")
         headers = HEADERS | {"ETag": f"W/{file.etag}", "Vary": "Accept-Encoding"}
         if if_none_match_matches(request, file.etag):
@@ -138,16 +137,13 @@ class _Files:
             return Response(file.gzipped, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media)
         return Response(file.body, headers=headers, media_type=file.media)
 
+    return Mount("/page", routes=[Route("/{file:path}", serve)])
+
 
 def _read(path: Path) -> _File:
     body = path.read_bytes()
     media = guess_type(path.name)[0] or "text/plain"
     return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
-
-
-def page_files() -> Mount:
-    """Return the route of the page's files."""
-    return Mount("/page", routes=[Route("/{file:path}", _Files(page_dir()).serve)])
 
 
 def _is_browser(request: Request) -> bool:
