@@ -177,7 +177,7 @@ async def test_internal_error_is_a_problem_without_details(monkeypatch: pytest.M
     async def send(message: Message) -> None:
         sent.append(message)
 
-    monkeypatch.setattr(LiveRaces, "listed", failing)
+    monkeypatch.setattr(LiveRaces, "page", failing)
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     scope = {"type": "http", "method": "GET", "path": "/api/v1/races", "query_string": b"", "headers": []}
     with pytest.raises(ZeroDivisionError):  # for the log
