@@ -10,7 +10,7 @@ from samedeal.errors import CODES
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.wire import codec
-from samedeal.wire.messages import Board, FromServer, ToServer
+from samedeal.wire.messages import ANSWERED_BY, PUSHED, REFUSED_WITH, Board, FromServer, ToServer
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
 EXAMPLES = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
@@ -19,9 +19,14 @@ EXAMPLES = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {")
 @pytest.mark.parametrize("kind", [*get_args(ToServer), *get_args(FromServer), Board, Standing])
 def test_every_message_and_field_is_described(kind: type) -> None:
     if kind.__name__ not in ("Board", "Standing"):
-        assert f"| `{kind.__name__.lower()}` |" in PAGE
+        assert f"| `{kind.__name__.lower()}` |" in PAGE, "docs/bots/protocol.md needs a row for each message"
     missing = [field.name for field in fields(kind) if f"`{field.name}`" not in PAGE]
-    assert missing == []
+    assert missing == [], "docs/bots/protocol.md does not mention these fields"
+
+
+def test_every_request_has_a_reply_and_refusals() -> None:
+    assert {*ANSWERED_BY} == {*REFUSED_WITH} == {*get_args(ToServer)}
+    assert {*ANSWERED_BY.values(), *PUSHED} == {*get_args(FromServer)}, "nothing sends these messages"
 
 
 def test_code_table_matches_the_registry() -> None:
