@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from support.par_requests import address, computed
 from support.servers import racers
 from support.sixth_game import SEED, WIN, sixth_game
 
-SOLO = {"max_racers": 1, "start_delay_ms": 0}
+SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 
 
 @pytest.fixture(scope="module")
