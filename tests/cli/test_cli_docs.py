@@ -1,4 +1,4 @@
-"""The page of all commands is generated from their help. Run this file to regenerate it."""
+"""The page of all commands is generated from their help. ``make generate`` rewrites it."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,7 +11,7 @@ from samedeal_cli.settings import global_options
 
 PAGE = Path(__file__).parents[2] / "docs" / "play" / "commands.md"
 WIDTH = 100
-HINT = "to regenerate it, run python tests/cli/test_cli_docs.py"
+HINT = "`make generate` rewrites it"
 
 
 def page() -> str:

@@ -3,7 +3,7 @@
 Each file in ``playthroughs`` contains the deal and, for each step, the table, the notes, the legal moves and the chosen
 move. The table shows the top card of each place and, if there are several, their number.
 
-To update the files after an intended change: ``python tests/protocol/test_playthroughs.py --write``.
+``make generate`` updates the files after an intended change.
 """
 
 import sys
@@ -18,7 +18,7 @@ from samedeal.games.catalogue import GAMES
 
 HERE = Path(__file__).parents[1]
 WINS = msgspec.json.decode((HERE / "vectors.json").read_bytes())["wins"]
-HINT = "after an intended change, run python tests/protocol/test_playthroughs.py --write"
+HINT = "after an intended change, run `make generate` and review the diff"
 LENGTHS = {"corner-stones": 40, "corners": 60}
 """The number of moves to write of a recorded win; by default, all."""
 LOST = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
