@@ -117,7 +117,7 @@ def test_the_help_lists_every_key() -> None:
 
 def test_typed_input_and_its_error_are_shown() -> None:
     assert draw_screen(player("corners", "/1:0"), 80, 24).text()[-1].startswith(" /1:0")
-    assert "'x' is no moment" in draw_screen(player("corners", "/x↵"), 80, 24).text()[-1]
+    assert "'x' is not a valid moment" in draw_screen(player("corners", "/x↵"), 80, 24).text()[-1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J\u202eeve", "[bold red]x[/]", "名前" * 20, "a\nb", "<b>&amp;", "\u0301x"])
