@@ -3,6 +3,7 @@
 # make test         all tests                             make test ARGS="-k deal"
 # make lint         formatting, ruff and mypy
 # make format       fix the formatting
+# make generate     rewrite the generated files         review the diff
 # make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 #                                                         make torture ARGS=--long
@@ -21,7 +22,7 @@ FUZZ_SEED ?= 1
 FUZZ_EXAMPLES ?= 100
 BIN := .venv/bin
 
-.PHONY: demo check test torture simulate weakened conformance fuzz bench lint format clean
+.PHONY: demo check test torture simulate weakened conformance fuzz bench lint format generate clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
@@ -60,6 +61,13 @@ lint: .venv/has-server,tui,fast,dev
 format: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+generate: .venv/has-server,tui,fast,dev
+	@for file in cli/test_cli_docs cli/test_cli_text_table cli/test_cli_race_view cli/test_cli_replay_view \
+			project/test_architecture protocol/test_replay_format web/test_web_files; do \
+		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
+	done
+	$(BIN)/python tests/protocol/test_playthroughs.py --write
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

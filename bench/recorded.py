@@ -41,10 +41,10 @@ class Book:
 def book(game: str) -> Book:
     """Return the book of a game, from the bot's games that it does not win, as a win ends the race.
 
-    If the bot always plays the same moves, random moves are used instead.
+    If there is no bot, or it always plays the same moves, random moves are used instead.
     """
-    bot = BOTS[game]
-    found = plays(GAMES[game], SEEDS[game], count())
+    bot = BOTS.get(game)
+    found = plays(GAMES[game], SEEDS[game], count()) if bot else iter(())
     pool = [tuple(run.moves) for run in islice((run for run in found if not run.won), PLAYS)]
     if len(set(pool)) < WAYS:
         pool = [*islice(_at_random(game), PLAYS)]
@@ -56,7 +56,7 @@ def book(game: str) -> Book:
             if len(moves) >= MAX_MOVES:
                 break
         lines.append(tuple(moves[:MAX_MOVES]))
-    return Book(game, dict(bot.variant), tuple(lines))
+    return Book(game, dict(bot.variant) if bot else {}, tuple(lines))
 
 
 def _at_random(game: str) -> Iterator[tuple[str, ...]]:

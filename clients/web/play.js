@@ -7,7 +7,6 @@ import { StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
 const REFUSAL_MS = 6000;
-const STOCK_MOVES = /^(draw|deal|redeal)$/;
 
 export class PlayPage {
   constructor(page) {
@@ -130,11 +129,11 @@ export class PlayPage {
 
   updateButtons(board, mine) {
     const disabled = !board || board !== this.board;
-    this.stockMove = board?.moves?.find((move) => STOCK_MOVES.test(move)) ?? null;
+    this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
     this.undoButton.disabled = disabled || !board.undo;
     this.restartButton.disabled = disabled || !board.restart;
     this.resignButton.disabled = !board || Boolean(mine?.done);
-    this.stockButton.hidden = !("stock" in (board?.table ?? {}));
+    this.stockButton.hidden = !board || !this.page.game.hidden?.length;
     this.stockButton.disabled = disabled || !this.stockMove;
     if (this.stockMove) this.stockButton.textContent = this.stockMove[0].toUpperCase() + this.stockMove.slice(1);
   }

@@ -1,18 +1,27 @@
 // The selection: turns taps on piles into moves, using nothing but the list of legal moves.
 
-/** Splits a legal move into the places to tap: in order, or in any order for cards removed together. */
-export function parseMove(move) {
-  if (/^[a-z]\d[a-z]\d$/.test(move)) return { move, kind: "carry", places: [move.slice(0, 2), move.slice(2)] };
-  if (/[+-]/.test(move)) return { move, kind: "remove", places: move.split("+").map((cell) => cell.replace("-", "")) };
-  if (/^[a-z]\d$/.test(move)) return { move, kind: "tap", places: [move] };
-  if (move === "w") return { move, kind: "tap", places: ["waste"] };
-  return { move, kind: "tap", places: ["stock"] };
+/**
+ * Splits a legal move into the places to tap: in order, or in any order for cards removed together. A word such as
+ * "draw" names no place; it works the first face-down pile. `places` and `hidden` are those of the game.
+ */
+export function parseMove(move, places, hidden = []) {
+  if (/[+-]/.test(move)) return { move, kind: "remove", places: move.replace(/-$/, "").split("+") };
+  if (places.includes(move)) return { move, kind: "tap", places: [move] };
+  for (let at = 1; at < move.length; at += 1) {
+    const pair = [move.slice(0, at), move.slice(at)];
+    if (pair.every((place) => places.includes(place))) return { move, kind: "carry", places: pair };
+  }
+  // Moves abbreviate a place with a longer name to its first letter.
+  const named = move.length === 1 && places.find((place) => place.length > 2 && place[0] === move);
+  if (named) return { move, kind: "tap", places: [named] };
+  return { move, kind: "tap", places: hidden.slice(0, 1), isWord: true };
 }
 
 /** The selected piles and the moves that they may become. Immutable. */
 export class Selection {
+  /** `moves` are parsed by `parseMove`. */
   constructor(moves = [], foundations = [], picked = []) {
-    this.all = moves.map(parseMove);
+    this.all = moves;
     this.foundations = new Set(foundations);
     this.picked = picked;
   }
@@ -83,6 +92,6 @@ export class Selection {
   }
 
   withPicked(picked) {
-    return Object.assign(new Selection([], [], picked), { all: this.all, foundations: this.foundations });
+    return new Selection(this.all, this.foundations, picked);
   }
 }

@@ -2,7 +2,7 @@
 
 import { announce, fill, h } from "./dom.js";
 import { addedCards, BACK, cardName, pileSentence, rankOf, SUIT_SYMBOLS, topCardSentence } from "./phrases.js";
-import { Selection } from "./selection.js";
+import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
 const DOUBLE_TAP_MS = 350;
@@ -45,7 +45,7 @@ export class Table {
     const fanned = new Set(this.game.fanned ?? []);
     const rows = parseLayout(this.game.layout);
     const grid = rows.filter((row) => row.every((place) => place === null || place.length === 2));
-    const columns = Math.max(...grid.map((row) => row.length));
+    const columns = Math.max(1, ...grid.map((row) => row.length));
     const wide = Array.from({ length: columns }, (_, column) =>
       grid.some((row) => fanned.has(row[column]) && row.includes(null)),
     );
@@ -94,7 +94,11 @@ export class Table {
     const before = this.board?.table;
     const moved = before && animate && !motionIsOff() ? this.findMoves(before, board.table) : [];
     this.board = board;
-    this.selection = new Selection(this.play ? (board.moves ?? []) : [], this.game.foundations);
+    const moves = this.play ? (board.moves ?? []) : [];
+    this.selection = new Selection(
+      moves.map((move) => this.parse(move)),
+      this.game.foundations,
+    );
     for (const place of this.order) {
       const [old, cards] = [before?.[place], board.table[place] ?? []];
       if (!old || old.join() !== cards.join()) this.draw(place, cards);
@@ -103,6 +107,10 @@ export class Table {
     this.element.inert = false;
     this.highlight();
     for (const { place, fromTop, box } of moved) this.glide(place, fromTop, box);
+  }
+
+  parse(move) {
+    return parseMove(move, this.order, this.game.hidden);
   }
 
   /** Shows face-down cards before the deal. */

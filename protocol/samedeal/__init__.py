@@ -46,10 +46,10 @@ hand 7H      stock ??+47  discard --
 1 ada lost 46/52
 2 bo lost 22/52
 
-The games are listed by slug:
+``GAMES`` contains the games by slug:
 
->>> list(samedeal.GAMES)
-['corner-stones', 'the-edge', 'corners', 'kings-in-the-corners', 'gallery']
+>>> samedeal.GAMES["the-edge"].title
+'The Edge'
 """
 
 from typing import TYPE_CHECKING

@@ -32,7 +32,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     rules: ClassVar[str]
     """The version of the rules, such as ``corners/1``, which logs and replays state."""
     layout: ClassVar[str]
-    """The table as a grid of place names; ``.`` is a gap."""
+    """The table as rows of place names; ``.`` is a gap.
+
+    Places of the grid have names of two characters. A row with a longer name, such as ``stock waste``, is drawn apart
+    from the grid. A row of fanned places without gaps hangs down.
+    """
     goal: ClassVar[int]
     """The number of cards home in a won game."""
     limit_ms: ClassVar[int]
@@ -44,7 +48,7 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     labels: ClassVar[Mapping[str, str]] = {}
     """The rank that belongs on a place, to be drawn while the place is empty."""
     hidden: ClassVar[frozenset[str]] = frozenset({"stock"})
-    """The places whose cards are face down."""
+    """The places whose cards are face down. A move that is a word works the first of them."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}
     """The game's own options and their values, default first. Each option is a field of the position."""
     dead_end: ClassVar[Outcome] = "stuck"
@@ -68,7 +72,12 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @abstractmethod
     def _moves(self) -> Iterable[Move]:
-        """Return the legal moves of a position that is not won, without duplicates, each in its canonical form."""
+        """Return the legal moves of a position that is not won, without duplicates, each in its canonical form.
+
+        Clients find the places in a move by its form: ``r3`` or ``w`` (for ``waste``) plays from one place, ``l4u4``
+        moves from one place to another, ``a2+b3+d1`` or ``c2-`` removes cards together, and any other word, such as
+        ``draw``, works the face-down pile.
+        """
 
     @abstractmethod
     def _after(self, move: Move) -> Self:
@@ -81,7 +90,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @abstractmethod
     def why_not(self, move: Move) -> str:
-        """Explain which rule forbids a move that is not legal, without hinting at other moves."""
+        """Explain which rule forbids a move that is not legal, without hinting at other moves.
+
+        For a text that is never a move, list the moves after a colon: "'x' is not a move in Corners: r1 to r5 or …".
+        The rules show this list.
+        """
 
     # A game can override these.
 

@@ -92,4 +92,4 @@ def test_completion_without_argument_uses_the_current_shell(
     assert "complete --no-files --command samedeal" in capsys.readouterr().out
     monkeypatch.setenv("SHELL", "/bin/ksh")
     assert main.exit_code(["completion"]) == 2
-    assert capsys.readouterr().err == "samedeal: say for which shell: bash, zsh, fish\n"
+    assert capsys.readouterr().err == "samedeal: name a shell: bash, zsh, fish\n"

@@ -237,6 +237,19 @@ async def test_refused_move_raises_and_changes_nothing() -> None:
         assert connection.view.n == 1
 
 
+async def test_answer_of_the_expected_kind_is_returned() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        for _ in range(2):
+            await peer.say(m.Pong(re=(await peer.hear()).id))
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+        assert await connection.ask(m.Ping(id=100), m.Pong) == m.Pong(re=100)
+        with pytest.raises(Unreachable, match="the wrong kind of answer"):
+            await connection.ask(m.Ping(id=101), m.View)
+
+
 async def test_reconnecting_gives_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.1)
 

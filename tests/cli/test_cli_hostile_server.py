@@ -87,7 +87,8 @@ def unsafe(text: str) -> list[str]:
 
 
 def test_every_command_that_uses_a_server_is_tested() -> None:
-    assert {*COMMANDS, *WITHOUT_A_SERVER} == {*main.list_commands(Context(main))}
+    listed = {*COMMANDS, *WITHOUT_A_SERVER}
+    assert listed == {*main.list_commands(Context(main))}, "list each command in COMMANDS or in WITHOUT_A_SERVER"
 
 
 @pytest.mark.parametrize("more", [[], ["--json"], ["--ascii"]], ids=" ".join)

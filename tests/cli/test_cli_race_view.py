@@ -1,6 +1,6 @@
 """The race view: every screen of every game, compared with the pictures in tests/screens.
 
-After an intended change, run ``python tests/cli/test_cli_race_view.py`` to update the pictures, and review the diff.
+After an intended change, run ``make generate`` to update the pictures, and review the diff.
 """
 
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
@@ -72,7 +73,8 @@ def file(slug: str, width: int, height: int) -> Path:
 @every_game
 @every_size
 def test_every_screen_matches_its_picture(slug: str, width: int, height: int) -> None:
-    assert picture(slug, width, height) == file(slug, width, height).read_text()
+    assert file(slug, width, height).exists(), HINT
+    assert picture(slug, width, height) == file(slug, width, height).read_text(), HINT
 
 
 @every_game

@@ -1,6 +1,6 @@
 """The replay view: every game at some positions, compared with the pictures in tests/screens.
 
-After an intended change, run ``python tests/cli/test_cli_replay_view.py`` to update the pictures, and review the diff.
+After an intended change, run ``make generate`` to update the pictures, and review the diff.
 """
 
 import re
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.text_table import card_text, note_phrases
 from samedeal_cli.replay_app.replay_view import draw_screen
@@ -47,7 +48,9 @@ def picture(slug: str) -> str:
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_every_game_matches_its_picture(slug: str) -> None:
-    assert picture(slug) == (SCREENS / f"player-{slug}.txt").read_text()
+    file = SCREENS / f"player-{slug}.txt"
+    assert file.exists(), HINT
+    assert picture(slug) == file.read_text(), HINT
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
@@ -114,7 +117,7 @@ def test_the_help_lists_every_key() -> None:
 
 def test_typed_input_and_its_error_are_shown() -> None:
     assert draw_screen(player("corners", "/1:0"), 80, 24).text()[-1].startswith(" /1:0")
-    assert "'x' is no moment" in draw_screen(player("corners", "/x↵"), 80, 24).text()[-1]
+    assert "'x' is not a valid moment" in draw_screen(player("corners", "/x↵"), 80, 24).text()[-1]
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J\u202eeve", "[bold red]x[/]", "名前" * 20, "a\nb", "<b>&amp;", "\u0301x"])

@@ -1,6 +1,6 @@
 """Tables and standings as text: every game, compared with the pictures in tests/screens.
 
-After an intended change, run ``python tests/cli/test_cli_text_table.py`` to update the pictures.
+After an intended change, run ``make generate`` to update the pictures.
 """
 
 import re
@@ -18,6 +18,7 @@ from samedeal_cli.render.text_table import board_lines, note_phrases, standings_
 from samedeal_cli.render.text_width import cells
 
 SCREENS = Path(__file__).parents[1] / "screens"
+HINT = "after an intended change, run `make generate` and review the diff"
 STEPS = (0, 12, 45)
 ANSI = re.compile(r"\x1b\[\d+m")
 
@@ -51,7 +52,9 @@ def picture(slug: str) -> str:
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_every_game_matches_its_picture(slug: str) -> None:
-    assert picture(slug) == (SCREENS / f"{slug}.txt").read_text()
+    file = SCREENS / f"{slug}.txt"
+    assert file.exists(), HINT
+    assert picture(slug) == file.read_text(), HINT
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))

@@ -219,7 +219,7 @@ def test_every_code_has_a_status_and_a_title() -> None:
 
 def test_module_map_matches_the_docstrings() -> None:
     lines = PAGE.read_text(encoding="utf-8").partition(BEGIN + "\n")[2].partition(END)[0]
-    assert lines == "\n".join(module_map()) + "\n", "python tests/project/test_architecture.py rewrites it"
+    assert lines == "\n".join(module_map()) + "\n", "`make generate` rewrites it"
 
 
 if __name__ == "__main__":

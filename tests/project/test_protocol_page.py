@@ -1,5 +1,6 @@
-"""docs/bots/protocol.md lists every message, field and code, and its examples are valid messages."""
+"""docs/bots/protocol.md lists every message, field, endpoint and code, and its examples are valid messages."""
 
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +11,10 @@ from samedeal.errors import CODES
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.wire import codec
-from samedeal.wire.messages import Board, FromServer, ToServer
+from samedeal.wire.messages import ANSWERED_BY, PUSHED, REFUSED_WITH, Board, FromServer, ToServer
+from samedeal_server.app import create_app
+from samedeal_server.http.endpoint import V1
+from samedeal_server.settings import Keys, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
 EXAMPLES = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {"))]
@@ -19,9 +23,25 @@ EXAMPLES = [line for line in PAGE.splitlines() if line.startswith(("> {", "< {")
 @pytest.mark.parametrize("kind", [*get_args(ToServer), *get_args(FromServer), Board, Standing])
 def test_every_message_and_field_is_described(kind: type) -> None:
     if kind.__name__ not in ("Board", "Standing"):
-        assert f"| `{kind.__name__.lower()}` |" in PAGE
+        assert f"| `{kind.__name__.lower()}` |" in PAGE, "docs/bots/protocol.md needs a row for each message"
     missing = [field.name for field in fields(kind) if f"`{field.name}`" not in PAGE]
-    assert missing == []
+    assert missing == [], "docs/bots/protocol.md does not mention these fields"
+
+
+def test_every_request_has_a_reply_and_refusals() -> None:
+    assert {*ANSWERED_BY} == {*REFUSED_WITH} == {*get_args(ToServer)}
+    assert {*ANSWERED_BY.values(), *PUSHED} == {*get_args(FromServer)}, "nothing sends these messages"
+
+
+def test_every_endpoint_is_listed() -> None:
+    page = re.sub(r"\{\w+\}", "{}", PAGE)
+    paths = {
+        getattr(each, "path", "")
+        for each in create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32))).routes
+    }
+    ours = {re.sub(r"\{[\w:]+\}", "{}", path.removeprefix(V1)) for path in paths if path.startswith(V1)}
+    assert len(ours) > 10
+    assert {path for path in ours if path not in page} == set(), "docs/bots/protocol.md needs a row for each endpoint"
 
 
 def test_code_table_matches_the_registry() -> None:

@@ -86,8 +86,8 @@ def kinds(union: object) -> set[type]:
 
 
 def test_every_message_is_among_the_examples() -> None:
-    assert {type(message) for message in REQUESTS} == kinds(m.ToServer)
-    assert {type(message) for message in REPLIES} == kinds(m.FromServer)
+    assert {type(message) for message in REQUESTS} == kinds(m.ToServer), "REQUESTS needs one of each type"
+    assert {type(message) for message in REPLIES} == kinds(m.FromServer), "REPLIES needs one of each type"
     boards = [message.boards for message in REPLIES if isinstance(message, m.View) and message.boards]
     assert [set(board) for board in boards] == [set(range(1, 12))]
 

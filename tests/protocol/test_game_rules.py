@@ -89,7 +89,7 @@ def check_kept(before: Game, move: str, later: Game) -> None:
         case Gallery(), Gallery():
             keep_gallery(before, move, later)
         case _:
-            raise AssertionError(f"{before.slug} keeps to nothing yet")
+            raise AssertionError(f"check_kept needs the rules of {before.slug}")
 
 
 @every_variant

@@ -1,5 +1,6 @@
 """Properties of every game in the catalogue, in each of its variants."""
 
+import re
 from collections import Counter
 from functools import reduce
 from itertools import pairwise
@@ -23,16 +24,22 @@ from samedeal.games.the_edge import TheEdge
 from samedeal.table import Table
 from samedeal.values import replace
 from support.positions import places
-from support.random_games import Variant, every_variant, few, luck, replayed, seeds, walk
+from support.random_games import WINS, Variant, every_variant, few, luck, replayed, seeds, walk
 
 
 def cards_of(position: Game) -> Counter[Card]:
     return Counter(card for pile in position.table.piles.values() for card in pile)
 
 
-def test_the_catalogue_lists_the_five_games_by_slug() -> None:
-    assert list(GAMES) == ["corner-stones", "the-edge", "corners", "kings-in-the-corners", "gallery"]
+def test_the_catalogue_lists_the_games_by_slug_and_new_games_last() -> None:
+    assert list(GAMES)[:5] == ["corner-stones", "the-edge", "corners", "kings-in-the-corners", "gallery"]
     assert {slug: game.slug for slug, game in GAMES.items()} == {slug: slug for slug in GAMES}
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_every_game_has_a_recorded_win(slug: str) -> None:
+    assert slug in WINS, f'add "{slug}": {{"seed": …, "moves": […]}} to "wins" in tests/vectors.json'
+    assert replayed(slug)[-1][1].won
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
@@ -41,11 +48,13 @@ def test_a_game_states_its_rules_and_their_version(game: type[Game]) -> None:
     assert game.__doc__ == f"A position of {game.title}."
     assert all(field.isprintable() and field for field in (game.title, game.slug))
     assert game.limit_ms % 60_000 == 0
+    assert ": " in game.from_seed("1").why_not("?"), "`samedeal rules` shows the moves that follow the colon"
 
 
 def test_the_time_limits_suit_the_games() -> None:
     minutes = {slug: game.limit_ms // 60_000 for slug, game in GAMES.items()}
-    assert minutes == {"corner-stones": 15, "the-edge": 5, "corners": 6, "kings-in-the-corners": 5, "gallery": 6}
+    chosen = {"corner-stones": 15, "the-edge": 5, "corners": 6, "kings-in-the-corners": 5, "gallery": 6}
+    assert {slug: minutes[slug] for slug in chosen} == chosen
 
 
 @every_variant
@@ -74,6 +83,18 @@ def test_moves_are_unique_printable_tokens(game: type[Game], variant: Variant, s
             assert move.isprintable()
             assert " " not in move
             assert move not in ("undo", "restart")
+
+
+@every_variant
+@few
+@given(seed=seeds, random=luck)
+def test_clients_find_the_places_in_every_move(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
+    place = "|".join(map(re.escape, places(game)))
+    initial = "|".join({re.escape(name[0]) for name in places(game) if len(name) > 2})
+    form = re.compile(rf"(?:{place})|(?:{place})(?:{place})|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}")
+    for _, position in walk(game.from_seed(seed, **variant), random):
+        for move in position.moves():
+            assert form.fullmatch(move), f"{move} has none of the forms that the docstring of Game._moves lists"
 
 
 @every_variant
@@ -140,7 +161,9 @@ def test_every_place_is_in_the_layout_and_the_view(
     assert game.fanned <= set(drawn)
     assert game.labels.keys() <= set(drawn)
     assert set(game.labels.values()) <= set(RANKS)
-    assert game.hidden | game.foundations <= set(drawn)
+    assert game.foundations <= set(drawn)
+    assert game.hidden <= set(drawn), "set `hidden`: by default it contains the stock"
+    assert all(len(place) >= 2 for place in drawn)
     for _, position in walk(game.from_seed(seed, **variant), random):
         assert set(position.table.piles) == set(drawn) == set(position.view())
 

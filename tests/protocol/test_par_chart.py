@@ -11,7 +11,6 @@ import pytest
 from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Compared, Par, Square, compared
 from samedeal.computer.par_chart import LONGEST_ROW, MEANINGS, percent, rows, svg, verdict
-from samedeal.games.catalogue import GAMES
 from samedeal.names import LONGEST
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -65,7 +64,7 @@ def test_every_kind_of_square_has_a_distinct_colour_and_mark() -> None:
         )
 
 
-@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("slug", BOTS)
 def test_nothing_is_drawn_outside_the_picture_or_over_anything_else(slug: str) -> None:
     counts = {"corner-stones": 20, "gallery": 200}
     par = Par(slug, f"{slug}:{'0f' * 32}.12", {}, BOTS[slug].name, tuple(range(counts.get(slug, 60))))

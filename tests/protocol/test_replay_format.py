@@ -129,7 +129,7 @@ def in_lines(replay: Any) -> bytes:
 def test_the_documentation_example_follows_its_own_rules() -> None:
     _, _, rest = PAGE.read_text().partition(BEGIN)
     shown, _, _ = rest.partition(END)
-    assert shown == "\n" + section(example())
+    assert shown == "\n" + section(example()), "`make generate` rewrites it"
 
 
 def test_the_example_holds() -> None:

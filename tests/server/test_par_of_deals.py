@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import kept_store
-from samedeal.computer.bots import play
-from samedeal.computer.par import PLAYS, par
+from samedeal.computer.bots import BOTS, play
+from samedeal.computer.par import par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
@@ -45,14 +45,14 @@ def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 # Deals.
 
 
-@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("slug", BOTS)
 async def test_par_of_a_deal_equals_the_library_result(server: LoggedServer, slug: str) -> None:
     answer, progress = await computed(server, address(f"{slug}:a.0"))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     assert answer.json == par_json(par(GAMES[slug], "a.0"))
-    assert progress[0] == {"done": 0, "of": PLAYS[slug]}
+    assert progress[0] == {"done": 0, "of": BOTS[slug].par_plays}
     assert [step["done"] for step in progress] == sorted(step["done"] for step in progress)
-    assert {step["of"] for step in progress} == {PLAYS[slug]}
+    assert {step["of"] for step in progress} == {BOTS[slug].par_plays}
     again, before = await computed(server, address(f"{slug}:a.0"))
     assert (again.body, before) == (answer.body, [])
 
@@ -199,7 +199,7 @@ async def test_stopping_a_server_ends_its_worker(redis_url: str, tmp_path: Path)
 # The computer's plays.
 
 
-@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("slug", BOTS)
 async def test_every_play_of_the_computer_is_a_verifiable_replay(server: LoggedServer, slug: str) -> None:
     homes = par(GAMES[slug], "a.0", None, 3).homes
     for k in (0, 2):

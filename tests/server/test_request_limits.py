@@ -92,7 +92,7 @@ def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[in
 
 
 def test_every_endpoint_has_a_documented_cost() -> None:
-    assert declared() == set(COSTS)
+    assert declared() == set(COSTS), "COSTS needs a line for each endpoint"
 
 
 def test_every_endpoint_refuses_too_frequent_requests(server: LoggedServer) -> None:

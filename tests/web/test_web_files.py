@@ -1,6 +1,6 @@
 """The page's files without a browser: the modules parse, and the rules match docs/play/rules.md.
 
-``python tests/web/test_web_files.py`` regenerates the rules.
+``make generate`` rewrites the rules.
 """
 
 import re
@@ -23,7 +23,8 @@ def rules_html(title: str) -> str:
     chapters = re.split(
         r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
-    own = next(chapter for chapter in chapters if chapter.startswith(f"## {title}\n"))
+    own = next((chapter for chapter in chapters if chapter.startswith(f"## {title}\n")), None)
+    assert own, f"docs/play/rules.md needs a chapter {title}"
     common = next(chapter for chapter in chapters if chapter.startswith("## Rules for all games\n"))
     text = own.replace("## ", "# ", 1) + "\n" + common
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
@@ -35,7 +36,9 @@ def rules_html(title: str) -> str:
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_rules_match_the_document(slug: str) -> None:
-    assert (FOLDER / f"{slug}.html").read_text(encoding="utf-8") == rules_html(GAMES[slug].title)
+    file = FOLDER / f"{slug}.html"
+    assert file.exists(), "`make generate` writes it"
+    assert file.read_text(encoding="utf-8") == rules_html(GAMES[slug].title), "`make generate` rewrites it"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")

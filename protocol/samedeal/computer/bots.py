@@ -7,7 +7,7 @@ requires a new version. docs/bots/bots.md specifies each bot.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from msgspec import Struct
@@ -30,11 +30,15 @@ _Value = TypeVar("_Value", int, tuple[int, int])
 
 @dataclass(frozen=True)
 class Bot:
-    """A bot: its name with version, its strategy, and the options that it always plays with."""
+    """How the computer plays a game."""
 
     name: str
+    """The name with the version, such as ``corners-bot/1``."""
     strategy: Strategy
-    variant: Variant
+    variant: Variant = field(default_factory=dict)
+    """The options that it always plays with."""
+    par_plays: int = 60
+    """The number of plays from which par is computed."""
 
 
 class Run(Struct, frozen=True):
@@ -172,10 +176,10 @@ def _best(moves: Sequence[Move], value_of: Callable[[Move], _Value]) -> Sequence
 
 
 BOTS: Mapping[str, Bot] = {
-    "corner-stones": Bot("corner-stones-bot/1", _corner_stones, {}),
-    "the-edge": Bot("the-edge-bot/1", _grid, {}),
-    "corners": Bot("corners-bot/1", _corners, {}),
-    "kings-in-the-corners": Bot("kings-in-the-corners-bot/1", _grid, {}),
-    "gallery": Bot("gallery-bot/1", _gallery, {"cap": False}),
+    "corner-stones": Bot("corner-stones-bot/1", _corner_stones, par_plays=20),
+    "the-edge": Bot("the-edge-bot/1", _grid),
+    "corners": Bot("corners-bot/1", _corners),
+    "kings-in-the-corners": Bot("kings-in-the-corners-bot/1", _grid),
+    "gallery": Bot("gallery-bot/1", _gallery, {"cap": False}, par_plays=200),
 }
-"""The bot of each game, by the game's slug."""
+"""The bots, by the slug of the game. A game without a bot can be raced, but has no par and no friendly deals."""

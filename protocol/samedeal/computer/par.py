@@ -5,7 +5,7 @@ reproduced by its number with ``bots.play(game, seed, k)``.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -13,15 +13,6 @@ from msgspec import Struct
 from samedeal.computer.bots import BOTS, Run, plays
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
-
-PLAYS: Mapping[str, int] = {
-    "corner-stones": 20,
-    "the-edge": 60,
-    "corners": 60,
-    "kings-in-the-corners": 60,
-    "gallery": 200,
-}
-"""The default number of plays, by the slug of the game."""
 
 Square = Literal["worse", "equal", "better", "solved"]
 """A play of the computer compared with the player's result; ``solved`` is a win, whatever the player's result."""
@@ -112,11 +103,11 @@ def par(
     number: int | None = None,
     after_each: Callable[[Run], object] = lambda run: None,
 ) -> Par:
-    """Return the par of a deal from ``number`` plays, by default PLAYS. ``after_each`` is called after each play.
+    """Return the par of a deal from ``number`` plays, by default the bot's ``par_plays``.
 
-    Raises ValueError for fewer than one play.
+    ``after_each`` is called after each play. Raises ValueError for fewer than one play.
     """
-    number = PLAYS[game.slug] if number is None else number
+    number = BOTS[game.slug].par_plays if number is None else number
     if number < 1:
         raise ValueError("par requires at least one play")
     homes = []

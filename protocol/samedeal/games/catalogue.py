@@ -1,4 +1,4 @@
-"""The catalogue of all games by slug. Adding a game takes one module and one line here."""
+"""The catalogue of all games by slug. A new game is imported and listed here."""
 
 from samedeal.game import Game
 from samedeal.games.corner_stones import CornerStones

@@ -209,3 +209,8 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
 """The codes with which each request can be refused, besides ANY_REFUSED_WITH."""
 ANY_REFUSED_WITH: Final = ("bad-message", "malformed", "too-large")
 """The codes with which any message can be refused. After ``malformed`` the connection is closed."""
+PUSHED: Final = (View, Progress, Problem)
+"""The messages that the server sends without a request; problems only after invalid messages.
+
+Clients that do not know another type ignore it, so send a new type only to clients that name its feature in Hello.
+"""

@@ -1,4 +1,4 @@
-"""Views: what a viewer may see of a race. This is the only place where information is hidden."""
+"""Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
 
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run

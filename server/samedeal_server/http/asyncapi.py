@@ -23,8 +23,6 @@ CLOSE_CODES: Final = {int(code): (code.meaning, code.retry) for code in CloseCod
 """The close codes of the server: the meaning of each, and whether to reconnect."""
 HANDSHAKE_REFUSALS: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
 """The codes of refused handshakes."""
-PUSHED: Final = (m.View, m.Progress, m.Problem)
-"""The messages that the server may send without a request; problems only after invalid messages."""
 CHANNEL: Final = "socket"
 
 
@@ -100,7 +98,7 @@ def asyncapi() -> dict[str, Any]:
                 "action": "send",
                 "channel": {"$ref": f"#/channels/{CHANNEL}"},
                 "summary": "Messages without a request: updates, and problems with invalid messages.",
-                "messages": _on_channel(PUSHED),
+                "messages": _on_channel(m.PUSHED),
             },
         },
         "components": {"messages": messages, "schemas": components},

@@ -8,7 +8,8 @@ from msgspec import Struct, defstruct, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal.computer.par import PLAYS, Compared, Counted, Par
+from samedeal.computer.bots import BOTS
+from samedeal.computer.par import Compared, Counted, Par
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -153,7 +154,7 @@ class ParOfDeals:
         game, seed, variant = _deal(request)
         check_has_bot(game)
         await self._pars.check_public(game, seed)
-        if int(number) >= (plays := PLAYS[game.slug]):
+        if int(number) >= (plays := BOTS[game.slug].par_plays):
             raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
         data = await render(self._renderings, request, "play", question)

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, msgpack
 
 from samedeal.computer.bots import BOTS
-from samedeal.computer.par import PLAYS, Compared, Par, compared
+from samedeal.computer.par import Compared, Par, compared
 from samedeal.errors import Refused
 from samedeal.game import Game, Variant
 from samedeal_server.jobs.pool import JobFailed
@@ -95,7 +95,7 @@ class ParService:
             if par is not None:
                 return par
             self._start(key, game, seed, variant, address)
-        return ParProgress(self._done[key], PLAYS[game.slug])
+        return ParProgress(self._done[key], BOTS[game.slug].par_plays)
 
     def _start(self, key: str, game: type[Game], seed: str, variant: Variant, address: str) -> None:
         if key in self._done:  # another request was faster
@@ -132,5 +132,5 @@ class ParService:
 
 def check_has_bot(game: type[Game]) -> None:
     """Raise Refused("not-found") for a game that the computer does not play."""
-    if game.slug not in BOTS or game.slug not in PLAYS:
+    if game.slug not in BOTS:
         raise Refused("not-found", f"The computer does not play {game.title}.")

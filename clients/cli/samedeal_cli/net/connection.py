@@ -10,21 +10,21 @@ from itertools import count
 from pathlib import Path
 from secrets import token_bytes
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.errors import CODES, Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
 from samedeal.race.events import Header
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
-from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net.addresses import canonical_address
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
+from samedeal_cli.net.pending_requests import PendingRequests
 from samedeal_cli.net.receipts import ReceiptBook
 from samedeal_cli.net.sanitise import safe
 from samedeal_cli.net.transport import (
@@ -44,6 +44,7 @@ GREETING_S: Final = 15.0
 NONCE_AGAIN_S = 0.3
 """Delay before a nonce is sent again after a temporary refusal."""
 _QUEUE_SIZE: Final = 1024
+Answer = TypeVar("Answer", bound=m.Reply)
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,6 @@ class Restored:
 
 
 News = m.View | m.Progress | Lost | Restored
-
-
-@dataclass
-class _PendingRequest:
-    request: m.Request
-    response: asyncio.Future[m.View]
-    resent: bool = False
 
 
 class Connection(LiveView):
@@ -118,7 +112,7 @@ class Connection(LiveView):
         self._revealing: asyncio.Task[None] | None = None
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
-        self._pending: dict[int, _PendingRequest] = {}
+        self._pending = PendingRequests()
         self._news: asyncio.Queue[News | Exception | None] = asyncio.Queue(_QUEUE_SIZE)
         self._transport: Transport
         self._is_open = False
@@ -151,31 +145,28 @@ class Connection(LiveView):
     # Requests.
 
     async def ready(self, ready: bool = True) -> m.View:
-        return await self.ask(m.Ready(id=next(self._ids), ready=ready))
+        return await self.ask(m.Ready(id=next(self._ids), ready=ready), m.View)
 
     async def move(self, move: str) -> m.View:
         """Make a move on the current table. A move that is lost with the connection is sent again."""
         async with self._moving:
             ply = self.view.board.ply if self.view.board else 0
-            return await self.ask(m.Move(id=next(self._ids), move=move, ply=ply))
+            return await self.ask(m.Move(id=next(self._ids), move=move, ply=ply), m.View)
 
     async def resign(self) -> m.View:
-        return await self.ask(m.Resign(id=next(self._ids)))
+        return await self.ask(m.Resign(id=next(self._ids)), m.View)
 
     async def leave(self) -> m.View:
-        return await self.ask(m.Leave(id=next(self._ids)))
+        return await self.ask(m.Leave(id=next(self._ids)), m.View)
 
-    async def ask(self, request: m.Request) -> m.View:
-        """Return the view that answers a request. While the connection is lost, this waits for a new one."""
+    async def ask(self, request: m.Request, kind: type[Answer]) -> Answer:
+        """Return the answer to a request. While the connection is lost, this waits for a new one."""
         if self._failure:
             raise self._failure
-        pending = _PendingRequest(request, asyncio.get_running_loop().create_future())
-        self._pending[request.id] = pending
-        try:
-            await self._send(request)
-            return await pending.response
-        finally:
-            del self._pending[request.id]
+        answer = await self._pending.answer(request, self._send)
+        if not isinstance(answer, kind):
+            raise Unreachable(self.server, "the server sent the wrong kind of answer")
+        return answer
 
     # State.
 
@@ -272,7 +263,7 @@ class Connection(LiveView):
         try:
             while True:
                 await self._reveal_nonce()
-                await self._resend()
+                await self._pending.resend(self._send)
                 await self._listen()
                 if self.over:
                     self._publish(None)
@@ -290,9 +281,7 @@ class Connection(LiveView):
         finally:
             self._is_open = False
             self._failure = self._failure or Failure("the connection is closed")
-            for pending in self._pending.values():
-                if not pending.response.done():
-                    pending.response.set_exception(self._failure)
+            self._pending.fail(self._failure)
 
     async def _listen(self) -> None:
         """Handle messages until the socket closes."""
@@ -315,7 +304,7 @@ class Connection(LiveView):
         match message:
             case m.View():
                 self._apply_view(message)
-                if not self._resolve(message):
+                if not self._pending.resolve(message):
                     self._publish(message)
             case m.Progress():
                 self.apply_standings(message.n, message.standings)
@@ -323,7 +312,7 @@ class Connection(LiveView):
             case m.Problem():
                 self._handle_problem(message)
             case _:
-                pass
+                self._pending.resolve(message)
 
     def _apply_view(self, view: m.View) -> None:
         self.apply_view(view)
@@ -339,25 +328,10 @@ class Connection(LiveView):
         if header != self._book.header:
             raise Failure(f"{self.race_id} is no longer the race you joined: the server has opened it again")
 
-    def _resolve(self, view: m.View) -> bool:
-        """Return whether a view answers a request, other than the one that reveals a nonce."""
-        pending = self._pending.get(view.re) if view.re is not None else None
-        if pending and not pending.response.done():
-            pending.response.set_result(view)
-        return pending is not None
-
     def _handle_problem(self, problem: m.Problem) -> None:
         if problem.re is not None and problem.re == self._nonce_id and problem.code in TRANSIENT_CODES:
             self._revealing = asyncio.create_task(self._reveal_nonce_again())
-        pending = self._pending.get(problem.re) if problem.re is not None else None
-        if not pending or pending.response.done():
-            return
-        if pending.resent and problem.code in ("untimely", "not-playing") and not isinstance(pending.request, m.Move):
-            pending.response.set_result(self.view)  # the first request was executed, and only its response was lost
-        elif problem.code in CODES:
-            pending.response.set_exception(Refused(problem.code, problem.detail))
-        else:
-            pending.response.set_exception(Declined(problem.code, problem.detail))
+        self._pending.refuse(problem, self.view)
 
     async def _reveal_nonce(self) -> None:
         """During the countdown of a sealed deal, reveal the nonce, once per socket in case it was lost."""
@@ -387,11 +361,6 @@ class Connection(LiveView):
         if self._is_open:
             with suppress(ConnectionClosed):
                 await self._transport.send(request)
-
-    async def _resend(self) -> None:
-        for pending in tuple(self._pending.values()):
-            pending.resent = True
-            await self._send(pending.request)
 
     def _publish(self, news: News | Exception | None) -> None:
         if self._news.full():

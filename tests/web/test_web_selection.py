@@ -1,0 +1,47 @@
+"""The page and the CLI read the same places from every legal move."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.state.selection import Selection
+from support.aces_up import AcesUp
+from support.positions import places
+from support.random_games import walk
+
+MODULE = Path(__file__).parents[2] / "clients" / "web" / "selection.js"
+SCRIPT = """
+import { readFileSync } from "node:fs";
+const { parseMove } = await import(process.argv[1]);
+const { moves, places, hidden } = JSON.parse(readFileSync(0, "utf-8"));
+console.log(JSON.stringify(moves.map((move) => parseMove(move, places, hidden))));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("game", [*GAMES.values(), AcesUp], ids=lambda game: game.slug)
+def test_page_and_cli_read_the_same_places(game: type[Game]) -> None:
+    moves = {
+        move for seed in "123" for _, position in walk(game.from_seed(seed), Random(seed)) for move in position.moves()
+    }
+    selection = Selection(layout=game.layout)
+    known: dict[str, Any] = {"moves": sorted(moves), "places": places(game), "hidden": sorted(game.hidden)}
+    command = ["node", "--input-type=module", "--eval", SCRIPT, MODULE.as_uri()]
+    run = subprocess.run(
+        command, input=json.dumps(known), capture_output=True, encoding="utf-8", timeout=60, check=True
+    )
+    parsed = json.loads(run.stdout)
+    assert [choice["move"] for choice in parsed] == sorted(moves)
+    for choice in parsed:
+        expected = selection.parse(choice["move"])
+        kind = "remove" if expected.is_group else "carry" if expected.is_transfer else "tap"
+        assert choice["kind"] == kind
+        assert choice.get("isWord", False) == (not expected.places)
+        assert choice["places"] == (list(expected.places) or sorted(game.hidden)[:1])
