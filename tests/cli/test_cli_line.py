@@ -13,22 +13,15 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
+from samedeal.wire.documents import GameDescription
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import card_name
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 CORNERS = GAMES["corners"]
-GAME = GameInfo(
-    slug="corners",
-    title="Corners",
-    rules="corners/1",
-    layout=CORNERS.layout,
-    goal=48,
-    limit_ms=360_000,
-)
+GAME = structs.replace(GameDescription.of(CORNERS), options={})
 
 
 def standing(seat: int, name: str, outcome: str, home: int = 0, place: int = 1) -> Standing:

@@ -8,9 +8,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
-from samedeal_cli.commands.games import described
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import Connected, Snapshot, update
 
@@ -20,9 +19,9 @@ STEPS = {"corners": 30}
 """The number of moves of the example, if not twelve, so that a card can be played."""
 
 
-def info(slug: str) -> GameInfo:
+def info(slug: str) -> GameDescription:
     """Return a game as the server describes it."""
-    return described(GAMES[slug])
+    return GameDescription.of(GAMES[slug])
 
 
 def board(game: Game, ply: int = 0, **fields: Any) -> Board:

@@ -13,13 +13,13 @@ from samedeal.proof.verification import verify
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
+from samedeal.wire.documents import Opened
 from samedeal_cli.commands.bot import RandomPlayer, play, random_pause
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
 from samedeal_cli.failure import Declined, Unverified
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.http_api import Opened
 from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.settings import state_dir
 

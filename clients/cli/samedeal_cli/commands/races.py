@@ -3,6 +3,7 @@
 import click
 
 from samedeal.computer.deal_filters import FILTERS
+from samedeal.wire.documents import Opened, RaceList, ReplayList
 from samedeal_cli.commands.games import print_item
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.mode import Mode, mode_option
@@ -23,7 +24,7 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import is_local
-from samedeal_cli.net.http_api import Api, Opened, Races, Replays
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import utc_time, with_unique_names
 from samedeal_cli.settings import Settings, examples
 
@@ -153,13 +154,13 @@ def ls(
     if settings.json:
         click.echo(data)
     elif what == "races":
-        for race in api.read(data, Races).races:
+        for race in api.read(data, RaceList).races:
             kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
             row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {kind}"
             print_item(row, race.race, race.game, f"{race.stage}, {racers}, {kind}")
     else:
-        for replay in api.read(data, Replays).replays:
+        for replay in api.read(data, ReplayList).replays:
             ended = utc_time(replay.ended_at)
             best = ", ".join(
                 f"{standing.place} {standing.name} {standing.home}/{standing.goal}"

@@ -1,13 +1,14 @@
 """The output of ``samedeal`` without a command: the server, open races and suggested commands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from typing import Final
 
+from samedeal.wire.documents import Listed, RaceList
 from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net import guests
 from samedeal_cli.net.addresses import DEFAULT_SERVER
-from samedeal_cli.net.http_api import Api, RaceLine, Races
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.settings import Settings, program
 
@@ -66,6 +67,6 @@ def _next(*commands: tuple[str, str]) -> Iterator[str]:
     yield f"  {f'{program()} --help':<{width}}   every command"
 
 
-def _open_races(server: str) -> tuple[RaceLine, ...]:
+def _open_races(server: str) -> Sequence[Listed]:
     api = Api(server, timeout=TIMEOUT_S)
-    return api.read(api.fetch("/races", query={"stage": "open"}), Races).races
+    return api.read(api.fetch("/races", query={"stage": "open"}), RaceList).races

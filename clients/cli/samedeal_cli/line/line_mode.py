@@ -9,13 +9,13 @@ from typing import Final
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, utc_time, with_unique_names
 from samedeal_cli.render.text_table import with_cards
 from samedeal_cli.settings import program
@@ -36,7 +36,7 @@ class LineMode:
     def __init__(
         self,
         connection: Connection,
-        game: GameInfo,
+        game: GameDescription,
         *,
         boards: Boards,
         interactive: bool,

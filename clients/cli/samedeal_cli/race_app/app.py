@@ -16,14 +16,16 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.events import Key, MouseDown, MouseUp, Resize
 
+from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
 from samedeal.race.events import Header
 from samedeal.replays.replay import read
+from samedeal.wire.documents import RacePar
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
-from samedeal_cli.net.http_api import Api
+from samedeal_cli.net.http_api import Api, ParProgress
 from samedeal_cli.race_app.canvas_widget import CanvasWidget, key_name
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
@@ -301,11 +303,12 @@ class FullScreen(App[None]):
                 data = await asyncio.to_thread(
                     self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
                 )
-                summary = par_summary(data, self.state.seat)
-            except (Failure, msgspec.DecodeError):
-                return
-            if summary:
-                self._update(summary)
+                if self._api.read(data, ParProgress).done is None:
+                    for racer in self._api.read(data, RacePar).racers:
+                        if racer.seat == self.state.seat:
+                            self._update(par_summary(racer))
+                    return
+            except Failure:
                 return
             await asyncio.sleep(1)
 
@@ -319,27 +322,11 @@ def run_checks(data: bytes, receipts: Receipts) -> tuple[Check, ...]:
     )
 
 
-class _RacerPar(msgspec.Struct):
-    seat: int
-    worse: float
-    equal: float
-    better: float
-    squares: tuple[str, ...]
-
-
-class _Par(msgspec.Struct):
-    racers: tuple[_RacerPar, ...] = ()
-
-
-def par_summary(data: bytes, seat: int | None) -> ParSummary | None:
-    """Return the par of a seat, or None while it is incomplete. Raises DecodeError."""
-    par = msgspec.json.decode(data, type=_Par)
-    mine = next((racer for racer in par.racers if racer.seat == seat), None)
-    if mine is None:
-        return None
-    shares = [round(100 * share) for share in (mine.worse, mine.equal, mine.better)]
+def par_summary(racer: Compared) -> ParSummary:
+    """Describe a racer's par."""
+    shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
     text = "You beat {} % of the computer's plays, matched {} %, lost to {} %".format(*shares)
-    return ParSummary(mine.squares, text)
+    return ParSummary(racer.squares, text)
 
 
 def rematch_request(header: Header) -> dict[str, object]:

@@ -6,8 +6,8 @@ from typing import Final
 from samedeal.race.events import Header
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
@@ -28,7 +28,7 @@ class Connected:
     """The server accepted the connection."""
 
     header: Header
-    game: GameInfo
+    game: GameDescription
     away_s: float | None = None
     """How long the server holds a seat of the lobby after a disconnect (s), if known."""
 
