@@ -61,7 +61,7 @@ async def another_second(app: FullScreen) -> None:
 
 
 def shown(app: FullScreen) -> str:
-    return "\n".join(app._widget.canvas.text())
+    return "\n".join(app.widget.canvas.text())
 
 
 async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
@@ -103,14 +103,14 @@ async def test_the_mouse_plays_moves_and_presses_footer_keys(live: Server) -> No
     app = application(live, race, ready=True)
     async with app.run_test(size=(100, 32)) as pilot:
         await until(lambda: app.state.board)
-        stock = app._widget.canvas.spots["stock"]
+        stock = app.widget.canvas.spots["stock"]
         await pilot.click(offset=(stock.column + 3, stock.row + 1))
         await until(lambda: app.state.board and app.state.board.ply == 1)
-        key = app._widget.canvas.spots["key:?"]
+        key = app.widget.canvas.spots["key:?"]
         await pilot.click(offset=(key.column, key.row))
         assert app.state.overlay == "help"
         await pilot.press("escape")
-        source, target = (app._widget.canvas.spots[place] for place in ("stock", "waste"))
+        source, target = (app.widget.canvas.spots[place] for place in ("stock", "waste"))
         await pilot.mouse_down(offset=(source.column + 3, source.row + 1))
         await pilot.mouse_up(offset=(target.column + 3, target.row + 1))
         await until(lambda: app.state.board and app.state.board.ply == 2)
@@ -123,13 +123,13 @@ async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.board)
         drawn: list[int] = []
-        paint = app._widget.render_line
+        paint = app.widget.render_line
 
         def watched(y: int) -> Strip:
             drawn.append(y)
             return paint(y)
 
-        monkeypatch.setattr(app._widget, "render_line", watched)
+        monkeypatch.setattr(app.widget, "render_line", watched)
         await another_second(app)  # draw everything that is still pending
         drawn.clear()
         await another_second(app)

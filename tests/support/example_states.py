@@ -1,5 +1,6 @@
 """Example states of the full screen: any game, at any stage."""
 
+from dataclasses import replace
 from typing import Any
 
 from cli.test_cli_text_table import after
@@ -11,7 +12,7 @@ from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
 from samedeal_cli.state.race_state import RaceState
-from samedeal_cli.state.race_update import Connected, Snapshot, update
+from samedeal_cli.state.race_update import Snapshot, update
 
 RACE, LINK = "calm-otter-42", "http://192.168.1.20:8640/r/calm-otter-42"
 LIMIT_MS = 300_000
@@ -86,7 +87,7 @@ def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = Fals
 def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
     """Return the state right after connecting."""
     state = RaceState(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
-    return update(state, Connected(header(slug), info(slug), 30.0))
+    return replace(state, header=header(slug), game=info(slug), away_s=30.0)
 
 
 def now(

@@ -180,14 +180,14 @@ def _run_full_screen(
     )
     theme = look(state.theme, state.suits, colored=settings.colored)
     with splash_screen(draw_screen(state, state.width, state.height), theme):
-        from samedeal_cli.net.connect import connection
+        from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
         from samedeal_cli.race_app.app import FullScreen
         from samedeal_cli.running import run
 
         screen = FullScreen(
             state,
-            lambda race_id: connection(settings, server, race_id, name, watching=watching and race_id == state.race_id),
+            lambda race_id: connect(settings, server, race_id, name, watching=watching and race_id == state.race_id),
             Api(server),
             colored=settings.colored,
             ready=bool(ready),
@@ -233,12 +233,12 @@ async def _run_line_mode(
     import asyncio
 
     from samedeal_cli.line.line_mode import LineMode
-    from samedeal_cli.net.connect import connection
+    from samedeal_cli.net.connect import connect
     from samedeal_cli.net.http_api import Api
 
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
     on_message = _print_json if settings.json else None
-    async with connection(settings, server, race_id, name, watching=watching, on_message=on_message) as line:
+    async with connect(settings, server, race_id, name, watching=watching, on_message=on_message) as line:
         api = Api(server)
         game = await asyncio.to_thread(api.game, line.header.game)
         away_s = await asyncio.to_thread(api.away_s) if line.view.stage == "open" else None

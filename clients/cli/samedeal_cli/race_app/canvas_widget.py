@@ -1,11 +1,14 @@
-"""The only widget of the full-screen apps: it shows a canvas."""
+"""The base of the full-screen apps, and their only widget, which shows a canvas."""
 
 from functools import lru_cache
+from typing import Any, ClassVar
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.events import Key
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.events import Key, MouseEvent
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -43,6 +46,40 @@ class CanvasWidget(Widget, can_focus=True):
             return Strip.blank(self.size.width, _rich_style(Style(), self._look))
         segments = [Segment(span.text, _rich_style(span.style, self._look)) for span in self._rows[y]]
         return Strip(segments, self.canvas.width)
+
+
+class CanvasApp(App[None]):
+    """A full-screen app with a canvas widget. Handles keys before Textual does."""
+
+    CSS = "Screen { background: ansi_default; }"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self) -> None:
+        super().__init__(ansi_color=True)
+        self.widget = CanvasWidget()
+        self.interrupted = False
+
+    def compose(self) -> ComposeResult:
+        """Yield the only widget."""
+        yield self.widget
+
+    async def on_event(self, event: Any) -> None:
+        """Pass a key to ``press``."""
+        if isinstance(event, Key):
+            event.stop()
+            self.press(key_name(event))
+        else:
+            await super().on_event(event)
+
+    def press(self, key: str) -> None:
+        """Handle a key: the character that it types, or its name."""
+        raise NotImplementedError
+
+    def spot_at(self, event: MouseEvent) -> str | None:
+        """Return the name of the spot under the mouse."""
+        row, column = int(event.screen_y), int(event.screen_x)
+        return next((name for name, spot in self.widget.canvas.spots.items() if spot.contains(row, column)), None)
 
 
 def key_name(event: Key) -> str:
