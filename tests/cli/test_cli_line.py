@@ -18,6 +18,7 @@ from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.render.phrases import card_name
+from samedeal_cli.settings import Settings
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 CORNERS = GAMES["corners"]
@@ -83,7 +84,12 @@ async def session(
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
         running = asyncio.create_task(
             LineMode(
-                connection, GAME, boards=boards, interactive=interactive, width=width, screen_reader=screen_reader
+                connection,
+                GAME,
+                Settings(screen_reader=screen_reader),
+                boards=boards,
+                interactive=interactive,
+                width=width,
             ).run(ready=False)
         )
         begun.set()
@@ -266,7 +272,7 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
 
     monkeypatch.setattr("samedeal_cli.line.line_input._read", lambda: b"")
     async with server(script) as (url, _), Connection(url, RACE, name="ada", watch=True) as connection:
-        mode = LineMode(connection, GAME, boards="words", interactive=False, width=80)
+        mode = LineMode(connection, GAME, Settings(), boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]

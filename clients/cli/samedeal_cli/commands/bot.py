@@ -24,7 +24,7 @@ from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.transport import TRANSIENT_CODES
 from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.running import run
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 READY: Final = "ready"
 RESIGN: Final = "resign"
@@ -248,12 +248,7 @@ def random_pause(speed: float) -> Pause:
     return lambda: random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
 
 
-@click.command(
-    epilog=examples(
-        "samedeal bot calm-otter-42 --exec ./mybot --as robbie",
-        "samedeal bot calm-otter-42 --speed 4",
-    )
-)
+@command("samedeal bot calm-otter-42 --exec ./mybot --as robbie", "samedeal bot calm-otter-42 --speed 4")
 @click.argument("race", type=RACE)
 @click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a built-in random player]")
 @click.option(

@@ -14,7 +14,7 @@ from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import clock, utc_time
 from samedeal_cli.render.transcript import name_with_bot, printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 STAGES = {
     "upcoming": "opens on that day (UTC)",
@@ -24,7 +24,7 @@ STAGES = {
 }
 
 
-@click.command(epilog=examples("samedeal daily", "samedeal daily corners --date 2026-11-21"))
+@command("samedeal daily", "samedeal daily corners --date 2026-11-21")
 @click.argument("game", type=GAME, metavar="[GAME]", required=False)
 @click.option("--date", "day", type=DATE, metavar="DATE", help="The day in UTC.  [default: today]")
 @click.pass_obj

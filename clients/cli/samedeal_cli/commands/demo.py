@@ -11,18 +11,18 @@ from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
 from samedeal_cli.commands.mode import Mode, mode_option
-from samedeal_cli.commands.parameters import SEED
+from samedeal_cli.commands.parameters import FILE, SEED
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import results
 from samedeal_cli.running import run
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 ONCE_MOVES = 120
 """Maximum moves of a bot with ``--once``, to keep the race short."""
 
 
-@click.command(epilog=examples("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4"))
+@command("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4")
 @click.option("--bots", type=click.IntRange(1, len(NAMES)), default=2, show_default=True, help="Number of bots.")
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Speed of the bots."
@@ -30,7 +30,7 @@ ONCE_MOVES = 120
 @click.option("--game", type=click.Choice(list(GAMES)), default="corners", show_default=True, help="The game to race.")
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
-@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Save the replay.")
+@click.option("--save", type=FILE, metavar="FILE", help="Save the replay.")
 @click.option("--once", is_flag=True, help="Run one race of bots, print the result, and exit.")
 @click.option("--lan", is_flag=True, help="Allow connections from your network.")
 @mode_option

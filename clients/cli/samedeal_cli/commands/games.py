@@ -15,7 +15,7 @@ from samedeal.wire.documents import GameDescription, GameList
 from samedeal_cli.commands.parameters import GAME
 from samedeal_cli.failure import Unreachable
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 WIDEST: Final = 100
 """Maximum width of wrapped text."""
@@ -27,7 +27,7 @@ ALWAYS: Final = (
 )
 
 
-@click.command(epilog=examples("samedeal games", "samedeal games --json"))
+@command("samedeal games", "samedeal games --json")
 @click.pass_obj
 def games(settings: Settings) -> None:
     """List the server's games, or this program's if the server cannot be reached."""
@@ -46,7 +46,7 @@ def games(settings: Settings) -> None:
         print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
 
 
-@click.command(epilog=examples("samedeal rules corners", "samedeal rules gallery | less"))
+@command("samedeal rules corners", "samedeal rules gallery | less")
 @click.argument("game", type=GAME, metavar="GAME")
 @click.pass_obj
 def rules(settings: Settings, game: str) -> None:

@@ -17,13 +17,13 @@ from samedeal.games.catalogue import GAMES
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire.documents import DealPar, RacePar
 from samedeal_cli.commands.output import print_line, write_output
-from samedeal_cli.commands.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
+from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, plain
 from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 POLL_S: Final = 0.2
 """Interval between requests while the server computes the par."""
@@ -31,20 +31,16 @@ _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "="
 _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "39", "worse": "94"}
 
 
-@click.command(
-    epilog=examples(
-        "samedeal par calm-otter-42",
-        "samedeal par calm-otter-42 --seat 2 --svg strip.svg",
-        "samedeal par gallery:31 --play 7 -o play.json",
-    )
+@command(
+    "samedeal par calm-otter-42",
+    "samedeal par calm-otter-42 --seat 2 --svg strip.svg",
+    "samedeal par gallery:31 --play 7 -o play.json",
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
 @click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an SVG picture.")
+@click.option("--svg", type=FILE, metavar="FILE", help="Write an SVG picture.")
 @click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The file for --play."
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file for --play.")
 @variant_option
 @click.pass_obj
 def par(

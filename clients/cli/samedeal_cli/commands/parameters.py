@@ -1,8 +1,9 @@
 """Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -188,11 +189,17 @@ SEED = Parsed("seed", _seed)
 NAME = Parsed("name", normalised)
 KEY = Parsed("key", _public_key)
 VARIANT = Parsed("variant", _variant)
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 limit_option = click.option(
-    "--limit", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
+    "--limit", "limit_ms", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
 )
-undo_option = click.option("--undo", type=click.Choice(["on", "off"]), help="Allow undo.  [default: on]")
+undo_option = click.option(
+    "--undo",
+    type=click.Choice(["on", "off"]),
+    callback=lambda context, parameter, value: None if value is None else value == "on",
+    help="Allow undo.  [default: on]",
+)
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
@@ -205,7 +212,15 @@ def check_daily(others: dict[str, object]) -> None:
         raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
-def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
-    """Return the given options of a race in the server's format."""
-    options = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
-    return {option: value for option, value in options.items() if value is not None}
+def race_request(
+    game: str,
+    seed: str | None = None,
+    *,
+    daily: bool = False,
+    variants: Sequence[tuple[str, str | bool]] = (),
+    **options: object,
+) -> dict[str, object]:
+    """Return the body of a request for a race. Options that are None are left out."""
+    given = {option: value for option, value in options.items() if value is not None}
+    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
+    return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})

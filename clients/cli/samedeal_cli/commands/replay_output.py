@@ -1,6 +1,7 @@
 """Replays as players, pictures and casts, at a moment given on the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from samedeal.errors import Refused
@@ -29,21 +30,24 @@ def player_of(
     Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
     """
     try:
-        player = Player.of(Recording.of(replay), plain=plain)
-        player = replace(player, speed=speed or USUAL_SPEED, pause_ms=pause_ms)
+        with unverified_if_refused():
+            recording = Recording.of(replay)
+        player = replace(Player.of(recording, plain=plain), speed=speed or USUAL_SPEED, pause_ms=pause_ms)
         player = player if seat is None else player.watch_seat(seat)
         if at is not None:
             return player.go_to(at)
         return player.on_key("end") if speed == 0 else player
-    except Refused as refused:
-        raise unverified(refused) from refused
     except (LookupError, ValueError) as error:
         raise Misused(printable(str(error))) from error
 
 
-def unverified(refused: Refused) -> Unverified:
-    """Return the failure for an invalid log."""
-    return Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)")
+@contextmanager
+def unverified_if_refused() -> Iterator[None]:
+    """Raise Unverified instead of Refused, for an invalid log."""
+    try:
+        yield
+    except Refused as refused:
+        raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
 
 
 def is_verified(replay: Replay) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Dealt, Moved, Resigned
@@ -23,8 +22,8 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.output import print_line, write_output
-from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
-from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified
+from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
+from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified_if_refused
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused
 from samedeal_cli.net.replay_loader import load_replay
@@ -34,7 +33,7 @@ from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.replay_app.replay_view import draw_screen
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.replay_state import Player
 
 
@@ -58,12 +57,7 @@ idle_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "samedeal replay race.json --speed 10",
-        "samedeal replay calm-otter-42 --seat 2 --at 1:48",
-    )
-)
+@command("samedeal replay race.json --speed 10", "samedeal replay calm-otter-42 --seat 2 --at 1:48")
 @click.argument("replay")
 @click.option(
     "--speed",
@@ -91,7 +85,8 @@ def replay(
     moves of that seat are printed, and with --at, only the table at that moment.
     """
     chosen, why = choose_mode(mode, settings, current_environment())
-    loaded = _load(settings, replay)
+    with unverified_if_refused():
+        loaded = load_replay(settings, replay)
     player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
     if chosen == "tui":
         return _play(settings, loaded, player, playing=at is None and speed != 0)
@@ -122,7 +117,8 @@ def _print_race(
     settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
 ) -> None:
     """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
-    races = _races(replay)
+    with unverified_if_refused():
+        races = list(replay.races())
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(replay.header, races[-1].deal):
@@ -144,12 +140,7 @@ def _print_race(
         _print(settings, line)
 
 
-@click.command(
-    epilog=examples(
-        "samedeal export calm-otter-42 -o race.json",
-        "samedeal export race.json -o race.svg --seat 2 --at 1:48",
-    )
-)
+@command("samedeal export calm-otter-42 -o race.json", "samedeal export race.json -o race.svg --seat 2 --at 1:48")
 @click.argument("replay")
 @click.option(
     "--format",
@@ -157,13 +148,7 @@ def _print_race(
     type=click.Choice([*FORMATS, *PICTURES]),
     help="The format.  [default: from the extension of FILE]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The file to write.  [default: standard output]",
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file to write.  [default: standard output]")
 @at_option
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
@@ -193,8 +178,8 @@ def export(
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     _check_options(context, format_)
-    loaded = _load(settings, replay)
-    try:
+    with unverified_if_refused():
+        loaded = load_replay(settings, replay)
         if format_ in PICTURES:
             if format_ == "svg" and at is None:
                 speed = 0
@@ -202,8 +187,6 @@ def export(
             data = PICTURES[format_](replace(player, verified=is_verified(loaded)), seat is not None)
         else:
             data = FORMATS[format_](loaded)
-    except Refused as refused:
-        raise unverified(refused) from refused
     write_output(settings, output, data)
 
 
@@ -215,12 +198,7 @@ def _check_options(context: click.Context, format_: str) -> None:
             raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
 
 
-@click.command(
-    epilog=examples(
-        "samedeal deal corners:42",
-        "samedeal deal gallery:friday --json",
-    )
-)
+@command("samedeal deal corners:42", "samedeal deal gallery:friday --json")
 @click.argument("code", type=DEAL, metavar="CODE")
 @click.pass_obj
 def deal(settings: Settings, code: Deal) -> None:
@@ -239,20 +217,6 @@ def deal(settings: Settings, code: Deal) -> None:
     else:
         _print(settings, f"{game.title} · deal {printable(name)}")
         _print_table(settings, game)
-
-
-def _load(settings: Settings, replay: str) -> Replay:
-    try:
-        return load_replay(settings, replay)
-    except Refused as refused:
-        raise unverified(refused) from refused
-
-
-def _races(replay: Replay) -> list[Race]:
-    try:
-        return list(replay.races())
-    except Refused as refused:
-        raise unverified(refused) from refused
 
 
 def _show_at(settings: Settings, player: Player) -> None:

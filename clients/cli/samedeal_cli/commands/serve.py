@@ -10,19 +10,14 @@ import click
 
 from samedeal_cli.commands.invite import lan_address, qr_lines
 from samedeal_cli.failure import Failure, Misused
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 PORT: Final = 8640
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (only with --lan)
 OPEN: Final = "everyone on this network can connect; connections are not encrypted"
 
 
-@click.command(
-    epilog=examples(
-        "samedeal serve --lan",
-        "samedeal serve --host 0.0.0.0 --public-url https://cards.example",
-    )
-)
+@command("samedeal serve --lan", "samedeal serve --host 0.0.0.0 --public-url https://cards.example")
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
 @click.option("--workers", type=click.IntRange(1), help="Number of server processes.  [default: 1]")

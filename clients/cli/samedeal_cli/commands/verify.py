@@ -15,7 +15,7 @@ from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
 from samedeal_cli.commands.output import print_line
-from samedeal_cli.commands.parameters import KEY, RACE, Link
+from samedeal_cli.commands.parameters import FILE, KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
@@ -23,22 +23,20 @@ from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import clock, with_unique_names
 from samedeal_cli.render.transcript import printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 
-@click.command(
-    epilog=examples(
-        "samedeal verify race.json",
-        "samedeal verify race.json --receipts from-bo.ndjson",
-        "samedeal export calm-otter-42 --format json | samedeal verify -",
-    )
+@command(
+    "samedeal verify race.json",
+    "samedeal verify race.json --receipts from-bo.ndjson",
+    "samedeal export calm-otter-42 --format json | samedeal verify -",
 )
 @click.argument("replay")
 @click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="Accept this public key as the signer.")
 @click.option(
     "--receipts",
     "given",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="Receipts to check against.  [default: those stored here]",
@@ -91,7 +89,7 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     return 0 if holds else Unverified.exit_code
 
 
-@click.command(epilog=examples("samedeal receipts", "samedeal receipts calm-otter-42 > for-bo.ndjson"))
+@command("samedeal receipts", "samedeal receipts calm-otter-42 > for-bo.ndjson")
 @click.argument("race", type=RACE, required=False)
 @click.pass_obj
 def receipts(settings: Settings, race: Link | None) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, Self
@@ -14,36 +14,40 @@ _AHEAD: Final = 64
 PROMPT: Final = "> "
 
 
-async def typed_lines() -> AsyncGenerator[str, None]:
-    """Yield the lines of standard input without their line ends.
+async def threaded(lines: Iterable[str]) -> AsyncGenerator[str, None]:
+    """Yield items from an iterator that blocks.
 
-    A daemon thread reads the file descriptor. It blocks neither the event loop nor the exit of the process, whether
-    standard input is a terminal, a pipe or a file.
+    A daemon thread runs it, which blocks neither the event loop nor the exit of the process.
     """
-    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
     loop, room = asyncio.get_running_loop(), threading.Semaphore(_AHEAD)
 
-    def put(line: str | None) -> None:
-        room.acquire()
-        loop.call_soon_threadsafe(lines.put_nowait, line)
+    def run() -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            for line in lines:
+                room.acquire()
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+            loop.call_soon_threadsafe(queue.put_nowait, None)
 
-    def read() -> None:
-        rest = b""
-        try:
-            while data := _read():
-                *whole, rest = (rest + data).split(b"\n")
-                for line in whole:
-                    put(line.decode(errors="replace").rstrip("\r"))
-            if rest:
-                put(rest.decode(errors="replace"))
-            put(None)
-        except RuntimeError:
-            pass  # the event loop is closed
-
-    threading.Thread(target=read, daemon=True).start()
-    while (line := await lines.get()) is not None:
+    threading.Thread(target=run, daemon=True).start()
+    while (line := await queue.get()) is not None:
         room.release()
         yield line
+
+
+def typed_lines() -> AsyncGenerator[str, None]:
+    """Yield the lines of standard input, a terminal, a pipe or a file, without their line ends."""
+
+    def lines() -> Iterator[str]:
+        rest = b""
+        while data := _read():
+            *whole, rest = (rest + data).split(b"\n")
+            for line in whole:
+                yield line.decode(errors="replace").rstrip("\r")
+        if rest:
+            yield rest.decode(errors="replace")
+
+    return threaded(lines())
 
 
 class Editor:
@@ -87,27 +91,22 @@ class Editor:
         """Yield the requested lines. Restores the terminal at the end."""
         import termios
 
-        lines: asyncio.Queue[str | None] = asyncio.Queue()
-        loop, before = asyncio.get_running_loop(), termios.tcgetattr(0)
-
-        def read() -> None:
-            line: str | None = ""
-            with suppress(RuntimeError):  # the event loop is closed
-                while line is not None:
-                    self._requested.acquire()
-                    try:
-                        line = input(PROMPT)
-                    except (EOFError, OSError):
-                        line = None
-                    self.shown = False
-                    loop.call_soon_threadsafe(lines.put_nowait, line)
-
-        threading.Thread(target=read, daemon=True).start()
+        before = termios.tcgetattr(0)
         try:
-            while (line := await lines.get()) is not None:
+            async for line in threaded(self._input_lines()):
                 yield line
         finally:
             termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+    def _input_lines(self) -> Iterator[str]:
+        with suppress(EOFError, OSError):
+            while True:
+                self._requested.acquire()
+                try:
+                    line = input(PROMPT)
+                finally:
+                    self.shown = False
+                yield line
 
     def _show(self) -> None:
         self.shown = True

@@ -25,6 +25,7 @@ from samedeal.wire.documents import RacePar
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
+from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.race_app.canvas_widget import CanvasApp
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
@@ -257,16 +258,11 @@ class FullScreen(CanvasApp):
             self._take_step(race_update.handle_queued_key(self.state))
 
     async def _verify(self, race_id: str, connection: Connection) -> None:
-        deadline = time.monotonic() + REPLAY_TIMEOUT_S
-        while True:
-            try:
-                data = await asyncio.to_thread(self._api.fetch, f"/replays/{race_id}.json")
-                break
-            except Failure as failure:
-                if getattr(failure, "code", "") not in ("not-found", "replay-sealed") or time.monotonic() > deadline:
-                    self._change(unverified_reason=f"not verified: {failure.format_message()}")
-                    return
-            await asyncio.sleep(0.2)
+        try:
+            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
+        except Failure as failure:
+            self._change(unverified_reason=f"not verified: {failure.format_message()}")
+            return
         try:
             self._change(checks=await asyncio.to_thread(run_checks, data, connection.receipts))
         except Refused as refused:

@@ -116,13 +116,9 @@ class Canvas:
         for row in self._rows:
             yield _spans(row)
 
-    def row(self, number: int) -> list[Span]:
-        """Return one line, counted from the top."""
-        return _spans(self._rows[number])
-
-    def row_cells(self, number: int) -> list[tuple[str, Style]]:
-        """Return the cells of one line; the right half of a wide character is empty."""
-        return self._rows[number]
+    def cells(self) -> list[list[Span]]:
+        """Return the cells of all lines; the right half of a wide character is empty."""
+        return [[Span(*cell) for cell in row] for row in self._rows]
 
     def text(self) -> list[str]:
         """Return the lines without styles and trailing blanks."""

@@ -213,17 +213,5 @@ class RaceState:
 
 def state_of_rematch(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of a new race, with the same terminal, settings and input history."""
-    return RaceState(
-        race_id,
-        state.server,
-        link,
-        width=state.width,
-        height=state.height,
-        theme=state.theme,
-        suits=state.suits,
-        cards=state.cards,
-        auto_drop=state.auto_drop,
-        ascii=state.ascii,
-        rivals_hidden=state.rivals_hidden,
-        history=state.history,
-    )
+    kept = ("server", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "rivals_hidden", "history")
+    return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})
