@@ -1,7 +1,7 @@
 """The command ``demo``."""
 
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -10,7 +10,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
-from samedeal_cli.commands.mode import Mode, mode_option
+from samedeal_cli.commands.mode import mode_option
 from samedeal_cli.commands.parameters import FILE, SEED
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
@@ -35,31 +35,20 @@ ONCE_MOVES = 120
 @click.option("--lan", is_flag=True, help="Allow connections from your network.")
 @mode_option
 @click.pass_obj
-def demo(
-    settings: Settings,
-    bots: int,
-    speed: float,
-    game: str,
-    port: int,
-    seed: str | None,
-    save: Path | None,
-    once: bool,
-    lan: bool,
-    mode: Mode | None,
-) -> int:
+def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any) -> int:
     """Start a local server and a race against bots.
 
     Press Ctrl-C or q to stop. This also deletes the server's data. --once needs no terminal and checks that everything
     works. --save takes the format from the extension of FILE, .json or .msgpack.
     """
     check_installed()
-    if once and bots < 2:
+    plan = Plan(**choices)
+    if once and plan.bots < 2:
         raise Misused("--once needs at least two bots")
     if settings.json and not once:
         raise Misused("--json needs --once")
-    if save and not save.parent.is_dir():
-        raise Misused(f"{save.parent}: no such directory")
-    plan = Plan(game, bots, speed, seed, save, mode)
+    if plan.save and not plan.save.parent.is_dir():
+        raise Misused(f"{plan.save.parent}: no such directory")
     if once:
         return run(_once(settings, plan, port))
     with suppress(KeyboardInterrupt, SystemExit):  # the usual end of a demo

@@ -95,7 +95,7 @@ class BotRace:
 
 
 async def open_race(server: Server, plan: Plan, **options: int) -> BotRace:
-    body = race_request(plan.game, plan.seed, **options)
+    body = race_request(plan.game, plan.seed, options)
     return BotRace(await asyncio.to_thread(server.api.open_race, body), state_dir() if plan.save else None)
 
 

@@ -1,7 +1,7 @@
 """Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -214,11 +214,11 @@ def check_daily(others: dict[str, object]) -> None:
 
 def race_request(
     game: str,
-    seed: str | None = None,
+    seed: str | None,
+    options: Mapping[str, object],
     *,
     daily: bool = False,
     variants: Sequence[tuple[str, str | bool]] = (),
-    **options: object,
 ) -> dict[str, object]:
     """Return the body of a request for a race. Options that are None are left out."""
     given = {option: value for option, value in options.items() if value is not None}

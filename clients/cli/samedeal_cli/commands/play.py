@@ -55,7 +55,7 @@ board_option = click.option(
 @board_option
 @mode_option
 @click.pass_obj
-def join(settings: Settings, race: Link, **choices: Any) -> int:
+def join(settings: Settings, /, race: Link, **choices: Any) -> int:
     """Join a race by its link or id and play. If you already have a seat, you return to it."""
     return Session(settings, race.server or settings.address, race.race_id, **choices).run()
 
@@ -66,7 +66,7 @@ def join(settings: Settings, race: Link, **choices: Any) -> int:
 @board_option
 @mode_option
 @click.pass_obj
-def watch(settings: Settings, race: Link, **choices: Any) -> int:
+def watch(settings: Settings, /, race: Link, **choices: Any) -> int:
     """Watch a race until it is over."""
     return Session(settings, race.server or settings.address, race.race_id, watching=True, **choices).run()
 
@@ -83,6 +83,7 @@ def watch(settings: Settings, race: Link, **choices: Any) -> int:
 @click.pass_obj
 def solo(
     settings: Settings,
+    /,
     what: tuple[str, str | None],
     daily: bool,
     limit_ms: int | None,
@@ -96,8 +97,9 @@ def solo(
     game, seed = what
     if daily:
         check_daily({"a deal code": seed, "--limit": limit_ms, "--undo": undo, "--variant": variants})
-    options = {"max_racers": 1, "unlisted": True, "start_delay_ms": 1000 if seed is None else 0}
-    body = race_request(game, seed, daily=daily, variants=variants, limit_ms=limit_ms, undo=undo, **options)
+    options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
+    options |= {"start_delay_ms": 1000 if seed is None else 0}
+    body = race_request(game, seed, options, daily=daily, variants=variants)
     race_id = Api(settings.address).open_race(body).race
     return Session(settings, settings.address, race_id, ready=True, **choices).run()
 

@@ -76,6 +76,7 @@ FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators")
 @click.pass_obj
 def new(
     settings: Settings,
+    /,
     game: str,
     deal: Deal | None,
     seed: str | None,
@@ -99,7 +100,7 @@ def new(
     if deal and deal.game != game:
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
     api = Api(settings.address)
-    body = race_request(game, deal.seed if deal else seed, daily=daily, variants=variants, **options)
+    body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
     data = api.fetch("/races", body=body)
     opened = api.read(data, Opened)
     if settings.json:

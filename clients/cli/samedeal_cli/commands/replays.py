@@ -3,7 +3,8 @@
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART
@@ -23,18 +26,20 @@ from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
 from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
-from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified_if_refused
 from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.failure import INTERRUPTED, Misused
+from samedeal_cli.failure import INTERRUPTED, Misused, Unverified
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
+from samedeal_cli.render.cast import cast
 from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.state.recording import Recording
+from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
 
 
 def _text(replay: Replay) -> bytes:
@@ -48,7 +53,11 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "txt": _text,
 }
 """Formats of replays. The functions return the bytes of a file."""
-
+PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
+    "svg": lambda player, one_seat: picture_svg(player, 1 if one_seat else MAX_TABLES).encode(),
+    "cast": lambda player, _: "".join(f"{line}\n" for line in cast(player)).encode(),
+}
+"""Graphical formats. The functions take a player, and whether to show only its current seat."""
 
 seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
@@ -249,3 +258,42 @@ def _print_table(settings: Settings, game: Game) -> None:
 
 def _print(settings: Settings, line: str) -> None:
     print_line(settings, safe_text(line))
+
+
+def player_of(
+    replay: Replay,
+    *,
+    seat: int | None = None,
+    at: Moment | None = None,
+    speed: float | None = None,
+    pause_ms: int = PAUSE_MS,
+    plain: bool = False,
+) -> Player:
+    """Return a player of a replay at a moment, by default at the deal or, with speed 0, at the end.
+
+    Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
+    """
+    try:
+        with unverified_if_refused():
+            recording = Recording.of(replay)
+        player = replace(Player.of(recording, plain=plain), speed=speed or USUAL_SPEED, pause_ms=pause_ms)
+        player = player if seat is None else player.watch_seat(seat)
+        if at is not None:
+            return player.go_to(at)
+        return player.on_key("end") if speed == 0 else player
+    except (LookupError, ValueError) as error:
+        raise Misused(printable(str(error))) from error
+
+
+@contextmanager
+def unverified_if_refused() -> Iterator[None]:
+    """Raise Unverified instead of Refused, for an invalid log."""
+    try:
+        yield
+    except Refused as refused:
+        raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
+
+
+def is_verified(replay: Replay) -> bool:
+    """Return whether all checks of a replay pass."""
+    return all(fact.holds for fact in verify(replay))

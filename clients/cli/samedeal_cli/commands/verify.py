@@ -1,6 +1,5 @@
 """The commands ``verify`` and ``receipts``."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
-from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.phrases import clock, utc_time, with_unique_names
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -109,7 +108,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
         if settings.json:
             _print_json({"race": name, "at": round(at * 1000), "file": str(path)})
         else:
-            click.echo(f"{name:<24} {datetime.fromtimestamp(at, UTC).strftime('%Y-%m-%d %H:%M UTC')}  {path}")
+            click.echo(f"{name:<24} {utc_time(round(at * 1000))}  {path}")
 
 
 def _load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:

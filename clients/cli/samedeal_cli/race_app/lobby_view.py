@@ -140,5 +140,4 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
             canvas.write(line, column + 8 * index, "".join(pixel * 2 for pixel in pixels), GOOD)
     names = ", ".join(standing.name for standing in state.standings)
     for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
-        shown = fitted(text, canvas.width - 4, "…")
-        canvas.write(line, (canvas.width - cells(shown)) // 2, shown, style)
+        canvas.center(line, fitted(text, canvas.width - 4, "…"), style)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -121,7 +122,5 @@ def _hidden_left(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequen
 
 def _added(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
     """Return the cards that a move has added to a pile."""
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        same += 1
-    return after[same:]
+    same = takewhile(lambda cards: cards[0] == cards[1], zip(before, after, strict=False))
+    return after[len(list(same)) :]

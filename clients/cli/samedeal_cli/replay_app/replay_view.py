@@ -7,7 +7,7 @@ from samedeal.game import Game
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.table_view import Marks, draw_table
+from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, note_phrases
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
@@ -160,7 +160,8 @@ def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, mark
     changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
     spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
-    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=changed), labels=game.labels)
+    marks = Marks(picked=changed)
+    TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
     canvas.spots = spots
     notes = " · ".join(note_phrases(game.notes, game.view()))
     canvas.write(room.row + room.height - 1, room.column, notes, DIM, most=room.width)
@@ -340,8 +341,7 @@ def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
 def draw_bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:
     step = track.step(n)
     full = width if step.game.won else round(width * step.best / step.game.goal)
-    column = canvas.write(row, column, "█" * full, Style("bar"))
-    return canvas.write(row, column, "░" * (width - full), DIM)
+    return canvas.bar(row, column, width, full)
 
 
 def _racer_style(watched: bool) -> Style:
