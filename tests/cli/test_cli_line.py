@@ -80,7 +80,7 @@ async def session(
             ended.set()
         return data
 
-    monkeypatch.setattr("samedeal_cli.line.line_input._read", read)
+    monkeypatch.setattr("samedeal_cli.line.console._read", read)
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
         running = asyncio.create_task(
             LineMode(
@@ -270,7 +270,7 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
         else:
             await peer.say(structs.replace(seen, re=watch.id, stage="over", deal="corners:1.0"))
 
-    monkeypatch.setattr("samedeal_cli.line.line_input._read", lambda: b"")
+    monkeypatch.setattr("samedeal_cli.line.console._read", lambda: b"")
     async with server(script) as (url, _), Connection(url, RACE, name="ada", watch=True) as connection:
         mode = LineMode(connection, GAME, Settings(), boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)

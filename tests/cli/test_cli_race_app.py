@@ -19,6 +19,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.app import FullScreen
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.servers import Racer, Server, racers
 
@@ -44,7 +45,7 @@ def application(
         state,
         lambda race: Connection(live.url, race, name=name, watch=watching),
         Api(live.url),
-        colored=True,
+        Settings(color="always"),
         ready=ready,
     )
 

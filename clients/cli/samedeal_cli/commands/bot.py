@@ -136,17 +136,12 @@ class Program(Player):
                 await self._process.stdin.drain()
 
     async def _read_move(self) -> str | None:
-        """Return the program's next move, or None if it has exited."""
-        while self._process.stdout and (line := await self._read_line()):
-            if text := line.decode(errors="replace").strip():
-                return _parse_move(text)
+        """Return the program's next move, or None if it has exited or its line is too long."""
+        with suppress(ValueError):
+            while self._process.stdout and (line := await self._process.stdout.readline()):
+                if text := line.decode(errors="replace").strip():
+                    return _parse_move(text)
         return None
-
-    async def _read_line(self) -> bytes:
-        try:
-            return await self._process.stdout.readline() if self._process.stdout else b""
-        except ValueError:
-            return b""  # the line is too long
 
 
 def _parse_move(text: str) -> str:

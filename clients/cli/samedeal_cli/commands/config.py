@@ -51,7 +51,8 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             _show(settings, shown(used), {key: used})
         case "set" if key and value is not None:
             file.set_key(key, file.parse_value(key, value, key))
-            _warn_if_overridden(settings, key)
+            if key in file.environment_values():
+                settings.say(f"{file.variable(key)} is set and overrides this")
         case "unset" if key:
             file.set_key(key, None)
         case _:
@@ -65,11 +66,6 @@ def shown(value: Value) -> str:
 
 def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
     click.echo(msgspec.json.encode(document) if settings.json else text)
-
-
-def _warn_if_overridden(settings: Settings, key: str) -> None:
-    if key in file.environment_values():
-        settings.say(f"{file.variable(key)} is set and overrides this")
 
 
 def _list(settings: Settings) -> None:

@@ -71,17 +71,15 @@ def par(
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
     path = f"/races/{what.race_id}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
-    if k is not None and isinstance(what, Deal):
-        play = _play(api, f"{path}/{k}.msgpack", query)
-        write_output(settings, output, FORMATS[format_](play))
+    if k is not None:
+        if isinstance(what, Link):
+            race_par = api.read(_fetch(settings, api, path, query), RacePar)
+            path, query = _path(race_par.deal), _query(tuple(race_par.variant.items()))
+        write_output(settings, output, FORMATS[format_](_play(api, f"{path}/{k}.msgpack", query)))
         return
     data = _fetch(settings, api, path, query)
     if svg:
         write_output(settings, svg, api.download(f"{path}.svg", query=query))
-    elif k is not None:
-        race_par = api.read(data, RacePar)
-        play = _play(api, f"{_path(race_par.deal)}/{k}.msgpack", _query(tuple(race_par.variant.items())))
-        write_output(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
     else:

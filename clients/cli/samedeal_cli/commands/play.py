@@ -173,7 +173,7 @@ class Session:
                     settings, server, race_id, self.name, watching=self.watching and race_id == self.race_id
                 ),
                 Api(server),
-                colored=settings.colored,
+                settings,
                 ready=bool(self.ready),
             )
             run(screen.run_async(mouse=settings.mouse))

@@ -117,7 +117,8 @@ def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) 
         from samedeal_cli.replay_app.app import ReplayApp
         from samedeal_cli.running import run
 
-        app = ReplayApp(replace(player, playing=playing), shown, lambda: is_verified(replay))
+        player = replace(player, playing=playing)
+        app = ReplayApp(player, shown, lambda: is_verified(replay), animation=settings.animation)
         run(app.run_async(mouse=settings.mouse))
     return INTERRUPTED if app.interrupted else 0
 

@@ -52,7 +52,9 @@ def serve(
         if str(number) == "0":
             raise Misused("--lan needs a fixed port, not 0")
         host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
-        show_link(settings, public_url)
+        settings.say(f"{public_url}: {OPEN}")
+        for line in qr_lines(public_url, ascii=settings.plain, color=settings.colored):
+            settings.say(line)
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
     command = server_command(host, port, workers)
@@ -72,13 +74,6 @@ def address_in_network() -> str:
     if address := lan_address():
         return address
     raise Failure("this machine has no network address; use --host and --public-url")
-
-
-def show_link(settings: Settings, link: str) -> None:
-    """Write the link and its QR code to standard error."""
-    settings.say(f"{link}: {OPEN}")
-    for line in qr_lines(link, ascii=settings.plain, color=settings.colored):
-        settings.say(line)
 
 
 def server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:

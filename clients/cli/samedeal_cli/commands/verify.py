@@ -71,16 +71,8 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     holds = all(fact.holds for fact in facts)
     if settings.json:
-        _print_json(
-            {
-                "ok": holds,
-                "race": log.header.race,
-                "game": log.header.game,
-                "entries": count,
-                "digest": log.digest,
-                "facts": facts,
-            }
-        )
+        document = {"ok": holds, "race": log.header.race, "game": log.header.game, "entries": count}
+        _print_json(document | {"digest": log.digest, "facts": facts})
     else:
         for fact in facts:
             print_line(settings, _line(fact))

@@ -58,7 +58,7 @@ class LineMode:
             wrap_width=width if boards == "picture" else None,
         )
         self._say = self._console.write
-        self._describe = Descriptions(game, boards=boards, width=width, ascii=settings.plain, color=settings.colored)
+        self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
         self._stage = "open"
         self._started = asyncio.Event()

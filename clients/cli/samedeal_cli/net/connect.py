@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from samedeal.wire.messages import FromServer
+from samedeal.wire.messages import FromServer, Welcome
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
@@ -22,6 +22,11 @@ def connect(
     """Return an unopened connection to a race. A player with a seat returns to it."""
     unnamed, token = "bot" if bot else settings.name, guests.environment_token(settings, server)
     credentials = guests.credentials(server, name, unnamed=unnamed, token=token)
+
+    def on_welcome(welcome: Welcome) -> None:
+        if welcome.token and credentials.name:
+            guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token))
+
     return Connection(
         server,
         race_id,
@@ -31,6 +36,6 @@ def connect(
         bot=bot,
         nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
-        on_welcome=guests.saver(server, credentials),
+        on_welcome=on_welcome,
         on_message=on_message,
     )

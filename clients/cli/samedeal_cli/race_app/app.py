@@ -19,9 +19,9 @@ from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
-from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
+from samedeal_cli.commands.parameters import race_request
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
@@ -29,6 +29,7 @@ from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.race_app.canvas_widget import CanvasApp
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
+from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state import race_update
 from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_rematch
@@ -47,16 +48,18 @@ Connect = Callable[[str], Connection]
 class FullScreen(CanvasApp):
     """Shows one race, and its rematches, until the player quits."""
 
-    def __init__(self, state: RaceState, connect: Connect, api: Api, *, colored: bool, ready: bool = False) -> None:
+    def __init__(
+        self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
+    ) -> None:
         """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
-        super().__init__()
+        super().__init__(animation=settings.animation)
         self.state = state
         self.failure: BaseException | None = None
         """The error that ended the app, if any."""
         self.left = False
         """Whether the player gave up the seat."""
         self.connection: Connection | None = None
-        self._connect, self._api, self._colored, self._ready_at_once = connect, api, colored, ready
+        self._connect, self._api, self._colored, self._ready_at_once = connect, api, settings.colored, ready
         self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         """Set when the race is over, by a broadcast or by an answer."""
@@ -211,8 +214,10 @@ class FullScreen(CanvasApp):
         header = self.state.header
         if header is None:
             return
+        options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+        request = race_request(header.game, None, options, variants=variants)
         try:
-            created = await asyncio.to_thread(self._api.open_race, rematch_request(header))
+            created = await asyncio.to_thread(self._api.open_race, request)
         except Failure as failure:
             self._change(notice=Notice(failure.format_message(), "bad"))
             return
@@ -303,12 +308,3 @@ def par_summary(racer: Compared) -> ParSummary:
     shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
     text = "You beat {} % of the computer's plays, matched {} %, lost to {} %".format(*shares)
     return ParSummary(racer.squares, text)
-
-
-def rematch_request(header: Header) -> dict[str, object]:
-    """Return the request for a race with the same game and options, and a new deal."""
-    return {
-        "game": header.game,
-        "variant": header.variant,
-        "options": msgspec.to_builtins(header.options),
-    }

@@ -13,8 +13,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from samedeal_cli.render.canvas import Canvas, Span, Style
-from samedeal_cli.render.themes import Look, look
+from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
+from samedeal_cli.render.themes import look
 
 
 class CanvasWidget(Widget, can_focus=True):
@@ -28,7 +28,7 @@ class CanvasWidget(Widget, can_focus=True):
         self._look = look("terminal")
         self.canvas = Canvas(1, 1)
 
-    def show(self, canvas: Canvas, look: Look) -> None:
+    def show(self, canvas: Canvas, look: Palette) -> None:
         """Show another canvas, redrawing only the lines that differ."""
         rows, before = list(canvas.rows()), self._rows
         redraw_all = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
@@ -55,8 +55,11 @@ class CanvasApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self) -> None:
+    def __init__(self, *, animation: bool = True) -> None:
+        """`animation` is whether Textual may show animations, such as smooth scrolling."""
         super().__init__(ansi_color=True)
+        if not animation:
+            self.animation_level = "none"
         self.widget = CanvasWidget()
         self.interrupted = False
 
@@ -91,8 +94,8 @@ def key_name(event: Key) -> str:
     return event.key
 
 
-def _rich_style(style: Style, look: Look) -> RichStyle:
-    return _cached_rich_style(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)
+def _rich_style(style: Style, look: Palette) -> RichStyle:
+    return _cached_rich_style(style, look.sgr.get(style.ink, ""), look.text, look.ground)
 
 
 @lru_cache(1024)

@@ -166,6 +166,9 @@ class Palette(NamedTuple):
 
     sgr: Mapping[Ink, str]
     color: Mapping[Ink, str]
+    text: str = ""
+    ground: str = ""
+    """The colours of text without ink and of the background; empty for the terminal's own."""
 
 
 def ansi(row: list[Span], palette: Palette) -> str:

@@ -18,12 +18,12 @@ _BEGIN: Final = "\x1b[?25l\x1b[2J"
 _END: Final = f"\x1b[0m\x1b[{HEIGHT};{WIDTH}H\x1b[?25h"
 
 
-def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
+def cast(player: Player) -> Iterator[str]:
     """Yield the lines of a cast, without line feeds: a header, then the events from the player's position to the end.
 
     The player sets the speed and the longest pause. The output is deterministic.
     """
-    palette = palette or look("terminal").palette
+    palette = look("terminal")
     player = replace(player, playing=True, interactive=False)
     recording = player.recording
     yield _line(

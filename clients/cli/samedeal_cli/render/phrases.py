@@ -88,9 +88,7 @@ def seat_phrase(stage: str, away_s: float | None) -> str:
 
 def quit_phrase(stage: str, away_s: float | None) -> str:
     """Describe what quitting does, for a racer with a seat."""
-    if stage != "open":
-        return "quit, your seat is reserved"
-    return "quit, your seat is held briefly" if away_s is None else f"quit, your seat is held for {away_s:g} s"
+    return f"quit, {seat_phrase(stage, away_s).replace('for a short time', 'briefly')}"
 
 
 def deal_phrase(header: Header) -> str:

@@ -7,9 +7,9 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.canvas import Canvas, Span, Style
+from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.render.themes import Look, look
+from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Theme
 
 CELL_WIDTH, CELL_HEIGHT = 9, 20
@@ -62,8 +62,8 @@ def _css() -> str:
     )
 
 
-def _colors(look: Look, card: str) -> str:
-    colors = {"": look.text, "spade": look.text, **look.palette.color}
+def _colors(look: Palette, card: str) -> str:
+    colors = {"": look.text, "spade": look.text, **look.color}
     inks = "".join(
         f".{_name(ink)}{{fill:{color}}}path.{_name(ink)}{{fill:none;stroke:{color}}}" for ink, color in colors.items()
     )

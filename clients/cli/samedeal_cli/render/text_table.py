@@ -67,13 +67,8 @@ def board_lines(
             lines += ["", *_hanging(row, piles, width)]
         else:
             lines.append(_row_line(row, starts, piles, fanned, ascii))
-    lines.append(note_line(board))
+    lines.append(GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())]))
     return [colored(line.rstrip(), color) for line in lines]
-
-
-def note_line(board: Board) -> str:
-    """Return the score and the game's notes, on one line."""
-    return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
 
 
 def note_phrases(notes: Mapping[str, str], table: Mapping[str, Sequence[str]]) -> list[str]:

@@ -1,19 +1,10 @@
 """Themes: the colours of the inks of a canvas."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from samedeal_cli.render.canvas import Ink, Palette
 from samedeal_cli.settings import Suits, Theme
-
-
-class Look(NamedTuple):
-    """A palette, and the colours of text and background; empty for the terminal's own."""
-
-    palette: Palette
-    text: str = ""
-    ground: str = ""
-
 
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
 _INKS: Final[Mapping[Ink, tuple[str, str, str, str, str]]] = {
@@ -36,10 +27,10 @@ _GROUNDS: Final[Mapping[Theme, tuple[str, str]]] = {
     "light": ("#1f2328", "#ffffff"),
     "contrast": ("#ffffff", "#000000"),
 }
-_NO_COLORS: Final = Look(Palette({}, {}))
+_NO_COLORS: Final = Palette({}, {})
 
 
-def look(theme: Theme, suits: Suits = "four", *, colored: bool = True) -> Look:
+def look(theme: Theme, suits: Suits = "four", *, colored: bool = True) -> Palette:
     """Return the look of a theme, with two or four suit colours, or without colours."""
     if not colored:
         return _NO_COLORS
@@ -53,7 +44,7 @@ def look(theme: Theme, suits: Suits = "four", *, colored: bool = True) -> Look:
                 table["club"] = table["spade"]
             else:
                 del table["club"]
-    return Look(Palette(sgr, colors), *_GROUNDS[theme])
+    return Palette(sgr, colors, *_GROUNDS[theme])
 
 
 def _sgr(color: str) -> str:

@@ -151,12 +151,8 @@ def _move(before: Race, after: Race, number: int, move: str) -> str:
     if move == RESTART:
         return f"restart  attempt {new.attempts}"
     ends = "" if new.game.outcome == "playing" else f"  {new.game.outcome}"
-    return f"{move}  {move_effect(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
-
-
-def move_effect(old: Game, new: Game, move: str) -> str:
-    """Describe a move other than a restart."""
-    return "undone" if move == UNDO else "; ".join(card_moves(old, new))
+    effect = "undone" if move == UNDO else "; ".join(card_moves(old.game, new.game))
+    return f"{move}  {effect}  {new.game.home}/{new.game.goal}{ends}"
 
 
 def card_moves(old: Game, new: Game) -> list[str]:

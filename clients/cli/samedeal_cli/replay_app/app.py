@@ -12,7 +12,7 @@ from typing import Final
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
 from samedeal_cli.race_app.canvas_widget import CanvasApp
-from samedeal_cli.render.themes import Look
+from samedeal_cli.render.canvas import Palette
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.replay_state import Player
 
@@ -22,9 +22,9 @@ FRAME_S: Final = 0.05
 class ReplayApp(CanvasApp):
     """Shows one replay until the user quits."""
 
-    def __init__(self, player: Player, look: Look, verify: Callable[[], bool]) -> None:
+    def __init__(self, player: Player, look: Palette, verify: Callable[[], bool], *, animation: bool = True) -> None:
         """Start from `player`; `verify` returns whether the replay is valid; it runs in a thread."""
-        super().__init__()
+        super().__init__(animation=animation)
         self.player = player
         self._look, self._verify = look, verify
         self._drawn_at = time.monotonic()

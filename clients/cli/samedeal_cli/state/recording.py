@@ -151,11 +151,6 @@ class Recording:
         """Return the time of an entry, in milliseconds since the deal."""
         return self.entry_times[n - 1]
 
-    def racer(self, seat: int) -> int | None:
-        """Return the index of the track of a seat."""
-        seats = [track.standing.seat for track in self.tracks]
-        return seats.index(seat) if seat in seats else None
-
     @cached_property
     def first(self) -> int:
         """The index of the best racer's track."""

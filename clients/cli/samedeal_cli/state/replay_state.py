@@ -210,10 +210,10 @@ class Player:
 
     def watch_seat(self, seat: int) -> Self:
         """Watch the racer of a seat. Raises ValueError if the seat has no table."""
-        index = self.recording.racer(seat)
-        if index is None:
+        seats = [track.standing.seat for track in self.recording.tracks]
+        if seat not in seats:
             raise ValueError(f"nobody played from seat {seat}")
-        return replace(self, watched=index)
+        return replace(self, watched=seats.index(seat))
 
     def _change_speed(self, faster: bool) -> Self:
         speeds = [speed for speed in SPEEDS if (speed > self.speed if faster else speed < self.speed)]
