@@ -106,7 +106,7 @@ def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
     assert commands == [PlayMove("draw")]
     assert state.queued_keys == ("space", "u")
     game = after("corners", 30).after("draw")
-    answered = update(state, now("corners", "running", "playing", game, 99))
+    answered = update(state, *now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
     again, command = handle_queued_key(answered)
     assert command == PlayMove(game.moves()[-1])
@@ -133,7 +133,7 @@ def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
 
 def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
     assert keys(lobby("corners"), "r")[1] == ["ready"]
-    ready = update(lobby("corners"), now("corners", "open", "ready"))
+    ready = update(lobby("corners"), *now("corners", "open", "ready"))
     assert keys(ready, "r")[1] == ["unready"]
     assert keys(ready, "!", "y")[1] == ["leave"]
     assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == ["copy-link"]
@@ -229,11 +229,11 @@ def test_an_unplayable_card_sends_a_move_or_shows_a_notice() -> None:
 def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
     moves = racing("corners").selection.moves
     assert moves
-    watching = update(lobby("corners", watching=True), now("corners", "running", "playing", watching=True))
-    done = update(racing("corners"), now("corners", "running", "resigned", after("corners", 30), 99))
+    watching = update(lobby("corners", watching=True), *now("corners", "running", "playing", watching=True))
+    done = update(racing("corners"), *now("corners", "running", "resigned", after("corners", 30), 99))
     other = board(after("corners", 3))
     open_race = now("corners", "running", "playing", after("corners", 30), 60, boards={1: other})
-    looking = keys(update(racing("corners"), open_race), "tab")[0]
+    looking = keys(update(racing("corners"), *open_race), "tab")[0]
     assert looking.board == other
     for state in (watching, done, looking):
         assert keys(state, "space", "a", "enter", "u", "/", "!")[1] == []
@@ -244,7 +244,7 @@ def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
 def test_tab_moves_a_spectator_from_table_to_table() -> None:
     one, two = board(after("corners", 3)), board(after("corners", 7))
     state = update(
-        lobby("corners", watching=True), now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
+        lobby("corners", watching=True), *now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
     )
     assert state.board == one
     seen = []
@@ -272,7 +272,7 @@ def test_display_keys_change_suits_theme_cards_and_rivals() -> None:
 
 
 def test_news_lists_racers_and_stages() -> None:
-    counting = update(lobby("corners"), now("corners", "countdown", "ready"))
+    counting = update(lobby("corners"), *now("corners", "countdown", "ready"))
     assert "everyone is ready" in [event.text for event in counting.news]
     assert [event.text for event in lobby("corners").news] == ["cy (bot) is ready"]
     assert "the race is over" in [event.text for event in finished("corners").news]
@@ -299,7 +299,7 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     assert state.view.board
     ended = structs.replace(state.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
-    updated = update(state, replace(news, view=structs.replace(news.view, board=ended)))
+    updated = update(state, structs.replace(news[0], board=ended), *news[1:])
     assert updated.notice
     wanted = {"won": "You won in", "resigned": "You resigned"}.get(outcome, f"Your game is {outcome}")
     assert updated.notice.text.startswith(wanted)

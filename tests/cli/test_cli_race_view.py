@@ -32,7 +32,7 @@ every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
     """Yield the screens of a game with their names."""
     yield "lobby", lobby(slug, width, height)
-    yield "countdown", update(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
+    yield "countdown", update(lobby(slug, width, height), *now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
     yield "race, picked up", on_key(replace(race, auto_drop=False), next(iter(race.selection.letters.values())))[0]

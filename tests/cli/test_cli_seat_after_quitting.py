@@ -100,8 +100,8 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
     assert "q quit, your seat is held for 30 s" in drawn(waiting)
     assert "Your seat is held for 30 s." in drawn(replace(waiting, connection_error="the connection broke"))
     unknown = replace(entered("corners"), header=header("corners"), game=info("corners"), away_s=None)
-    assert "q quit, your seat is held briefly" in drawn(update(unknown, now("corners", "open", "waiting")))
-    counting = update(waiting, now("corners", "countdown", "ready", left_ms=2400))
+    assert "q quit, your seat is held briefly" in drawn(update(unknown, *now("corners", "open", "waiting")))
+    counting = update(waiting, *now("corners", "countdown", "ready", left_ms=2400))
     for state in (counting, racing("corners")):
         assert "q quit, your seat is reserved" in drawn(state)
         lost = drawn(replace(state, connection_error="the connection broke"))

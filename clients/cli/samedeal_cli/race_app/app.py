@@ -98,8 +98,8 @@ class FullScreen(CanvasApp):
     def _update_snapshot(self) -> None:
         connection = self.connection
         if connection:
-            snapshot = race_update.Snapshot(connection.view, connection.standings, connection.left_ms)
-            self._show(race_update.update(self.state, snapshot))
+            now = connection.view, connection.standings, connection.left_ms
+            self._show(race_update.update(self.state, *now))
             if connection.over:
                 self._ended.set()
 

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from rich.ansi import SGR_STYLE_MAP
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -100,14 +101,7 @@ def _rich_style(style: Style, look: Palette) -> RichStyle:
 
 @lru_cache(1024)
 def _cached_rich_style(style: Style, code: str, text: str, ground: str) -> RichStyle:
-    dim = style.dim or code == "2"
-    color = None
+    base = RichStyle(color=text or None, bgcolor=ground or None, bold=style.bold, dim=style.dim, reverse=style.reverse)
     if code.startswith("38;2;"):
-        color = Color.from_rgb(*map(int, code.split(";")[2:]))
-    elif code.isdigit() and code != "2":
-        number = int(code)
-        color = Color.from_ansi(number - 30 if number < 90 else number - 82)
-    elif text:
-        color = Color.parse(text)
-    back = Color.parse(ground) if ground else None
-    return RichStyle(color=color, bgcolor=back, bold=style.bold, dim=dim, reverse=style.reverse)
+        return base + RichStyle.from_color(Color.from_rgb(*map(int, code.split(";")[2:])))
+    return base + RichStyle.parse(SGR_STYLE_MAP[int(code)]) if code else base

@@ -1,6 +1,6 @@
 """Updates of the race state: what answers and broadcasts of the server change."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from samedeal.race.run import UNDO
@@ -21,15 +21,6 @@ STAGE_NEWS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """The current view, standings and remaining time."""
-
-    view: View
-    standings: tuple[Standing, ...]
-    left_ms: int | None
-
-
 def move_refused(state: RaceState, reason: str) -> RaceState:
     """Return the state after the server has refused a request."""
     return replace(state, pending=None, queued_keys=(), picks=(), notice=Notice(with_cards(reason), "bad"))
@@ -43,11 +34,10 @@ def handle_queued_key(state: RaceState) -> Step:
     return on_key(replace(state, queued_keys=tuple(others)), key)
 
 
-def update(state: RaceState, snapshot: Snapshot) -> RaceState:
-    """Return the state after a snapshot."""
-    view, before = snapshot.view, state.view
-    standings = with_unique_names(snapshot.standings)
-    after = replace(state, view=view, standings=standings, left_ms=snapshot.left_ms)
+def update(state: RaceState, view: View, standings: tuple[Standing, ...], left_ms: int | None) -> RaceState:
+    """Return the state after an answer or a broadcast, given the current view, standings and remaining time."""
+    before, standings = state.view, with_unique_names(standings)
+    after = replace(state, view=view, standings=standings, left_ms=left_ms)
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
