@@ -34,6 +34,8 @@ PAUSE_S: Final = 2.0
 """Mean time between moves of the built-in player at speed 1."""
 RETRY_S: Final = 1.0
 """Delay before a request is retried after a temporary error."""
+MAX_ATTEMPTS: Final = 3
+"""Maximum attempts of the built-in player."""
 MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
 _ENDED: Final = ("race-over", "not-playing")
@@ -78,18 +80,17 @@ class Player:
 class RandomPlayer(Player):
     """Plays random legal moves, preferring those that name places."""
 
-    def __init__(self, *, attempts: int = 3, moves: int = 400, seed: str | None = None) -> None:
-        """Without a legal move, it restarts, up to `attempts`, and then resigns. It also resigns after `moves`."""
-        self._attempts, self._moves = attempts, moves
-        self._random = random.Random(seed)  # noqa: S311 (no secret)
+    def __init__(self, *, moves: int = 400) -> None:
+        """Without a legal move, it restarts, up to MAX_ATTEMPTS, and then resigns. It also resigns after `moves`."""
+        self._moves = moves
 
     async def choose(self, state: State) -> str:
         if state.ply >= self._moves:
             return RESIGN
         if not state.moves:
-            return RESTART if state.restart and state.attempt < self._attempts else RESIGN
+            return RESTART if state.restart and state.attempt < MAX_ATTEMPTS else RESIGN
         places = [move for move in state.moves if move not in STOCK_WORDS]
-        return self._random.choice(places or state.moves)
+        return random.choice(places or state.moves)  # noqa: S311 (no secret)
 
 
 class Program(Player):

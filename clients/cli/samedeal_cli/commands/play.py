@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from samedeal_cli.commands.mode import Boards, Mode, choose_mode, current_environment, mode_option
+from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option
 from samedeal_cli.commands.parameters import (
     GAME_OR_DEAL,
     NAME,
@@ -122,7 +122,7 @@ class Session:
     def run(self) -> int:
         """Play or watch to the end. Returns the exit code."""
         requested = "line" if self.boards and self.mode is None else self.mode
-        mode, why = choose_mode(requested, self.settings, current_environment())
+        mode, why = choose_mode(requested, self.settings)
         if why:
             self.settings.say(f"samedeal: {why}")
         if self.name is None and "SAMEDEAL_TOKEN" in os.environ:

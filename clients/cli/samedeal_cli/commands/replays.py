@@ -23,7 +23,7 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
-from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
+from samedeal_cli.commands.mode import Mode, choose_mode, mode_option
 from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
@@ -93,7 +93,7 @@ def replay(
     keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
     moves of that seat are printed, and with --at, only the table at that moment.
     """
-    chosen, why = choose_mode(mode, settings, current_environment())
+    chosen, why = choose_mode(mode, settings)
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
     player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)

@@ -56,7 +56,7 @@ class CanvasApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, *, animation: bool = True) -> None:
+    def __init__(self, *, animation: bool) -> None:
         """`animation` is whether Textual may show animations, such as smooth scrolling."""
         super().__init__(ansi_color=True)
         if not animation:
