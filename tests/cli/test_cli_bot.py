@@ -6,10 +6,9 @@ import pytest
 from msgspec import structs
 
 from samedeal.errors import Refused
-from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from samedeal_cli.commands import bot
-from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Refusal, State, play
+from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Player, Refusal, State, play
 from samedeal_cli.net.connection import Connection
 from support.scripted_server import RACE, Peer, server, view
 
@@ -17,7 +16,7 @@ AWAY = m.Problem.of(Refused("store-unavailable", "The store does not answer."))
 WRONG = m.Problem.of(Refused("illegal-move", "That is no move."))
 
 
-class Draws:
+class Draws(Player):
     """Draws once, then resigns. Records everything it receives."""
 
     def __init__(self) -> None:
@@ -30,9 +29,6 @@ class Draws:
 
     async def refused(self, refusal: Refusal) -> None:
         self.refusals.append(refusal.code)
-
-    async def over(self, standings: tuple[Standing, ...]) -> None:
-        pass
 
 
 async def raced(monkeypatch: pytest.MonkeyPatch, *answers: m.FromServer) -> tuple[Draws, list[m.ToServer]]:

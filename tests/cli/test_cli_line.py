@@ -13,22 +13,16 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
+from samedeal.wire.documents import GameDescription
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import card_name
+from samedeal_cli.settings import Settings
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 CORNERS = GAMES["corners"]
-GAME = GameInfo(
-    slug="corners",
-    title="Corners",
-    rules="corners/1",
-    layout=CORNERS.layout,
-    goal=48,
-    limit_ms=360_000,
-)
+GAME = structs.replace(GameDescription.of(CORNERS), options={})
 
 
 def standing(seat: int, name: str, outcome: str, home: int = 0, place: int = 1) -> Standing:
@@ -86,11 +80,16 @@ async def session(
             ended.set()
         return data
 
-    monkeypatch.setattr("samedeal_cli.line.line_input._read", read)
+    monkeypatch.setattr("samedeal_cli.line.console._read", read)
     async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
         running = asyncio.create_task(
             LineMode(
-                connection, GAME, boards=boards, interactive=interactive, width=width, screen_reader=screen_reader
+                connection,
+                GAME,
+                Settings(screen_reader=screen_reader),
+                boards=boards,
+                interactive=interactive,
+                width=width,
             ).run(ready=False)
         )
         begun.set()
@@ -271,9 +270,9 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
         else:
             await peer.say(structs.replace(seen, re=watch.id, stage="over", deal="corners:1.0"))
 
-    monkeypatch.setattr("samedeal_cli.line.line_input._read", lambda: b"")
+    monkeypatch.setattr("samedeal_cli.line.console._read", lambda: b"")
     async with server(script) as (url, _), Connection(url, RACE, name="ada", watch=True) as connection:
-        mode = LineMode(connection, GAME, boards="words", interactive=False, width=80)
+        mode = LineMode(connection, GAME, Settings(), boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
     assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]

@@ -42,7 +42,7 @@ def test_unknown_game_can_be_opened(live: Server, capsys: Capsys) -> None:
 
 def test_unknown_game_can_be_played(live: Server, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     typed = [b"deal\nrules\nresign\n", b""]
-    monkeypatch.setattr("samedeal_cli.line.line_input._read", lambda: typed.pop(0))
+    monkeypatch.setattr("samedeal_cli.line.console._read", lambda: typed.pop(0))
     code, out, _ = called(capsys, "solo", "gallery:7", "--server", live.url)
     lines = out.splitlines()
     assert code == 0

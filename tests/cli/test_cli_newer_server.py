@@ -11,10 +11,11 @@ from samedeal.errors import Refused
 from samedeal.proof import receipts
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal.wire.documents import Opened
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
 from samedeal_cli.main import main
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.http_api import Api, Opened
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.net.transport import PROGRAM
 from samedeal_cli.settings import state_dir

@@ -19,6 +19,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.app import FullScreen
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.servers import Racer, Server, racers
 
@@ -44,7 +45,7 @@ def application(
         state,
         lambda race: Connection(live.url, race, name=name, watch=watching),
         Api(live.url),
-        colored=True,
+        Settings(color="always"),
         ready=ready,
     )
 
@@ -61,7 +62,7 @@ async def another_second(app: FullScreen) -> None:
 
 
 def shown(app: FullScreen) -> str:
-    return "\n".join(app._widget.canvas.text())
+    return "\n".join(app.widget.canvas.text())
 
 
 async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
@@ -103,14 +104,14 @@ async def test_the_mouse_plays_moves_and_presses_footer_keys(live: Server) -> No
     app = application(live, race, ready=True)
     async with app.run_test(size=(100, 32)) as pilot:
         await until(lambda: app.state.board)
-        stock = app._widget.canvas.spots["stock"]
+        stock = app.widget.canvas.spots["stock"]
         await pilot.click(offset=(stock.column + 3, stock.row + 1))
         await until(lambda: app.state.board and app.state.board.ply == 1)
-        key = app._widget.canvas.spots["key:?"]
+        key = app.widget.canvas.spots["key:?"]
         await pilot.click(offset=(key.column, key.row))
         assert app.state.overlay == "help"
         await pilot.press("escape")
-        source, target = (app._widget.canvas.spots[place] for place in ("stock", "waste"))
+        source, target = (app.widget.canvas.spots[place] for place in ("stock", "waste"))
         await pilot.mouse_down(offset=(source.column + 3, source.row + 1))
         await pilot.mouse_up(offset=(target.column + 3, target.row + 1))
         await until(lambda: app.state.board and app.state.board.ply == 2)
@@ -123,13 +124,13 @@ async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.board)
         drawn: list[int] = []
-        paint = app._widget.render_line
+        paint = app.widget.render_line
 
         def watched(y: int) -> Strip:
             drawn.append(y)
             return paint(y)
 
-        monkeypatch.setattr(app._widget, "render_line", watched)
+        monkeypatch.setattr(app.widget, "render_line", watched)
         await another_second(app)  # draw everything that is still pending
         drawn.clear()
         await another_second(app)

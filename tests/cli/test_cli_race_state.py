@@ -11,27 +11,15 @@ from samedeal_cli.race_app.overlays import overlay_lines
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.state.race_keys import (
     Command,
-    CopyLink,
-    Leave,
-    OpenReplay,
     PlayMove,
-    Quit,
-    Rematch,
-    Resign,
-    SetReady,
     on_click,
     on_drag,
     on_key,
 )
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_rematch
 from samedeal_cli.state.race_update import (
-    ConnectionLost,
-    ConnectionRestored,
-    MoveRefused,
-    Resized,
-    Tick,
-    Verified,
     handle_queued_key,
+    move_refused,
     update,
 )
 from samedeal_cli.state.selection import LETTERS
@@ -118,23 +106,23 @@ def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
     assert commands == [PlayMove("draw")]
     assert state.queued_keys == ("space", "u")
     game = after("corners", 30).after("draw")
-    answered = update(state, now("corners", "running", "playing", game, 99))
+    answered = update(state, *now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
     again, command = handle_queued_key(answered)
     assert command == PlayMove(game.moves()[-1])
     assert again.queued_keys == ("u",)
-    assert update(state, MoveRefused("No.")).queued_keys == ()
+    assert move_refused(state, "No.").queued_keys == ()
 
 
 def test_a_refusal_is_shown_and_clears_the_selection() -> None:
     state, _ = keys(racing("corners"), "space")
-    refused = update(state, MoveRefused("6H does not follow 4H."))
+    refused = move_refused(state, "6H does not follow 4H.")
     assert refused.notice == Notice("6♥ does not follow 4♥.", "bad")
     assert refused.pending is None
     assert refused.selection.letters
 
 
-@pytest.mark.parametrize(("key", "command"), [("!", Resign()), ("b", PlayMove("restart"))], ids=["resign", "restart"])
+@pytest.mark.parametrize(("key", "command"), [("!", "resign"), ("b", PlayMove("restart"))], ids=["resign", "restart"])
 def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
     state = racing("corners")
     assert keys(state, key, "y")[1] == [command]
@@ -144,19 +132,19 @@ def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
 
 
 def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
-    assert keys(lobby("corners"), "r")[1] == [SetReady(True)]
-    ready = update(lobby("corners"), now("corners", "open", "ready"))
-    assert keys(ready, "r")[1] == [SetReady(False)]
-    assert keys(ready, "!", "y")[1] == [Leave()]
-    assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == [CopyLink()]
+    assert keys(lobby("corners"), "r")[1] == ["ready"]
+    ready = update(lobby("corners"), *now("corners", "open", "ready"))
+    assert keys(ready, "r")[1] == ["unready"]
+    assert keys(ready, "!", "y")[1] == ["leave"]
+    assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == ["copy-link"]
 
 
 def test_quit_copy_and_result_keys_return_commands() -> None:
-    assert keys(racing("corners"), "q")[1] == [Quit()]
-    assert keys(racing("corners"), "ctrl+c")[1] == [Quit(interrupted=True)]
-    assert keys(racing("corners"), "y")[1] == [CopyLink()]
-    assert keys(finished("corners"), "n", "v")[1] == [Rematch(), OpenReplay()]
-    checked = update(finished("corners"), Verified((Check("moves", True, "all legal"),)))
+    assert keys(racing("corners"), "q")[1] == ["quit"]
+    assert keys(racing("corners"), "ctrl+c")[1] == ["interrupt"]
+    assert keys(racing("corners"), "y")[1] == ["copy-link"]
+    assert keys(finished("corners"), "n", "v")[1] == ["rematch", "open-replay"]
+    checked = replace(finished("corners"), checks=(Check("moves", True, "all legal"),))
     assert keys(checked, "f")[0].overlay == "checks"
     assert keys(finished("corners"), "f")[0].overlay == ""
 
@@ -181,7 +169,7 @@ def test_the_move_line_completes_recalls_and_closes() -> None:
     assert keys(once, "shift+tab")[0].input == moves[-1]
     _, commands = keys(once, "enter")
     assert commands == [PlayMove(moves[0])]
-    used = update(keys(state, "9", "enter")[0], MoveRefused("'l9' is no move."))
+    used = move_refused(keys(state, "9", "enter")[0], "'l9' is no move.")
     assert keys(used, "/", "up")[0].input == "l9"
     assert keys(used, "/", "up", "down")[0].input == ""
     assert keys(used, "/", "x", "escape")[0].input is None
@@ -212,7 +200,7 @@ def test_clicks_pick_drop_and_send_home() -> None:
     assert on_click(selected, source, "double")[1] == (PlayMove(home) if home else None)
     assert on_click(state, source, "double") == (state, None)
     assert on_drag(state, source, target)[1] == PlayMove(source + target)
-    assert on_click(state, "key:q") == (state, Quit())
+    assert on_click(state, "key:q") == (state, "quit")
     assert on_click(state, "seat:1")[0].watched_seat == 1
     assert on_click(on_click(state, "seat:1")[0], "seat:1")[0].watched_seat is None
     assert on_click(state, "nowhere") == (state, None)
@@ -241,11 +229,11 @@ def test_an_unplayable_card_sends_a_move_or_shows_a_notice() -> None:
 def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
     moves = racing("corners").selection.moves
     assert moves
-    watching = update(lobby("corners", watching=True), now("corners", "running", "playing", watching=True))
-    done = update(racing("corners"), now("corners", "running", "resigned", after("corners", 30), 99))
+    watching = update(lobby("corners", watching=True), *now("corners", "running", "playing", watching=True))
+    done = update(racing("corners"), *now("corners", "running", "resigned", after("corners", 30), 99))
     other = board(after("corners", 3))
     open_race = now("corners", "running", "playing", after("corners", 30), 60, boards={1: other})
-    looking = keys(update(racing("corners"), open_race), "tab")[0]
+    looking = keys(update(racing("corners"), *open_race), "tab")[0]
     assert looking.board == other
     for state in (watching, done, looking):
         assert keys(state, "space", "a", "enter", "u", "/", "!")[1] == []
@@ -256,7 +244,7 @@ def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
 def test_tab_moves_a_spectator_from_table_to_table() -> None:
     one, two = board(after("corners", 3)), board(after("corners", 7))
     state = update(
-        lobby("corners", watching=True), now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
+        lobby("corners", watching=True), *now("corners", "running", "playing", watching=True, boards={1: one, 2: two})
     )
     assert state.board == one
     seen = []
@@ -284,7 +272,7 @@ def test_display_keys_change_suits_theme_cards_and_rivals() -> None:
 
 
 def test_news_lists_racers_and_stages() -> None:
-    counting = update(lobby("corners"), now("corners", "countdown", "ready"))
+    counting = update(lobby("corners"), *now("corners", "countdown", "ready"))
     assert "everyone is ready" in [event.text for event in counting.news]
     assert [event.text for event in lobby("corners").news] == ["cy (bot) is ready"]
     assert "the race is over" in [event.text for event in finished("corners").news]
@@ -292,16 +280,16 @@ def test_news_lists_racers_and_stages() -> None:
 
 
 def test_messages_update_clock_size_and_connection() -> None:
-    state = update(update(update(racing("corners"), Tick(12_000)), Resized(100, 40)), ConnectionLost("gone"))
+    state = replace(racing("corners"), left_ms=12_000, width=100, height=40, connection_error="gone")
     assert (state.left_ms, state.width, state.height, state.connection_error) == (12_000, 100, 40, "gone")
-    assert update(state, ConnectionRestored()).connection_error == ""
+    assert replace(state, connection_error="").connection_error == ""
     assert state.elapsed_ms == 288_000
 
 
 def test_a_small_screen_accepts_only_quit() -> None:
-    state = update(racing("corners"), Resized(59, 19))
-    assert keys(state, "space", "a", "!", "y", "?", "q")[1] == [Quit()]
-    assert update(state, Resized(60, 20)).selection.letters
+    state = replace(racing("corners"), width=59, height=19)
+    assert keys(state, "space", "a", "!", "y", "?", "q")[1] == ["quit"]
+    assert replace(state, width=60, height=20).selection.letters
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost", "stuck", "over", "resigned"])
@@ -311,7 +299,7 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     assert state.view.board
     ended = structs.replace(state.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
-    updated = update(state, replace(news, view=structs.replace(news.view, board=ended)))
+    updated = update(state, structs.replace(news[0], board=ended), *news[1:])
     assert updated.notice
     wanted = {"won": "You won in", "resigned": "You resigned"}.get(outcome, f"Your game is {outcome}")
     assert updated.notice.text.startswith(wanted)

@@ -18,7 +18,7 @@ from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import Check, ParSummary, RaceState
-from samedeal_cli.state.race_update import ConnectionLost, MoveRefused, Verified, update
+from samedeal_cli.state.race_update import move_refused, update
 from support.example_states import finished, lobby, now, racing, standing
 
 SCREENS = Path(__file__).parents[1] / "screens"
@@ -33,19 +33,19 @@ every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
     """Yield the screens of a game with their names."""
     yield "lobby", lobby(slug, width, height)
-    yield "countdown", update(lobby(slug, width, height), now(slug, "countdown", "ready", left_ms=2400))
+    yield "countdown", update(lobby(slug, width, height), *now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
     yield "race, picked up", on_key(replace(race, auto_drop=False), next(iter(race.selection.letters.values())))[0]
     yield (
         "race, a refusal",
-        update(race, MoveRefused("6H is next on u2, but l4 stands in another row: only a corner helps.")),
+        move_refused(race, "6H is next on u2, but l4 stands in another row: only a corner helps."),
     )
     yield "race, typing", on_key(on_key(race, "/")[0], race.selection.moves[0][0])[0]
     yield "race, asked", on_key(race, "!")[0]
     yield "race, rivals hidden", on_key(race, "z")[0]
-    yield "race, connection lost", update(race, ConnectionLost("the connection broke"))
-    yield "results", update(update(finished(slug, width, height), Verified(FINDINGS)), PAR)
+    yield "race, connection lost", replace(race, connection_error="the connection broke")
+    yield "results", replace(finished(slug, width, height), checks=FINDINGS, par=PAR)
 
 
 def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
@@ -54,7 +54,7 @@ def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceStat
     yield "help", on_key(race, "?")[0]
     yield "rules", on_key(race, "i")[0]
     yield "link", on_key(race, "Q")[0]
-    yield "checks", on_key(update(finished(slug, width, height), Verified(FINDINGS)), "f")[0]
+    yield "checks", on_key(replace(finished(slug, width, height), checks=FINDINGS), "f")[0]
 
 
 def text(state: RaceState) -> str:
@@ -168,7 +168,7 @@ def test_a_pending_move_is_predicted_and_dimmed() -> None:
     assert table[target][-1] == card
     assert len(table[source]) == len(race.board.table[source]) - 1
     assert faint == {source, target}
-    refused = update(pending, MoveRefused("No."))
+    refused = move_refused(pending, "No.")
     assert refused.predicted == (race.board.table, frozenset())
 
 

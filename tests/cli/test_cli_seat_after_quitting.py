@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_state import RaceState
-from samedeal_cli.state.race_update import Connected, ConnectionLost, update
+from samedeal_cli.state.race_update import update
 from support.browser import BROWSER, join_race, launch_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
@@ -97,13 +98,13 @@ def drawn(state: RaceState) -> str:
 def test_full_screen_explains_the_seat_at_each_stage() -> None:
     waiting = lobby("corners")
     assert "q quit, your seat is held for 30 s" in drawn(waiting)
-    assert "Your seat is held for 30 s." in drawn(update(waiting, ConnectionLost("the connection broke")))
-    unknown = update(entered("corners"), Connected(header("corners"), info("corners")))
-    assert "q quit, your seat is held briefly" in drawn(update(unknown, now("corners", "open", "waiting")))
-    counting = update(waiting, now("corners", "countdown", "ready", left_ms=2400))
+    assert "Your seat is held for 30 s." in drawn(replace(waiting, connection_error="the connection broke"))
+    unknown = replace(entered("corners"), header=header("corners"), game=info("corners"), away_s=None)
+    assert "q quit, your seat is held briefly" in drawn(update(unknown, *now("corners", "open", "waiting")))
+    counting = update(waiting, *now("corners", "countdown", "ready", left_ms=2400))
     for state in (counting, racing("corners")):
         assert "q quit, your seat is reserved" in drawn(state)
-        lost = drawn(update(state, ConnectionLost("the connection broke")))
+        lost = drawn(replace(state, connection_error="the connection broke"))
         assert "Your seat is reserved, the clock runs." in lost
 
 

@@ -5,7 +5,7 @@ import pytest
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
-from samedeal_cli.render.table_view import Marks, draw_table
+from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text
 from samedeal_cli.state.selection import Selection
 
@@ -20,7 +20,8 @@ def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, 
     game = after(slug, steps)
     selection = Selection(game.moves(), game.layout, game.foundations, game.hidden)
     canvas = Canvas(width + 2, height + 2)
-    draw_table(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), Marks(selection.letters))
+    marks = Marks(selection.letters)
+    TableDrawing(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), marks).draw()
     return canvas, selection
 
 
@@ -85,7 +86,7 @@ def test_places_do_not_move_with_the_cards(slug: str, width: int, height: int) -
 def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     table = {"l1": ["AS"] * 40, "r1": ["KH"]}
     canvas = Canvas(30, 3)
-    draw_table(canvas, Spot(0, 0, 30, 3), ". l1 .\n. r1 .", {"l1"}, table)
+    TableDrawing(canvas, Spot(0, 0, 30, 3), ". l1 .\n. r1 .", {"l1"}, table).draw()
     text = " ".join(canvas.text())
     counted = next(int(word[1:]) for word in text.split() if word.startswith("+"))
     assert counted + text.count("A♠") == 40

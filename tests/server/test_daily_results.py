@@ -9,7 +9,8 @@ from redis import Redis
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options, Readied, Resigned
 from samedeal.race.seat import Standing
-from samedeal_server.races.daily import Dailies, Page, Result, results
+from samedeal.wire.documents import Result
+from samedeal_server.races.daily import Dailies, Page, results
 from samedeal_server.store.daily_results import DailyRace
 from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until

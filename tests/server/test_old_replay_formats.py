@@ -16,8 +16,9 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.replays.replay import read
 from samedeal.wire import codec
+from samedeal.wire.documents import RaceSummary
 from samedeal_server.store import old_replay_formats, stored_replays
-from samedeal_server.store.archive import RaceSummary, Search
+from samedeal_server.store.archive import Search
 from samedeal_server.store.daily_results import DailyRace
 from support.finished_races import finished
 from support.races_by_hand import closed, running

@@ -1,5 +1,6 @@
 """Example states of the full screen: any game, at any stage."""
 
+from dataclasses import replace
 from typing import Any
 
 from cli.test_cli_text_table import after
@@ -8,11 +9,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
-from samedeal_cli.commands.games import described
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.state.race_state import RaceState
-from samedeal_cli.state.race_update import Connected, Snapshot, update
+from samedeal_cli.state.race_update import update
 
 RACE, LINK = "calm-otter-42", "http://192.168.1.20:8640/r/calm-otter-42"
 LIMIT_MS = 300_000
@@ -20,9 +20,9 @@ STEPS = {"corners": 30}
 """The number of moves of the example, if not twelve, so that a card can be played."""
 
 
-def info(slug: str) -> GameInfo:
+def info(slug: str) -> GameDescription:
     """Return a game as the server describes it."""
-    return described(GAMES[slug])
+    return GameDescription.of(GAMES[slug])
 
 
 def board(game: Game, ply: int = 0, **fields: Any) -> Board:
@@ -80,14 +80,14 @@ def view(slug: str, stage: Stage, game: Game | None = None, n: int = 5, seat: in
 
 def lobby(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
     """Return the lobby, with ada and cy ready and bo not."""
-    state = update(entered(slug, width, height, watching=watching), now(slug, "open", "waiting", watching=watching))
-    return update(state, now(slug, "open", "waiting", cy="ready", watching=watching))
+    state = update(entered(slug, width, height, watching=watching), *now(slug, "open", "waiting", watching=watching))
+    return update(state, *now(slug, "open", "waiting", cy="ready", watching=watching))
 
 
 def entered(slug: str, width: int = 80, height: int = 24, *, watching: bool = False) -> RaceState:
     """Return the state right after connecting."""
     state = RaceState(RACE, "192.168.1.20:8640", LINK, watching=watching, width=width, height=height)
-    return update(state, Connected(header(slug), info(slug), 30.0))
+    return replace(state, header=header(slug), game=info(slug), away_s=30.0)
 
 
 def now(
@@ -101,8 +101,11 @@ def now(
     watching: bool = False,
     left_ms: int = 170_000,
     **fields: Any,
-) -> Snapshot:
-    """Return a snapshot: ada is first, bo (the own seat unless watching) second, and the bot cy last."""
+) -> tuple[View, tuple[Standing, ...], int | None]:
+    """Return a view, the standings and the remaining time.
+
+    ada is first, bo (the own seat unless watching) second, and the bot cy last.
+    """
     goal = GAMES[slug].goal
     dealt = stage in ("running", "over")
     ada = standing(1, "ada", "won" if stage == "over" else "playing" if dealt else "ready", goal // 2, goal)
@@ -110,21 +113,21 @@ def now(
     last = standing(3, "cy", cy or mine, 1 if dealt else 0, goal)
     content = view(slug, stage, game, n, None if watching else 2, **fields)
     left = left_ms if stage in ("running", "countdown") else None
-    return Snapshot(content, (ada, own, last), left)
+    return content, (ada, own, last), left
 
 
 def racing(slug: str, width: int = 80, height: int = 24, steps: int | None = None, **fields: Any) -> RaceState:
     """Return a running race after some moves."""
     steps = STEPS.get(slug, 12) if steps is None else steps
     game = after(slug, steps)
-    state = update(entered(slug, width, height), now(slug, "countdown", "ready", left_ms=3000))
-    state = update(state, now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
-    return update(state, now(slug, "running", "playing", game, 7 + steps, **fields))
+    state = update(entered(slug, width, height), *now(slug, "countdown", "ready", left_ms=3000))
+    state = update(state, *now(slug, "running", "playing", after(slug, 0), 6, left_ms=LIMIT_MS))
+    return update(state, *now(slug, "running", "playing", game, 7 + steps, **fields))
 
 
 def finished(slug: str, width: int = 80, height: int = 24) -> RaceState:
     """Return a finished race."""
     state = racing(slug, width, height)
     return update(
-        state, now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3")
+        state, *now(slug, "over", "timeout", after(slug, STEPS.get(slug, 12)), 99, deal=f"{slug}:{'5a' * 32}.3")
     )

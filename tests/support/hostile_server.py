@@ -21,7 +21,7 @@ from samedeal.proof.signature import public_key
 from samedeal.race.seat import Standing
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_cli.net.http_api import Daily, GameInfo, Opened, ParInfo, RaceLine, ReplayLine
+from samedeal.wire.documents import GameDescription, Opened, RaceSummary
 from support import finished_races, scripted_server
 
 EVIL = "evil\x1b]0;x\x07\x1b[2J\x9b31m\x85\u202e\u2066\u200b\x7f\t\r\n!"
@@ -41,7 +41,7 @@ PROBLEM = {"type": EVIL, "title": EVIL, "status": 409, "code": EVIL, "detail": E
 STANDING = Standing(
     place=1, seat=1, name=EVIL, bot=False, outcome=EVIL, done=True, home=1, goal=4, progress=0.25, attempts=1, ms=1
 )
-GAME_INFO = GameInfo(
+GAME_INFO = GameDescription(
     slug=GAME,
     title=EVIL,
     rules=EVIL,
@@ -49,52 +49,56 @@ GAME_INFO = GameInfo(
     goal=4,
     limit_ms=60_000,
     fanned=(EVIL,),
+    foundations=(),
     labels={"l1": EVIL, EVIL: EVIL},
     hidden=(EVIL,),
     options={EVIL: (EVIL, True)},
 )
-PAR = ParInfo(
-    game=EVIL,
-    deal=f"{GAME}:{EVIL}",
-    variant={EVIL: EVIL},
-    bot=EVIL,
-    plays=1,
-    counted=EVIL,
-    minimum=0,
-    median=0.5,
-    mean=0.5,
-    maximum=1,
-    solved=0,
-    racers=convert(
-        [
-            {"seat": 1, "name": EVIL, "home": 1, "won": False, "result": 1, "worse": 0.5, "equal": 0.25, "better": 0.25}
-            | {"squares": ["worse", "equal"]}
-        ],
-        ParInfo.__annotations__["racers"],
-    ),
-)
-DAILY = Daily(
-    game=GAME,
-    date=EVIL,
-    commitment=EVIL,
-    stage=EVIL,
-    reveals_at=0,
-    deal=EVIL,
-    secret=EVIL,
-    results=convert(
-        [
-            {"place": 1, "name": EVIL, "bot": False, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL},
-        ],
-        Daily.__annotations__["results"],
-    ),
-)
-RACE_LINE = RaceLine(race=EVIL, game=EVIL, stage=EVIL, racers=1, max_racers=8, opened_at=0)
-REPLAY_LINE = ReplayLine(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
+PAR = {
+    "game": EVIL,
+    "deal": f"{GAME}:{EVIL}",
+    "variant": {EVIL: EVIL},
+    "bot": EVIL,
+    "plays": 1,
+    "goal": 4,
+    "counted": EVIL,
+    "homes": [0],
+    "results": [0],
+    "minimum": 0,
+    "median": 0.5,
+    "mean": 0.5,
+    "maximum": 1,
+    "solved": 0,
+    "race": EVIL,
+    "racers": [
+        {"seat": 1, "name": EVIL, "home": 1, "won": False, "result": 1, "worse": 0.5, "equal": 0.25, "better": 0.25}
+        | {"squares": ["worse", "equal"]}
+    ],
+}
+DAILY = {
+    "game": GAME,
+    "date": EVIL,
+    "commitment": EVIL,
+    "stage": EVIL,
+    "reveals_at": 0,
+    "deal": EVIL,
+    "secret": EVIL,
+    "results": [
+        {"place": 1, "name": EVIL, "bot": False, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL},
+    ],
+    "players": 1,
+    "next": None,
+}
+RACE_LINE = {"race": EVIL, "game": EVIL, "stage": EVIL, "racers": 1, "max_racers": 8, "opened_at": 0} | {
+    "sealed": True,
+    "daily": False,
+}
+REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
 DOCUMENTS: dict[str, object] = {
     "/api/v1/games": {"games": [GAME_INFO], EVIL: EVIL},
     f"/api/v1/games/{GAME}": GAME_INFO,
-    "/api/v1/races": {"races": [RACE_LINE], EVIL: EVIL},
-    "/api/v1/replays": {"replays": [REPLAY_LINE]},
+    "/api/v1/races": {"races": [RACE_LINE], "next": None, EVIL: EVIL},
+    "/api/v1/replays": {"replays": [REPLAY_LINE], "next": None},
     "/api/v1/daily": {"daily": [DAILY]},
     f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
     f"/api/v1/races/{RACE}/par": PAR,

@@ -29,8 +29,8 @@ from samedeal.race.events import LONGEST_MS
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal.wire.documents import RaceSummary
 from samedeal_server.store import stored_replays
-from samedeal_server.store.archive import RaceSummary
 from samedeal_server.store.daily_results import DailyRace
 from support.logged_server import request
 from support.servers import Racer, Server

@@ -35,16 +35,7 @@ KEYS: Final[dict[str, str]] = {
 
 Value = str | bool
 _HINTS: Final = get_type_hints(Settings)
-_SWITCH: Final = {
-    "on": True,
-    "true": True,
-    "yes": True,
-    "1": True,
-    "off": False,
-    "false": False,
-    "no": False,
-    "0": False,
-}
+_SWITCH: Final = dict.fromkeys(("on", "true", "yes", "1"), True) | dict.fromkeys(("off", "false", "no", "0"), False)
 
 
 def config_file() -> Path:

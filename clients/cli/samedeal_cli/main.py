@@ -139,14 +139,6 @@ def _failure(error: Exception) -> Failure:
     return Failure(f"unexpected {type(error).__name__}: {error} (for a traceback, set PYTHONDEVMODE=1)")
 
 
-def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
-    if value and not context.resilient_parsing:
-        from importlib import metadata  # slow to import
-
-        click.echo(f"samedeal {metadata.version('samedeal')}")
-        context.exit()
-
-
 @click.pass_context
 def _without_command(context: click.Context) -> None:
     """Show suggested commands on a terminal, and the help elsewhere."""
@@ -168,18 +160,9 @@ main = Main(
     help="Race your friends at patience on the same shuffled deck.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    params=[
-        *global_options(),
-        click.Option(
-            ["--version"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_version,
-            help="Show the version.",
-        ),
-    ],
+    params=[*global_options()],
 )
+click.version_option(package_name="samedeal", message="samedeal %(version)s", help="Show the version.")(main)
 
 if __name__ == "__main__":
     main()

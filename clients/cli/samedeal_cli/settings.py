@@ -110,9 +110,9 @@ def demo_file() -> Path:
     return state_dir() / "demo.json"
 
 
-def examples(*lines: str) -> str:
-    """Format examples for the end of a command's help."""
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+def command(*examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a function a command, with examples at the end of its help."""
+    return click.command(epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples))
 
 
 def global_options() -> list[click.Option]:

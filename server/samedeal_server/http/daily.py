@@ -1,20 +1,12 @@
 """Daily deals and their results."""
 
-from collections.abc import Sequence
-
-from msgspec import Struct
 from starlette.requests import Request
 
 from samedeal.games.catalogue import GAMES
+from samedeal.wire.documents import Daily, Today
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
-from samedeal_server.races.daily import Dailies, Daily, Page, day_of
+from samedeal_server.races.daily import Dailies, Page, day_of
 from samedeal_server.races.registry import checked_game
-
-
-class Today(Struct, frozen=True):
-    """Today's deal of every game."""
-
-    daily: Sequence[Daily]
 
 
 class DailyDeals:

@@ -12,8 +12,8 @@ from msgspec import Meta
 from samedeal.errors import CODES
 from samedeal.race.events import Entry, Seed
 from samedeal.replays.replay import Foot, Head, Replay
+from samedeal.wire.documents import Slug
 from samedeal_server.http.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, Link, ResponseSpec
-from samedeal_server.http.games import Slug
 from samedeal_server.http.responses import MEDIA, PAGE, PROBLEM, Problem
 from samedeal_server.http.schemas import Schema, schemas
 from samedeal_server.races.daily import DAYS_AHEAD

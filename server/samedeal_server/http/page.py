@@ -14,10 +14,11 @@ from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import ResponseSpec, route
 from samedeal_server.http.responses import PAGE, TEXT, if_none_match_matches
-from samedeal_server.races.live_races import LIVE_STAGES, Listed
+from samedeal_server.races.live_races import LIVE_STAGES
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 

@@ -1,7 +1,6 @@
 """Par: the computer's results on a deal, and its plays as replays."""
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, defstruct, msgpack
@@ -9,12 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.computer.bots import BOTS
-from samedeal.computer.par import Compared, Counted, Par
+from samedeal.computer.par import Par
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import SeatNumber, Seed
 from samedeal.replays.replay import Replay
+from samedeal.wire.documents import DealPar, RacePar
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.race_bodies import variant_fields
 from samedeal_server.http.replays import FORMS, parse_suffix, render
@@ -27,39 +27,6 @@ from samedeal_server.races.registry import checked_game
 from samedeal_server.settings import Settings
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
-
-
-class DealPar(Struct, frozen=True, kw_only=True):
-    """The computer's results on a deal."""
-
-    game: str
-    deal: str
-    """The code of the deal."""
-    variant: Mapping[str, str | bool]
-    bot: str
-    """The bot that played."""
-    plays: int
-    """The number of plays."""
-    goal: int
-    """The number of cards to move to the foundations."""
-    counted: Counted
-    """What a result counts: cards on the foundations, or cards left."""
-    homes: Sequence[int]
-    """The cards on the foundations after each play, play 0 first; a won play counts as `goal`."""
-    results: Sequence[int]
-    minimum: int
-    median: float
-    mean: float
-    maximum: int
-    solved: int
-    """The number of plays won."""
-
-
-class RacePar(DealPar, frozen=True, kw_only=True):
-    """The computer's results on the deal of a race, compared with its racers."""
-
-    race: str
-    racers: Sequence[Compared]
 
 
 class ParQuery(Struct, frozen=True, forbid_unknown_fields=True):

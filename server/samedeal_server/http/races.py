@@ -1,23 +1,22 @@
 """Races: create, list and view."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal.race.events import Header, Seed
+from samedeal.race.events import Seed
 from samedeal.wire import views
+from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_url
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race_links, route
-from samedeal_server.http.games import Slug
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
-from samedeal_server.races.live_races import Listed, RaceFilter
+from samedeal_server.races.live_races import RaceFilter
 from samedeal_server.races.opening import race_options
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
@@ -39,24 +38,6 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     """The options of the game that differ from their defaults."""
     options: dict[str, int | float | bool | str] = {}
     """The options of the race that differ from their defaults. The default of `limit_ms` is the game's."""
-
-
-class Opened(Struct, frozen=True):
-    """A new race."""
-
-    race: str
-    """The ID of the race."""
-    link: str
-    """The URL to share with people."""
-    header: Header
-
-
-class RaceList(Struct, frozen=True):
-    """A page of races, newest first."""
-
-    races: Sequence[Listed]
-    next: str | None
-    """The value of `before` for the next page; null on the last page."""
 
 
 class Races:

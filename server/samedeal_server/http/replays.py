@@ -1,17 +1,17 @@
 """Replays of finished races: search, download and step through."""
 
 import asyncio
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from msgspec import Struct, msgpack
+from msgspec import msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
+from samedeal.wire.documents import ReplayList
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
 from samedeal_server.http.requests import client_network, while_connected
 from samedeal_server.http.responses import MEDIA, if_none_match_matches, negotiate
@@ -19,7 +19,7 @@ from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
-from samedeal_server.store.archive import RaceSummary, Search
+from samedeal_server.store.archive import Search
 from samedeal_server.store.stored_replays import Form
 
 ACCEPTED: Final[dict[Form, tuple[str, ...]]] = {
@@ -33,14 +33,6 @@ FORMS: Final = tuple(MEDIA[form] for form in ACCEPTED)
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 ARCHIVE_TIMEOUT_S: Final = 2
 """How long to wait for the replay of a race that has just ended."""
-
-
-class ReplayList(Struct, frozen=True):
-    """A page of finished races, newest first."""
-
-    replays: Sequence[RaceSummary]
-    next: str | None
-    """The value of `before` for the next page; null on the last page."""
 
 
 class Replays:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
@@ -15,6 +15,7 @@ from samedeal.game import Game
 from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import Daily, Result
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -30,42 +31,6 @@ MAX_DAYS = 64
 """Maximum number of days whose results are cached."""
 SEARCH_TIMEOUT_S = 2.0
 """How long a response waits for the search for a deal that nobody has played (s)."""
-
-Stage = Literal["upcoming", "today", "sealed", "revealed"]
-
-
-class Result(Struct, frozen=True):
-    """A player's result of a day: their standing in the race that counts."""
-
-    place: int
-    name: str
-    bot: bool
-    outcome: str
-    home: int
-    goal: int
-    ms: int
-    race: str | None
-    """None for an unlisted race."""
-
-
-class Daily(Struct, frozen=True):
-    """The public part of the daily deal of a game."""
-
-    game: str
-    date: str
-    commitment: str
-    stage: Stage
-    reveals_at: int
-    deal: str | None
-    """None before it is revealed. If nobody has played it, it is None until the server has searched for it."""
-    secret: str | None
-    """None before it is revealed."""
-    results: tuple[Result, ...]
-    """One page of the results, best first."""
-    players: int
-    """The number of players on all pages."""
-    next: int | None
-    """The `skip` of the next page; null on the last page."""
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):

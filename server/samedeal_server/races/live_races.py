@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
+from samedeal.wire.documents import Listed
 from samedeal_server.store.connection import Store, Word
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
@@ -19,35 +20,6 @@ ANY = "*"
 
 Seen = Mapping[tuple[int, int], int]
 """When seats were last seen connected, in ms since 1970-01-01 UTC, by seat number and the entry that took the seat."""
-
-
-class Listed(Struct, frozen=True):
-    """A race in a list."""
-
-    race: str
-    game: str
-    stage: Stage
-    racers: int
-    """How many players have a seat."""
-    max_racers: int
-    opened_at: int
-    sealed: bool
-    """Whether the deal depends on the racers' nonces."""
-    daily: bool
-    """Whether the race is on the game's daily deal of the day it was opened."""
-
-    @classmethod
-    def of(cls, race: Race) -> "Listed":
-        return cls(
-            race=race.id,
-            game=race.header.game,
-            stage=race.stage,
-            racers=len(race.roster),
-            max_racers=race.options.max_racers,
-            opened_at=race.header.opened_at,
-            sealed=race.header.sealed,
-            daily=race.header.daily,
-        )
 
 
 class RaceFilter(Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,14 +10,15 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
+from samedeal.wire.documents import Listed, RaceSummary
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.deal_finder import DealFinder
-from samedeal_server.races.live_races import Listed, LiveRaces
+from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
-from samedeal_server.store.archive import Archive, RaceSummary
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import MEASURED_EVERY_S, Clock
 from samedeal_server.store.race_log import BLOCK_S, RaceLog
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
+from samedeal.wire.documents import RaceSummary
 from samedeal_server.ops import metrics
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.connection import Store, Word
@@ -20,19 +20,6 @@ from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.signing_keys import SigningKeys
 
 ENDED: Final = "replays"
-
-
-class RaceSummary(Struct, frozen=True, omit_defaults=True):
-    """A finished race in a list."""
-
-    race: str
-    game: str
-    deal: str | None
-    """None if no deal was dealt, or if it is not public yet."""
-    ended_at: int
-    standings: tuple[Standing, ...]
-    reveals_at: int = 0
-    """When a daily deal becomes public."""
 
 
 class Search(Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,13 +4,13 @@ import asyncio
 import random
 import shlex
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 import click
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from samedeal.errors import Refused
 from samedeal.race.run import RESTART
@@ -19,12 +19,12 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.parameters import NAME, RACE, Link
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net import guests
+from samedeal_cli.net.connect import connect
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.transport import TRANSIENT_CODES
 from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.running import run
-from samedeal_cli.settings import Settings, examples, state_dir
+from samedeal_cli.settings import Settings, command
 
 READY: Final = "ready"
 RESIGN: Final = "resign"
@@ -34,6 +34,8 @@ PAUSE_S: Final = 2.0
 """Mean time between moves of the built-in player at speed 1."""
 RETRY_S: Final = 1.0
 """Delay before a request is retried after a temporary error."""
+MAX_ATTEMPTS: Final = 3
+"""Maximum attempts of the built-in player."""
 MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
 _ENDED: Final = ("race-over", "not-playing")
@@ -41,36 +43,11 @@ _ENDED: Final = ("race-over", "not-playing")
 Pause = Callable[[], float]
 
 
-class State(Struct, frozen=True, tag="state", tag_field="t"):
+class State(Board, frozen=True, kw_only=True, omit_defaults=False, tag="state", tag_field="t"):
     """The line that a program reads before each move."""
 
-    table: dict[str, tuple[str, ...]]
-    notes: dict[str, str]
-    moves: tuple[str, ...]
-    undo: bool
-    restart: bool
-    ply: int
-    home: int
-    outcome: str
-    attempt: int
     clock_ms: int | None
     standings: tuple[Standing, ...]
-
-    @classmethod
-    def from_connection(cls, connection: Connection, board: Board) -> Self:
-        return cls(
-            table=board.table,
-            notes=board.notes,
-            moves=board.moves or (),
-            undo=board.undo,
-            restart=board.restart,
-            ply=board.ply,
-            home=board.home,
-            outcome=board.outcome,
-            attempt=board.attempt,
-            clock_ms=connection.left_ms,
-            standings=connection.standings,
-        )
 
 
 class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):
@@ -86,11 +63,12 @@ class Over(Struct, frozen=True, tag="over", tag_field="t"):
     standings: tuple[Standing, ...]
 
 
-class Player(Protocol):
+class Player:
     """Chooses moves."""
 
     async def choose(self, state: State) -> str:
         """Return a move or ``resign``."""
+        raise NotImplementedError
 
     async def refused(self, refusal: Refusal) -> None:
         """Handle the refusal of the last move."""
@@ -99,30 +77,23 @@ class Player(Protocol):
         """Handle the end of the race."""
 
 
-class RandomPlayer:
+class RandomPlayer(Player):
     """Plays random legal moves, preferring those that name places."""
 
-    def __init__(self, *, attempts: int = 3, moves: int = 400, seed: str | None = None) -> None:
-        """Without a legal move, it restarts, up to `attempts`, and then resigns. It also resigns after `moves`."""
-        self._attempts, self._moves = attempts, moves
-        self._random = random.Random(seed)  # noqa: S311 (no secret)
+    def __init__(self, *, moves: int = 400) -> None:
+        """Without a legal move, it restarts, up to MAX_ATTEMPTS, and then resigns. It also resigns after `moves`."""
+        self._moves = moves
 
     async def choose(self, state: State) -> str:
         if state.ply >= self._moves:
             return RESIGN
         if not state.moves:
-            return RESTART if state.restart and state.attempt < self._attempts else RESIGN
+            return RESTART if state.restart and state.attempt < MAX_ATTEMPTS else RESIGN
         places = [move for move in state.moves if move not in STOCK_WORDS]
-        return self._random.choice(places or state.moves)
-
-    async def refused(self, refusal: Refusal) -> None:
-        pass
-
-    async def over(self, standings: tuple[Standing, ...]) -> None:
-        pass
+        return random.choice(places or state.moves)  # noqa: S311 (no secret)
 
 
-class Program:
+class Program(Player):
     """A program that reads states from standard input and writes moves to standard output."""
 
     def __init__(self, process: Process) -> None:
@@ -166,17 +137,12 @@ class Program:
                 await self._process.stdin.drain()
 
     async def _read_move(self) -> str | None:
-        """Return the program's next move, or None if it has exited."""
-        while self._process.stdout and (line := await self._read_line()):
-            if text := line.decode(errors="replace").strip():
-                return _parse_move(text)
+        """Return the program's next move, or None if it has exited or its line is too long."""
+        with suppress(ValueError):
+            while self._process.stdout and (line := await self._process.stdout.readline()):
+                if text := line.decode(errors="replace").strip():
+                    return _parse_move(text)
         return None
-
-    async def _read_line(self) -> bytes:
-        try:
-            return await self._process.stdout.readline() if self._process.stdout else b""
-        except ValueError:
-            return b""  # the line is too long
 
 
 def _parse_move(text: str) -> str:
@@ -241,7 +207,9 @@ async def _choose(connection: Connection, player: Player) -> str | None:
     board = connection.view.board
     if board is None or not _is_playing(connection):
         return None
-    choosing = asyncio.create_task(_coroutine(player.choose(State.from_connection(connection, board))))
+    content = structs.asdict(board) | {"moves": board.moves or ()}
+    state = State(**content, clock_ms=connection.left_ms, standings=connection.standings)
+    choosing = asyncio.create_task(player.choose(state))
     ending = asyncio.create_task(_wait_until(connection, lambda: not _is_playing(connection)))
     try:
         await asyncio.wait({choosing, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -253,10 +221,6 @@ async def _choose(connection: Connection, player: Player) -> str | None:
         choosing.cancel()
         ending.cancel()
         await asyncio.gather(choosing, ending, return_exceptions=True)
-
-
-async def _coroutine(choice: Awaitable[str]) -> str:
-    return await choice
 
 
 async def _wait_until(connection: Connection, condition: Callable[[], bool]) -> None:
@@ -280,12 +244,7 @@ def random_pause(speed: float) -> Pause:
     return lambda: random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
 
 
-@click.command(
-    epilog=examples(
-        "samedeal bot calm-otter-42 --exec ./mybot --as robbie",
-        "samedeal bot calm-otter-42 --speed 4",
-    )
-)
+@command("samedeal bot calm-otter-42 --exec ./mybot --as robbie", "samedeal bot calm-otter-42 --speed 4")
 @click.argument("race", type=RACE)
 @click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a built-in random player]")
 @click.option(
@@ -318,17 +277,7 @@ async def _run(
     try:
         server = race.server or settings.address
         guests.warn_if_token_unused(settings, server, name)
-        credentials = guests.credentials(server, name, unnamed="bot", token=guests.environment_token(settings, server))
-        async with Connection(
-            server,
-            race.race_id,
-            name=credentials.name,
-            token=credentials.token,
-            bot=True,
-            nonces=Nonces.load(state_dir()),
-            keep_in=state_dir(),
-            on_welcome=guests.saver(server, credentials),
-        ) as connection:
+        async with connect(settings, server, race.race_id, name, bot=True) as connection:
             settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race_id}")
             await play(connection, program or RandomPlayer(), pause=pause)
             for standing in with_unique_names(connection.standings):

@@ -7,19 +7,17 @@ import click
 from click.shell_completion import get_completion_class
 
 from samedeal_cli.failure import Misused
-from samedeal_cli.settings import examples
+from samedeal_cli.settings import command
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SAMEDEAL_COMPLETE"
 """Shells set this variable to request completions."""
 
 
-@click.command(
-    epilog=examples(
-        'eval "$(samedeal completion bash)"                       in ~/.bashrc',
-        'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
-        "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
-    )
+@command(
+    'eval "$(samedeal completion bash)"                       in ~/.bashrc',
+    'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
+    "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
 )
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 @click.pass_context

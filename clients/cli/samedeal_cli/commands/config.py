@@ -9,7 +9,7 @@ import msgspec
 from samedeal_cli import config as file
 from samedeal_cli.config import KEYS, Value
 from samedeal_cli.failure import Misused
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}
 """The actions and their numbers of arguments."""
@@ -26,7 +26,7 @@ def _complete_value(context: click.Context, _parameter: click.Parameter, incompl
     return [value for value in values if value.startswith(incomplete)]
 
 
-@click.command(epilog=examples("samedeal config", "samedeal config set suits two", "samedeal config unset suits"))
+@command("samedeal config", "samedeal config set suits two", "samedeal config unset suits")
 @click.argument("what", type=click.Choice(list(ACTIONS)), default="list")
 @click.argument("key", required=False, shell_complete=_complete_key)
 @click.argument("value", required=False, shell_complete=_complete_value)
@@ -51,7 +51,8 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             _show(settings, shown(used), {key: used})
         case "set" if key and value is not None:
             file.set_key(key, file.parse_value(key, value, key))
-            _warn_if_overridden(settings, key)
+            if key in file.environment_values():
+                settings.say(f"{file.variable(key)} is set and overrides this")
         case "unset" if key:
             file.set_key(key, None)
         case _:
@@ -65,11 +66,6 @@ def shown(value: Value) -> str:
 
 def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
     click.echo(msgspec.json.encode(document) if settings.json else text)
-
-
-def _warn_if_overridden(settings: Settings, key: str) -> None:
-    if key in file.environment_values():
-        settings.say(f"{file.variable(key)} is set and overrides this")
 
 
 def _list(settings: Settings) -> None:

@@ -6,14 +6,15 @@ import click
 import msgspec
 
 from samedeal.games.catalogue import GAMES
+from samedeal.wire.documents import Daily, Today
 from samedeal_cli.commands.games import print_item
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
-from samedeal_cli.net.http_api import Api, Dailies, Daily
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import clock, utc_time
 from samedeal_cli.render.transcript import name_with_bot, printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 STAGES = {
     "upcoming": "opens on that day (UTC)",
@@ -23,7 +24,7 @@ STAGES = {
 }
 
 
-@click.command(epilog=examples("samedeal daily", "samedeal daily corners --date 2026-11-21"))
+@command("samedeal daily", "samedeal daily corners --date 2026-11-21")
 @click.argument("game", type=GAME, metavar="[GAME]", required=False)
 @click.option("--date", "day", type=DATE, metavar="DATE", help="The day in UTC.  [default: today]")
 @click.pass_obj
@@ -35,7 +36,7 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
     """
     dailies = _fetch(Api(settings.address), game, day)
     if settings.json:
-        click.echo(msgspec.json.encode(Dailies(tuple(dailies))))
+        click.echo(msgspec.json.encode(Today(tuple(dailies))))
         return
     for number, each in enumerate(dailies):
         if number:
@@ -49,7 +50,7 @@ def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:
     if day is not None:
         games = [game] if game else [known.slug for known in api.games()]
         return [_with_all_results(api, api.read(api.fetch(f"/daily/{day}/{slug}"), Daily)) for slug in games]
-    today = api.read(api.fetch("/daily"), Dailies).daily
+    today = api.read(api.fetch("/daily"), Today).daily
     matching = [each for each in today if game in (None, each.game)]
     if not matching:
         raise Declined("not-found", f"{game} was not found on {api.server}")

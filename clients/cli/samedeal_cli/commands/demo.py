@@ -1,7 +1,7 @@
 """The command ``demo``."""
 
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -10,19 +10,19 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
-from samedeal_cli.commands.mode import Mode, mode_option
-from samedeal_cli.commands.parameters import SEED
+from samedeal_cli.commands.mode import mode_option
+from samedeal_cli.commands.parameters import FILE, SEED
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import results
 from samedeal_cli.running import run
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 ONCE_MOVES = 120
 """Maximum moves of a bot with ``--once``, to keep the race short."""
 
 
-@click.command(epilog=examples("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4"))
+@command("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4")
 @click.option("--bots", type=click.IntRange(1, len(NAMES)), default=2, show_default=True, help="Number of bots.")
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Speed of the bots."
@@ -30,36 +30,25 @@ ONCE_MOVES = 120
 @click.option("--game", type=click.Choice(list(GAMES)), default="corners", show_default=True, help="The game to race.")
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
-@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Save the replay.")
+@click.option("--save", type=FILE, metavar="FILE", help="Save the replay.")
 @click.option("--once", is_flag=True, help="Run one race of bots, print the result, and exit.")
 @click.option("--lan", is_flag=True, help="Allow connections from your network.")
 @mode_option
 @click.pass_obj
-def demo(
-    settings: Settings,
-    bots: int,
-    speed: float,
-    game: str,
-    port: int,
-    seed: str | None,
-    save: Path | None,
-    once: bool,
-    lan: bool,
-    mode: Mode | None,
-) -> int:
+def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any) -> int:
     """Start a local server and a race against bots.
 
     Press Ctrl-C or q to stop. This also deletes the server's data. --once needs no terminal and checks that everything
     works. --save takes the format from the extension of FILE, .json or .msgpack.
     """
     check_installed()
-    if once and bots < 2:
+    plan = Plan(**choices)
+    if once and plan.bots < 2:
         raise Misused("--once needs at least two bots")
     if settings.json and not once:
         raise Misused("--json needs --once")
-    if save and not save.parent.is_dir():
-        raise Misused(f"{save.parent}: no such directory")
-    plan = Plan(game, bots, speed, seed, save, mode)
+    if plan.save and not plan.save.parent.is_dir():
+        raise Misused(f"{plan.save.parent}: no such directory")
     if once:
         return run(_once(settings, plan, port))
     with suppress(KeyboardInterrupt, SystemExit):  # the usual end of a demo

@@ -13,13 +13,15 @@ from samedeal.proof.verification import verify
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
+from samedeal.wire.documents import Opened
 from samedeal_cli.commands.bot import RandomPlayer, play, random_pause
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
-from samedeal_cli.failure import Declined, Unverified
+from samedeal_cli.commands.parameters import race_request
+from samedeal_cli.failure import Unverified
 from samedeal_cli.net.connection import Connection
-from samedeal_cli.net.http_api import Opened
+from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.settings import state_dir
 
@@ -93,9 +95,7 @@ class BotRace:
 
 
 async def open_race(server: Server, plan: Plan, **options: int) -> BotRace:
-    body: dict[str, Any] = {"game": plan.game, "options": options}
-    if plan.seed is not None:
-        body["seed"] = plan.seed
+    body = race_request(plan.game, plan.seed, options)
     return BotRace(await asyncio.to_thread(server.api.open_race, body), state_dir() if plan.save else None)
 
 
@@ -138,17 +138,7 @@ async def _run_all(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 async def _verified_replay(server: Server, race: BotRace) -> Replay:
     """Return the replay of a finished race. Raises Unverified if a check fails."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + ARCHIVE_S
-    while True:
-        try:
-            data = await asyncio.to_thread(server.api.fetch, f"/replays/{race.id}.json")
-            break
-        except Declined as declined:
-            if declined.code not in ("not-found", "replay-sealed") or loop.time() > deadline:
-                raise
-        await asyncio.sleep(0.1)
-    replay = read(data)
+    replay = read(await fetch_archived(server.api, race.id, ARCHIVE_S))
     receipts = about(replay.header, [connection.receipts for connection in race.connections])
     if failed := [fact for fact in await asyncio.to_thread(verify, replay, receipts=receipts) if not fact.holds]:
         raise Unverified(f"the replay of {race.id} failed verification: {failed[0].note}")

@@ -108,6 +108,10 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
     raise Failure(f"the server did not start within {START_S:.0f} s")
 
 
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace").strip()
+
+
 @contextmanager
 def _port_lock(port: int) -> Iterator[bool]:
     """Yield whether a TCP port is free. Binding the UDP port of the same number locks out other starting demos."""
@@ -120,10 +124,6 @@ def _port_lock(port: int) -> Iterator[bool]:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             taken = probe.connect_ex(("127.0.0.1", port)) == 0
         yield not taken
-
-
-def _text(log: Path) -> str:
-    return log.read_text(errors="replace").strip()
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

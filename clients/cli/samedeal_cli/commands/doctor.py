@@ -25,7 +25,7 @@ from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.settings import Settings, examples, state_dir
+from samedeal_cli.settings import Settings, command, state_dir
 
 SIGNS: Final = "♠♥♦♣█░▸"
 """The characters beyond ASCII that this program draws."""
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     """The problem, if any."""
 
 
-@click.command(epilog=examples("samedeal doctor", "samedeal doctor --json --server https://cards.example"))
+@command("samedeal doctor", "samedeal doctor --json --server https://cards.example")
 @click.pass_obj
 def doctor(settings: Settings) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.

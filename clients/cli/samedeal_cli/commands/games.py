@@ -11,10 +11,11 @@ import msgspec
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.wire.documents import GameDescription, GameList
 from samedeal_cli.commands.parameters import GAME
 from samedeal_cli.failure import Unreachable
-from samedeal_cli.net.http_api import Api, GameInfo, Games
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.net.http_api import Api
+from samedeal_cli.settings import Settings, command
 
 WIDEST: Final = 100
 """Maximum width of wrapped text."""
@@ -26,16 +27,16 @@ ALWAYS: Final = (
 )
 
 
-@click.command(epilog=examples("samedeal games", "samedeal games --json"))
+@command("samedeal games", "samedeal games --json")
 @click.pass_obj
 def games(settings: Settings) -> None:
     """List the server's games, or this program's if the server cannot be reached."""
     try:
         data = Api(settings.address).fetch("/games")
-        listed = Api(settings.address).read(data, Games).games
+        listed = Api(settings.address).read(data, GameList).games
     except Unreachable as failure:
         settings.say(f"samedeal: {failure.format_message()}; listing the games of this program")
-        listed = tuple(described(game) for game in GAMES.values())
+        listed = [GameDescription.of(game) for game in GAMES.values()]
         data = msgspec.json.encode({"games": listed})
     if settings.json:
         click.echo(data)
@@ -45,7 +46,7 @@ def games(settings: Settings) -> None:
         print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
 
 
-@click.command(epilog=examples("samedeal rules corners", "samedeal rules gallery | less"))
+@command("samedeal rules corners", "samedeal rules gallery | less")
 @click.argument("game", type=GAME, metavar="GAME")
 @click.pass_obj
 def rules(settings: Settings, game: str) -> None:
@@ -61,7 +62,7 @@ def rules(settings: Settings, game: str) -> None:
     if settings.json:
         known = GAMES[game]
         text = {"text": "\n\n".join(_paragraphs(known)), "moves": [_notation(known), ALWAYS]}
-        click.echo(msgspec.json.encode(msgspec.to_builtins(described(known)) | text))
+        click.echo(msgspec.json.encode(msgspec.to_builtins(GameDescription.of(known)) | text))
         return
     for line in rules_lines(game, shutil.get_terminal_size().columns):
         click.echo(line)
@@ -72,13 +73,13 @@ def rules_lines(slug: str, width: int) -> Iterator[str]:
     game, width = GAMES[slug], max(20, min(width, WIDEST))
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
-    yield from _table(described(game))
+    yield from _table(GameDescription.of(game))
     yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
-    lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(described(game))}."
+    lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(GameDescription.of(game))}."
     yield from wrap(lasts, width)
 
 
-def _table(game: GameInfo) -> Iterator[str]:
+def _table(game: GameDescription) -> Iterator[str]:
     yield from ("The table:", "")
     yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
     yield ""
@@ -97,29 +98,12 @@ def _paragraphs(game: type[Game]) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
-def described(game: type[Game]) -> GameInfo:
-    """Describe a game as a server does."""
-    return GameInfo(
-        slug=game.slug,
-        title=game.title,
-        rules=game.rules,
-        layout=game.layout,
-        goal=game.goal,
-        limit_ms=game.limit_ms,
-        fanned=tuple(sorted(game.fanned)),
-        foundations=tuple(sorted(game.foundations)),
-        labels=dict(game.labels),
-        hidden=tuple(sorted(game.hidden)),
-        options={name: tuple(values) for name, values in game.options.items()},
-    )
-
-
 def _notation(game: type[Game]) -> str:
     """The move notation of a game, taken from its refusal of an invalid move."""
     return game.from_seed("1").why_not("?").partition(": ")[2]
 
 
-def _variants(game: GameInfo) -> str:
+def _variants(game: GameDescription) -> str:
     return "".join(f"; variant {name}={'|'.join(map(_word, values))}" for name, values in game.options.items())
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from importlib.util import find_spec
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import click
 
@@ -28,46 +28,28 @@ mode_option = click.option(
 )
 
 
-class Environment(NamedTuple):
-    """The terminal, and whether the full screen is installed."""
-
-    terminal: bool
-    """Whether standard input, output and error are all terminals."""
-    term: str
-    columns: int
-    lines: int
-    installed: bool
-    """Whether the full screen's library is installed."""
-
-
-def current_environment() -> Environment:
-    """Inspect the environment of this process."""
-    size = shutil.get_terminal_size()
-    terminal = os.name == "posix" and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    return Environment(terminal, os.environ.get("TERM", ""), *size, find_spec("textual") is not None)
-
-
-def choose_mode(requested: Mode | None, settings: Settings, environment: Environment) -> tuple[Mode, str]:
+def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    why_not = _why_not(environment, requested=requested == "tui")
+    is_terminal = os.name == "posix" and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    why_not = _why_not(is_terminal=is_terminal, requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
     if requested == "tui" or not why_not:
         return "tui", ""
-    return "line", f"using line mode: {why_not}" if environment.terminal else ""
+    return "line", f"using line mode: {why_not}" if is_terminal else ""
 
 
-def _why_not(environment: Environment, *, requested: bool) -> str:
-    if not environment.terminal:
+def _why_not(*, is_terminal: bool, requested: bool) -> str:
+    """Return why the full screen cannot be used; empty if it can."""
+    if not is_terminal:
         return "standard input, output and error must all be terminals"
-    if environment.term in DUMB_TERMS:
-        return f"TERM={environment.term or '(none)'} cannot move the cursor"
-    if (environment.columns < LEAST[0] or environment.lines < LEAST[1]) and not requested:
-        return (
-            f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {environment.columns}x{environment.lines}"
-        )
-    if not environment.installed:
+    if (term := os.environ.get("TERM", "")) in DUMB_TERMS:
+        return f"TERM={term or '(none)'} cannot move the cursor"
+    columns, lines = shutil.get_terminal_size()
+    if (columns < LEAST[0] or lines < LEAST[1]) and not requested:
+        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {columns}x{lines}"
+    if find_spec("textual") is None:
         return "the full screen is not installed (pip install 'samedeal[tui]')"
     return ""

@@ -15,41 +15,32 @@ from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.replay import MAX_BYTES, Replay, read
+from samedeal.wire.documents import DealPar, RacePar
 from samedeal_cli.commands.output import print_line, write_output
-from samedeal_cli.commands.parameters import RACE_OR_DEAL, Deal, Link, Number, variant_option
+from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.net.http_api import Api, ParInfo, ParProgress, plain
+from samedeal_cli.net.http_api import Api, ParProgress, plain
 from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 POLL_S: Final = 0.2
 """Interval between requests while the server computes the par."""
-MEANINGS: Final[dict[Square, str]] = {
-    "solved": "solved",
-    "better": "better",
-    "equal": "equal",
-    "worse": "worse",
-}
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
 _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "39", "worse": "94"}
 
 
-@click.command(
-    epilog=examples(
-        "samedeal par calm-otter-42",
-        "samedeal par calm-otter-42 --seat 2 --svg strip.svg",
-        "samedeal par gallery:31 --play 7 -o play.json",
-    )
+@command(
+    "samedeal par calm-otter-42",
+    "samedeal par calm-otter-42 --seat 2 --svg strip.svg",
+    "samedeal par gallery:31 --play 7 -o play.json",
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
 @click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an SVG picture.")
+@click.option("--svg", type=FILE, metavar="FILE", help="Write an SVG picture.")
 @click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="The file for --play."
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file for --play.")
 @variant_option
 @click.pass_obj
 def par(
@@ -80,21 +71,19 @@ def par(
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
     path = f"/races/{what.race_id}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
-    if k is not None and isinstance(what, Deal):
-        play = _play(api, f"{path}/{k}.msgpack", query)
-        write_output(settings, output, FORMATS[format_](play))
+    if k is not None:
+        if isinstance(what, Link):
+            race_par = api.read(_fetch(settings, api, path, query), RacePar)
+            path, query = _path(race_par.deal), _query(tuple(race_par.variant.items()))
+        write_output(settings, output, FORMATS[format_](_play(api, f"{path}/{k}.msgpack", query)))
         return
     data = _fetch(settings, api, path, query)
     if svg:
         write_output(settings, svg, api.download(f"{path}.svg", query=query))
-    elif k is not None:
-        par_info = api.read(data, ParInfo)
-        play = _play(api, f"{_path(par_info.deal)}/{k}.msgpack", _query(tuple(par_info.variant.items())))
-        write_output(settings, output, FORMATS[format_](play))
     elif settings.json:
         click.echo(data)
     else:
-        for line in _lines(settings, api.read(data, ParInfo)):
+        for line in _lines(settings, api.read(data, RacePar if isinstance(what, Link) else DealPar)):
             print_line(settings, line)
 
 
@@ -127,26 +116,25 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
         raise Unreachable(api.server, f"not a valid Same Deal response: {plain(refused.text)}") from refused
 
 
-def _lines(settings: Settings, par_info: ParInfo) -> Iterator[str]:
-    title = GAMES[par_info.game].title if par_info.game in GAMES else par_info.game
-    yield f"{title}: {par_info.bot} played this deal {par_info.plays} times"
-    yield printable(par_info.deal)  # on a line of its own, to be copied
-    figures = (
-        f"minimum {par_info.minimum}, median {par_info.median:g}, mean {par_info.mean:.1f}, maximum {par_info.maximum}"
-    )
-    yield f"cards {par_info.counted}: {figures}; {par_info.solved} solved"
-    marks = seat_marks({racer.seat: racer.name for racer in par_info.racers})
-    for racer in par_info.racers:
+def _lines(settings: Settings, result: DealPar) -> Iterator[str]:
+    title = GAMES[result.game].title if result.game in GAMES else result.game
+    yield f"{title}: {result.bot} played this deal {result.plays} times"
+    yield printable(result.deal)  # on a line of its own, to be copied
+    figures = f"minimum {result.minimum}, median {result.median:g}, mean {result.mean:.1f}, maximum {result.maximum}"
+    yield f"cards {result.counted}: {figures}; {result.solved} solved"
+    racers = result.racers if isinstance(result, RacePar) else ()
+    marks = seat_marks({racer.seat: racer.name for racer in racers})
+    for racer in racers:
         name = f"{printable(racer.name)}{marks[racer.seat]}"
         yield ""
-        yield f"{name}, {racer.result} {par_info.counted}{', won' if racer.won else ''}: {verdict(racer)}"
+        yield f"{name}, {racer.result} {result.counted}{', won' if racer.won else ''}: {verdict(racer)}"
         if not settings.screen_reader:
             width = max(10, min(LONGEST_ROW, shutil.get_terminal_size().columns))
             for row in rows(racer.squares, width):
                 yield "".join(_square(settings, square) for square in row)
-    if par_info.racers and not settings.screen_reader:
+    if racers and not settings.screen_reader:
         yield ""
-        yield f"the computer: {'  '.join(f'{_square(settings, square)} {text}' for square, text in MEANINGS.items())}"
+        yield f"the computer: {'  '.join(f'{_square(settings, square)} {square}' for square in _LETTERS)}"
 
 
 def _square(settings: Settings, square: Square) -> str:

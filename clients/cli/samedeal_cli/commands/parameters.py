@@ -1,8 +1,10 @@
 """Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -12,11 +14,12 @@ from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
-from samedeal_cli.commands.timecode import Moment, parse_moment
+from samedeal_cli.commands.timecode import parse_moment
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings
 
+T = TypeVar("T")
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
@@ -47,211 +50,159 @@ class Number(click.IntRange):
         return super().convert(value, param, ctx)
 
 
-class MomentOfRace(click.ParamType[Moment]):
-    """A time since the deal such as ``1:48``, or a move such as ``m35`` or ``35``."""
+class Parsed(click.ParamType[T]):
+    """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 
-    name = "moment"
+    def __init__(self, name: str, parse: Callable[[str], T], completions: Iterable[str] = ()) -> None:
+        self.name, self._parse, self._completions = name, parse, completions
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         try:
-            return parse_moment(str(value))
-        except ValueError as error:
-            self.fail(f"{error}.", param, ctx)
-
-
-class Duration(click.ParamType[int]):
-    """A duration such as ``20m``, ``90s``, ``1m30s`` or ``500ms``, in milliseconds."""
-
-    name = "duration"
-
-    def __init__(self, least: int = 0, most: int | None = None, bounds: str = "") -> None:
-        """`bounds` describes the range in error messages."""
-        self._least, self._most, self._bounds = least, most, bounds
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).strip().lower()
-        parts = _PART.findall(text)
-        if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{value!r} is not a valid duration (try 20m or 90s).", param, ctx)
-        ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
-        if ms < self._least or (self._most is not None and ms > self._most):
-            self.fail(f"{value!r} is out of range: {self._bounds}.", param, ctx)
-        return round(ms)
-
-
-class RaceLink(click.ParamType[Link]):
-    """A race id or an invite link."""
-
-    name = "race"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Link:
-        text = str(value).strip()
-        if re.fullmatch(r"[a-z0-9-]{1,64}", text):
-            return Link(None, text)
-        match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", text.partition("#")[0].partition("?")[0])
-        if not match:
-            self.fail(f"{value!r} is not a valid race; use its id or its link (http://host:8640/r/ID).", param, ctx)
-        try:
-            server = server_address(match[1])
+            return self._parse(value) if isinstance(value, str) else value
+        except Refused as refused:
+            self.fail(refused.text, param, ctx)
         except Failure as failure:
             self.fail(failure.format_message(), param, ctx)
-        parts = urlsplit(server)
-        return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
-
-
-class DealCode(click.ParamType[Deal]):
-    """A deal code such as ``corners:42``: a game and a seed."""
-
-    name = "deal"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Deal:
-        if isinstance(value, Deal):
-            return value
-        game, colon, seed = str(value).partition(":")
-        if not colon or not game:
-            self.fail(f"{value!r} is not a valid deal code (try corners:42).", param, ctx)
-        if not seed:
-            self.fail(f"{value!r} is not a valid deal code: the seed is missing (try corners:42).", param, ctx)
-        return Deal(GAME.convert(game, param, ctx), SEED.convert(seed, param, ctx))
-
-
-class Date(click.ParamType[str]):
-    """A date in UTC."""
-
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return Day.of(str(value)).date
-        except ValueError:
-            self.fail(f"{value!r} is not a valid date (try 2026-11-21).", param, ctx)
-
-
-class GameName(click.ParamType[str]):
-    """A game of this program or of the server."""
-
-    name = "game"
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(slug) for slug in GAMES if slug.startswith(incomplete)]
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in GAMES:
-            return str(value)
-        served = _served_games(ctx.obj) if ctx and re.fullmatch(r"[a-z0-9-]{1,64}", str(value)) else ()
-        if value not in served:
-            self.fail(
-                f"unknown game {value!r}; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}.", param, ctx
-            )
-        return str(value)
+        return [CompletionItem(text) for text in self._completions if text.startswith(incomplete)]
 
 
-def _served_games(settings: Any) -> tuple[str, ...]:
+def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
+    """Parse a duration such as ``20m``, ``1m30s`` or ``500ms`` to milliseconds. `bounds` describes the range."""
+    given = text.strip().lower()
+    parts = _PART.findall(given)
+    if not parts or "".join(number + unit for number, unit in parts) != given:
+        raise ValueError(f"{text!r} is not a valid duration (try 20m or 90s)")
+    ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    if ms < least or (most is not None and ms > most):
+        raise ValueError(f"{text!r} is out of range: {bounds}")
+    return round(ms)
+
+
+def _race(text: str) -> Link:
+    """Parse a race id or an invite link."""
+    link = text.strip()
+    if re.fullmatch(r"[a-z0-9-]{1,64}", link):
+        return Link(None, link)
+    match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", link.partition("#")[0].partition("?")[0])
+    if not match:
+        raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
+    parts = urlsplit(server_address(match[1]))
+    return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
+
+
+def _deal(text: str) -> Deal:
+    """Parse a deal code such as ``corners:42``: a game and a seed."""
+    game, colon, seed = text.partition(":")
+    if not colon or not game:
+        raise ValueError(f"{text!r} is not a valid deal code (try corners:42)")
+    if not seed:
+        raise ValueError(f"{text!r} is not a valid deal code: the seed is missing (try corners:42)")
+    return Deal(_game(game), _seed(seed))
+
+
+def _date(text: str) -> str:
+    """Parse a date in UTC."""
+    try:
+        return Day.of(text).date
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a valid date (try 2026-11-21)") from error
+
+
+def _game(text: str) -> str:
+    """Parse the slug of a game of this program or of the server."""
+    if text in GAMES:
+        return text
+    served = _served_games() if re.fullmatch(r"[a-z0-9-]{1,64}", text) else ()
+    if text not in served:
+        raise ValueError(f"unknown game {text!r}; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}")
+    return text
+
+
+def _served_games() -> tuple[str, ...]:
     """Return the games of the current server, which may be newer than this program, or none if it is unreachable."""
     from samedeal_cli.net.http_api import Api
 
-    if not isinstance(settings, Settings):
+    context = click.get_current_context(silent=True)
+    if context is None or not isinstance(context.obj, Settings):
         return ()
     try:
-        return tuple(game.slug for game in Api(settings.address).games())
+        return tuple(game.slug for game in Api(context.obj.address).games())
     except Failure:
         return ()
 
 
-class Seed(click.ParamType[str]):
-    """The seed of an open deal."""
-
-    name = "seed"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        seed = str(value)
-        if not 1 <= len(seed) <= LONGEST_SEED:
-            self.fail(f"a seed must have 1 to {LONGEST_SEED} characters; this one has {len(seed)}.", param, ctx)
-        if re.search(r"[|\x00-\x1f\x7f]", seed):
-            self.fail("a seed must not contain | or control characters.", param, ctx)
-        return seed
+def _seed(text: str) -> str:
+    """Check the seed of an open deal."""
+    if not 1 <= len(text) <= LONGEST_SEED:
+        raise ValueError(f"a seed must have 1 to {LONGEST_SEED} characters; this one has {len(text)}")
+    if re.search(r"[|\x00-\x1f\x7f]", text):
+        raise ValueError("a seed must not contain | or control characters")
+    return text
 
 
-class GameOrDeal(click.ParamType[tuple[str, str | None]]):
-    """A game, or a deal code."""
-
-    name = "game or deal"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return GAME.shell_complete(ctx, param, incomplete)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | None]:
-        if ":" not in str(value):
-            return GAME.convert(value, param, ctx), None
-        deal = DEAL.convert(value, param, ctx)
-        return deal.game, deal.seed
+def _game_or_deal(text: str) -> tuple[str, str | None]:
+    """Parse a game, or a deal code to a game and a seed."""
+    if ":" not in text:
+        return _game(text), None
+    deal = _deal(text)
+    return deal.game, deal.seed
 
 
-class RaceOrDeal(click.ParamType[Link | Deal]):
-    """A race, or a deal code."""
-
-    name = "race or deal"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Link | Deal:
-        game, colon, _ = str(value).partition(":")
-        link = re.search(r"/[rw]/", str(value)) or "://" in str(value)
-        if colon and (game in GAMES or not link):
-            return DEAL.convert(value, param, ctx)
-        return RACE.convert(value, param, ctx)
+def _race_or_deal(text: str) -> Link | Deal:
+    """Parse a race, or a deal code."""
+    game, colon, _ = text.partition(":")
+    is_link = re.search(r"/[rw]/", text) or "://" in text
+    return _deal(text) if colon and (game in GAMES or not is_link) else _race(text)
 
 
-class PlayerName(click.ParamType[str]):
-    """A player's name."""
-
-    name = "name"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return normalised(str(value))
-        except Refused as refused:
-            self.fail(refused.text, param, ctx)
+def _public_key(text: str) -> str:
+    """Parse a server's public key."""
+    key = text.strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", key):
+        raise ValueError(f"{text!r} is not a valid public key; it must have 64 hexadecimal digits")
+    return key
 
 
-class PublicKey(click.ParamType[str]):
-    """A server's public key."""
-
-    name = "key"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        key = str(value).strip().lower()
-        if not re.fullmatch("[0-9a-f]{64}", key):
-            self.fail(f"{value!r} is not a valid public key; it must have 64 hexadecimal digits.", param, ctx)
-        return key
+def _variant(text: str) -> tuple[str, str | bool]:
+    """Parse an option of a game with its value, such as ``cap=off``."""
+    name, equals, choice = text.partition("=")
+    if not equals or not name or not choice:
+        raise ValueError(f"{text!r} is not a valid variant (try cap=off or refill=waste)")
+    return name, {"on": True, "true": True, "off": False, "false": False}.get(choice.lower(), choice)
 
 
-class Variant(click.ParamType[tuple[str, str | bool]]):
-    """An option of a game with its value, such as ``cap=off``."""
-
-    name = "variant"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str | bool]:
-        name, equals, choice = str(value).partition("=")
-        if not equals or not name or not choice:
-            self.fail(f"{value!r} is not a valid variant (try cap=off or refill=waste).", param, ctx)
-        return name, {"on": True, "true": True, "off": False, "false": False}.get(choice.lower(), choice)
-
-
-DURATION, RACE, DEAL, NAME, VARIANT = Duration(), RaceLink(), DealCode(), PlayerName(), Variant()
-MOMENT = MomentOfRace()
-LIMIT: Final = Duration(1_000, 7_200_000, "the limit must be 1 s to 2 h")
-DELAY: Final = Duration(0, 60_000, "the countdown must be 0 s to 60 s")
-DATE: Final = Date()
-GAME, SEED, GAME_OR_DEAL, RACE_OR_DEAL, KEY = GameName(), Seed(), GameOrDeal(), RaceOrDeal(), PublicKey()
+DURATION = Parsed("duration", _duration)
+LIMIT = Parsed("duration", lambda text: _duration(text, 1_000, 7_200_000, "the limit must be 1 s to 2 h"))
+DELAY = Parsed("duration", lambda text: _duration(text, 0, 60_000, "the countdown must be 0 s to 60 s"))
+MOMENT = Parsed("moment", parse_moment)
+DATE = Parsed("date", _date)
+RACE = Parsed("race", _race)
+DEAL = Parsed("deal", _deal)
+RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
+GAME = Parsed("game", _game, GAMES)
+GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
+SEED = Parsed("seed", _seed)
+NAME = Parsed("name", normalised)
+KEY = Parsed("key", _public_key)
+VARIANT = Parsed("variant", _variant)
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 limit_option = click.option(
-    "--limit", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
+    "--limit", "limit_ms", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
 )
-undo_option = click.option("--undo", type=click.Choice(["on", "off"]), help="Allow undo.  [default: on]")
+undo_option = click.option(
+    "--undo",
+    type=click.Choice(["on", "off"]),
+    callback=lambda context, parameter, value: None if value is None else value == "on",
+    help="Allow undo.  [default: on]",
+)
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
-
-
 daily_option = click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone.")
 
 
@@ -261,7 +212,15 @@ def check_daily(others: dict[str, object]) -> None:
         raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
-def race_options(limit: int | None, undo: str | None, **others: object) -> dict[str, object]:
-    """Return the given options of a race in the server's format."""
-    options = {"limit_ms": limit, "undo": None if undo is None else undo == "on", **others}
-    return {option: value for option, value in options.items() if value is not None}
+def race_request(
+    game: str,
+    seed: str | None,
+    options: Mapping[str, object],
+    *,
+    daily: bool = False,
+    variants: Sequence[tuple[str, str | bool]] = (),
+) -> dict[str, object]:
+    """Return the body of a request for a race. Options that are None are left out."""
+    given = {option: value for option, value in options.items() if value is not None}
+    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
+    return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})

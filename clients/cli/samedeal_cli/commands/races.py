@@ -1,8 +1,12 @@
 """The commands ``new`` and ``ls``."""
 
+from collections.abc import Sequence
+from typing import Any, Final
+
 import click
 
 from samedeal.computer.deal_filters import FILTERS
+from samedeal.wire.documents import Opened, RaceList, ReplayList
 from samedeal_cli.commands.games import print_item
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.mode import Mode, mode_option
@@ -17,32 +21,41 @@ from samedeal_cli.commands.parameters import (
     check_daily,
     daily_option,
     limit_option,
-    race_options,
+    race_request,
     undo_option,
     variant_option,
 )
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import is_local
-from samedeal_cli.net.http_api import Api, Opened, Races, Replays
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import utc_time, with_unique_names
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
+
+FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators")
+"""The options of a race that daily deals do not permit."""
 
 
-@click.command(epilog=examples("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada"))
+@command("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada")
 @click.argument("game", type=GAME, metavar="GAME")
 @click.option("--deal", type=DEAL, metavar="CODE", help="Race the open deal of a code.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal with a seed of your choice.")
 @daily_option
 @limit_option
-@click.option("--start-delay", type=DELAY, metavar="TIME", help="Length of the countdown, 0s to 60s.  [default: 5s]")
+@click.option(
+    "--start-delay",
+    "start_delay_ms",
+    type=DELAY,
+    metavar="TIME",
+    help="Length of the countdown, 0s to 60s.  [default: 5s]",
+)
 @click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
 @click.option(
     "--filter",
-    "filter_name",
     type=click.Choice(["any", "friendly"]),
+    callback=lambda context, parameter, value: {"friendly": FILTERS[-1], "any": FILTERS[0]}.get(value),
     help="Any shuffle, or one that can probably be solved.  [default: friendly, if the game supports it]",
 )
-@click.option("--unlisted", is_flag=True, help="Do not list the race.")
+@click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
 @undo_option
 @click.option(
     "--attempts",
@@ -63,53 +76,31 @@ from samedeal_cli.settings import Settings, examples
 @click.pass_obj
 def new(
     settings: Settings,
+    /,
     game: str,
     deal: Deal | None,
     seed: str | None,
     daily: bool,
-    limit: int | None,
-    start_delay: int | None,
-    max_racers: int | None,
-    filter_name: str | None,
-    unlisted: bool,
-    undo: str | None,
-    attempts: int | None,
-    spectators: str | None,
-    variants: tuple[tuple[str, str | bool], ...],
+    variants: Sequence[tuple[str, str | bool]],
     qr: bool,
     join: bool,
     name: str | None,
     mode: Mode | None,
+    **options: Any,
 ) -> int:
     """Open a race and print the link to share.
 
     Without --deal, --seed or --daily, the shuffle is secret and provably fair.
     """
     if daily:
-        check_daily(
-            {"--deal": deal, "--seed": seed, "--limit": limit, "--filter": filter_name, "--undo": undo}
-            | {"--attempts": attempts, "--spectators": spectators, "--variant": variants}
-        )
+        fixed = {f"--{name.removesuffix('_ms')}": options[name] for name in FIXED_BY_DAILY}
+        check_daily({"--deal": deal, "--seed": seed, **fixed, "--variant": variants})
     if deal and seed:
         raise Misused("--deal and --seed cannot be combined")
     if deal and deal.game != game:
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
-    options = race_options(
-        limit,
-        undo,
-        start_delay_ms=start_delay,
-        max_racers=max_racers,
-        filter={"friendly": FILTERS[-1], "any": FILTERS[0]}.get(filter_name or ""),
-        unlisted=unlisted or None,
-        attempts=attempts,
-        spectators=spectators,
-    )
-    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": options}
-    if deal or seed:
-        body["seed"] = deal.seed if deal else seed
-    if daily:
-        body["daily"] = True
     api = Api(settings.address)
+    body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
     data = api.fetch("/races", body=body)
     opened = api.read(data, Opened)
     if settings.json:
@@ -122,13 +113,13 @@ def new(
     if qr:
         click.echo("\n".join(qr_lines(opened.link, ascii=settings.plain, color=settings.colored)), err=True)
     if join:
-        from samedeal_cli.commands.play import play
+        from samedeal_cli.commands.play import Session
 
-        return play(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link)
+        return Session(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link).run()
     return 0
 
 
-@click.command(epilog=examples("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5"))
+@command("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
 @click.argument("what", type=click.Choice(["races", "replays"]))
 @click.option("--game", metavar="GAME", help="Only this game.")
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
@@ -153,13 +144,13 @@ def ls(
     if settings.json:
         click.echo(data)
     elif what == "races":
-        for race in api.read(data, Races).races:
+        for race in api.read(data, RaceList).races:
             kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
             row = f"{race.race:<24} {race.game:<22} {race.stage:<10} {racers}  {kind}"
             print_item(row, race.race, race.game, f"{race.stage}, {racers}, {kind}")
     else:
-        for replay in api.read(data, Replays).replays:
+        for replay in api.read(data, ReplayList).replays:
             ended = utc_time(replay.ended_at)
             best = ", ".join(
                 f"{standing.place} {standing.name} {standing.home}/{standing.goal}"

@@ -3,7 +3,8 @@
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ import msgspec
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART
@@ -21,21 +23,23 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
-from samedeal_cli.commands.mode import Mode, choose_mode, current_environment, mode_option
+from samedeal_cli.commands.mode import Mode, choose_mode, mode_option
 from samedeal_cli.commands.output import print_line, write_output
-from samedeal_cli.commands.parameters import DEAL, DURATION, MOMENT, Deal, Number
-from samedeal_cli.commands.replay_output import PICTURES, is_verified, player_of, unverified
+from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.failure import INTERRUPTED, Misused
+from samedeal_cli.failure import INTERRUPTED, Misused, Unverified
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
+from samedeal_cli.render.cast import cast
 from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.replay_app.replay_view import draw_screen
-from samedeal_cli.settings import Settings, examples
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.settings import Settings, command
+from samedeal_cli.state.recording import Recording
+from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
 
 
 def _text(replay: Replay) -> bytes:
@@ -49,7 +53,11 @@ FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "txt": _text,
 }
 """Formats of replays. The functions return the bytes of a file."""
-
+PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
+    "svg": lambda player, one_seat: picture_svg(player, 1 if one_seat else MAX_TABLES).encode(),
+    "cast": lambda player, _: "".join(f"{line}\n" for line in cast(player)).encode(),
+}
+"""Graphical formats. The functions take a player, and whether to show only its current seat."""
 
 seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
@@ -58,12 +66,7 @@ idle_option = click.option(
 )
 
 
-@click.command(
-    epilog=examples(
-        "samedeal replay race.json --speed 10",
-        "samedeal replay calm-otter-42 --seat 2 --at 1:48",
-    )
-)
+@command("samedeal replay race.json --speed 10", "samedeal replay calm-otter-42 --seat 2 --at 1:48")
 @click.argument("replay")
 @click.option(
     "--speed",
@@ -90,8 +93,9 @@ def replay(
     keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
     moves of that seat are printed, and with --at, only the table at that moment.
     """
-    chosen, why = choose_mode(mode, settings, current_environment())
-    loaded = _load(settings, replay)
+    chosen, why = choose_mode(mode, settings)
+    with unverified_if_refused():
+        loaded = load_replay(settings, replay)
     player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
     if chosen == "tui":
         return _play(settings, loaded, player, playing=at is None and speed != 0)
@@ -113,7 +117,8 @@ def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) 
         from samedeal_cli.replay_app.app import ReplayApp
         from samedeal_cli.running import run
 
-        app = ReplayApp(replace(player, playing=playing), shown, lambda: is_verified(replay))
+        player = replace(player, playing=playing)
+        app = ReplayApp(player, shown, lambda: is_verified(replay), animation=settings.animation)
         run(app.run_async(mouse=settings.mouse))
     return INTERRUPTED if app.interrupted else 0
 
@@ -122,7 +127,8 @@ def _print_race(
     settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
 ) -> None:
     """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
-    races = _races(replay)
+    with unverified_if_refused():
+        races = list(replay.races())
     if speed is None:
         speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(replay.header, races[-1].deal):
@@ -144,12 +150,7 @@ def _print_race(
         _print(settings, line)
 
 
-@click.command(
-    epilog=examples(
-        "samedeal export calm-otter-42 -o race.json",
-        "samedeal export race.json -o race.svg --seat 2 --at 1:48",
-    )
-)
+@command("samedeal export calm-otter-42 -o race.json", "samedeal export race.json -o race.svg --seat 2 --at 1:48")
 @click.argument("replay")
 @click.option(
     "--format",
@@ -157,13 +158,7 @@ def _print_race(
     type=click.Choice([*FORMATS, *PICTURES]),
     help="The format.  [default: from the extension of FILE]",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The file to write.  [default: standard output]",
-)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file to write.  [default: standard output]")
 @at_option
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
@@ -193,8 +188,8 @@ def export(
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     _check_options(context, format_)
-    loaded = _load(settings, replay)
-    try:
+    with unverified_if_refused():
+        loaded = load_replay(settings, replay)
         if format_ in PICTURES:
             if format_ == "svg" and at is None:
                 speed = 0
@@ -202,8 +197,6 @@ def export(
             data = PICTURES[format_](replace(player, verified=is_verified(loaded)), seat is not None)
         else:
             data = FORMATS[format_](loaded)
-    except Refused as refused:
-        raise unverified(refused) from refused
     write_output(settings, output, data)
 
 
@@ -215,12 +208,7 @@ def _check_options(context: click.Context, format_: str) -> None:
             raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
 
 
-@click.command(
-    epilog=examples(
-        "samedeal deal corners:42",
-        "samedeal deal gallery:friday --json",
-    )
-)
+@command("samedeal deal corners:42", "samedeal deal gallery:friday --json")
 @click.argument("code", type=DEAL, metavar="CODE")
 @click.pass_obj
 def deal(settings: Settings, code: Deal) -> None:
@@ -239,20 +227,6 @@ def deal(settings: Settings, code: Deal) -> None:
     else:
         _print(settings, f"{game.title} · deal {printable(name)}")
         _print_table(settings, game)
-
-
-def _load(settings: Settings, replay: str) -> Replay:
-    try:
-        return load_replay(settings, replay)
-    except Refused as refused:
-        raise unverified(refused) from refused
-
-
-def _races(replay: Replay) -> list[Race]:
-    try:
-        return list(replay.races())
-    except Refused as refused:
-        raise unverified(refused) from refused
 
 
 def _show_at(settings: Settings, player: Player) -> None:
@@ -285,3 +259,42 @@ def _print_table(settings: Settings, game: Game) -> None:
 
 def _print(settings: Settings, line: str) -> None:
     print_line(settings, safe_text(line))
+
+
+def player_of(
+    replay: Replay,
+    *,
+    seat: int | None = None,
+    at: Moment | None = None,
+    speed: float | None = None,
+    pause_ms: int = PAUSE_MS,
+    plain: bool = False,
+) -> Player:
+    """Return a player of a replay at a moment, by default at the deal or, with speed 0, at the end.
+
+    Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
+    """
+    try:
+        with unverified_if_refused():
+            recording = Recording.of(replay)
+        player = replace(Player.of(recording, plain=plain), speed=speed or USUAL_SPEED, pause_ms=pause_ms)
+        player = player if seat is None else player.watch_seat(seat)
+        if at is not None:
+            return player.go_to(at)
+        return player.on_key("end") if speed == 0 else player
+    except (LookupError, ValueError) as error:
+        raise Misused(printable(str(error))) from error
+
+
+@contextmanager
+def unverified_if_refused() -> Iterator[None]:
+    """Raise Unverified instead of Refused, for an invalid log."""
+    try:
+        yield
+    except Refused as refused:
+        raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
+
+
+def is_verified(replay: Replay) -> bool:
+    """Return whether all checks of a replay pass."""
+    return all(fact.holds for fact in verify(replay))

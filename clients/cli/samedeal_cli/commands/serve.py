@@ -10,19 +10,14 @@ import click
 
 from samedeal_cli.commands.invite import lan_address, qr_lines
 from samedeal_cli.failure import Failure, Misused
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 PORT: Final = 8640
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (only with --lan)
 OPEN: Final = "everyone on this network can connect; connections are not encrypted"
 
 
-@click.command(
-    epilog=examples(
-        "samedeal serve --lan",
-        "samedeal serve --host 0.0.0.0 --public-url https://cards.example",
-    )
-)
+@command("samedeal serve --lan", "samedeal serve --host 0.0.0.0 --public-url https://cards.example")
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
 @click.option("--workers", type=click.IntRange(1), help="Number of server processes.  [default: 1]")
@@ -57,7 +52,9 @@ def serve(
         if str(number) == "0":
             raise Misused("--lan needs a fixed port, not 0")
         host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
-        show_link(settings, public_url)
+        settings.say(f"{public_url}: {OPEN}")
+        for line in qr_lines(public_url, ascii=settings.plain, color=settings.colored):
+            settings.say(line)
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
     command = server_command(host, port, workers)
@@ -77,13 +74,6 @@ def address_in_network() -> str:
     if address := lan_address():
         return address
     raise Failure("this machine has no network address; use --host and --public-url")
-
-
-def show_link(settings: Settings, link: str) -> None:
-    """Write the link and its QR code to standard error."""
-    settings.say(f"{link}: {OPEN}")
-    for line in qr_lines(link, ascii=settings.plain, color=settings.colored):
-        settings.say(line)
 
 
 def server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:

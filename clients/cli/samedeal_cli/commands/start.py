@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Final
 
+from samedeal.wire.documents import RaceList
 from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net import guests
 from samedeal_cli.net.addresses import DEFAULT_SERVER
-from samedeal_cli.net.http_api import Api, RaceLine, Races
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.settings import Settings, program
 
@@ -28,7 +29,8 @@ def _lines(settings: Settings) -> Iterator[str]:
     yield f"samedeal {metadata.version('samedeal')} · race your friends at patience on the same shuffled deck"
     yield ""
     try:
-        races = _open_races(server)
+        api = Api(server, timeout=TIMEOUT_S)
+        races = api.read(api.fetch("/races", query={"stage": "open"}), RaceList).races
     except Unreachable:
         custom = server != DEFAULT_SERVER
         yield f"  server     {server} cannot be reached" if custom else "  server     not running on this machine"
@@ -64,8 +66,3 @@ def _next(*commands: tuple[str, str]) -> Iterator[str]:
     yield ""
     yield from (f"  {command:<{width}}   {text}" for command, text in commands)
     yield f"  {f'{program()} --help':<{width}}   every command"
-
-
-def _open_races(server: str) -> tuple[RaceLine, ...]:
-    api = Api(server, timeout=TIMEOUT_S)
-    return api.read(api.fetch("/races", query={"stage": "open"}), Races).races

@@ -1,6 +1,5 @@
 """The commands ``verify`` and ``receipts``."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -15,30 +14,28 @@ from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
 from samedeal_cli.commands.output import print_line
-from samedeal_cli.commands.parameters import KEY, RACE, Link
+from samedeal_cli.commands.parameters import FILE, KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
-from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.phrases import clock, utc_time, with_unique_names
 from samedeal_cli.render.transcript import printable
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 
-@click.command(
-    epilog=examples(
-        "samedeal verify race.json",
-        "samedeal verify race.json --receipts from-bo.ndjson",
-        "samedeal export calm-otter-42 --format json | samedeal verify -",
-    )
+@command(
+    "samedeal verify race.json",
+    "samedeal verify race.json --receipts from-bo.ndjson",
+    "samedeal export calm-otter-42 --format json | samedeal verify -",
 )
 @click.argument("replay")
 @click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="Accept this public key as the signer.")
 @click.option(
     "--receipts",
     "given",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     multiple=True,
     metavar="FILE",
     help="Receipts to check against.  [default: those stored here]",
@@ -74,16 +71,8 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     holds = all(fact.holds for fact in facts)
     if settings.json:
-        _print_json(
-            {
-                "ok": holds,
-                "race": log.header.race,
-                "game": log.header.game,
-                "entries": count,
-                "digest": log.digest,
-                "facts": facts,
-            }
-        )
+        document = {"ok": holds, "race": log.header.race, "game": log.header.game, "entries": count}
+        _print_json(document | {"digest": log.digest, "facts": facts})
     else:
         for fact in facts:
             print_line(settings, _line(fact))
@@ -91,7 +80,7 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     return 0 if holds else Unverified.exit_code
 
 
-@click.command(epilog=examples("samedeal receipts", "samedeal receipts calm-otter-42 > for-bo.ndjson"))
+@command("samedeal receipts", "samedeal receipts calm-otter-42 > for-bo.ndjson")
 @click.argument("race", type=RACE, required=False)
 @click.pass_obj
 def receipts(settings: Settings, race: Link | None) -> None:
@@ -111,7 +100,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
         if settings.json:
             _print_json({"race": name, "at": round(at * 1000), "file": str(path)})
         else:
-            click.echo(f"{name:<24} {datetime.fromtimestamp(at, UTC).strftime('%Y-%m-%d %H:%M UTC')}  {path}")
+            click.echo(f"{name:<24} {utc_time(round(at * 1000))}  {path}")
 
 
 def _load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:

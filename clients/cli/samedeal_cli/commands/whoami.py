@@ -6,10 +6,10 @@ import msgspec
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
-from samedeal_cli.settings import Settings, examples
+from samedeal_cli.settings import Settings, command
 
 
-@click.command(epilog=examples("samedeal whoami", "samedeal whoami --json"))
+@command("samedeal whoami", "samedeal whoami --json")
 @click.pass_obj
 def whoami(settings: Settings) -> None:
     """Show the names you play under, with their servers and public ids."""
@@ -23,7 +23,7 @@ def whoami(settings: Settings) -> None:
     settings.say(f"Without --as, your name is {default}")
 
 
-@click.command(epilog=examples("samedeal logout", "samedeal logout bo"))
+@command("samedeal logout", "samedeal logout bo")
 @click.argument("name", type=NAME, required=False)
 @click.pass_obj
 def logout(settings: Settings, name: str | None) -> None:

@@ -6,11 +6,12 @@ from itertools import zip_longest
 from typing import Final
 
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import card_name, pile_sentence, standing_sentence, with_unique_names
 from samedeal_cli.render.text_table import board_lines, card_text, standings_lines
+from samedeal_cli.settings import Settings
 
 HELP: Final = {
     "undo": "take back a move",
@@ -37,9 +38,9 @@ _CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 class Descriptions:
     """Describes the tables of one game."""
 
-    def __init__(self, game: GameInfo, *, boards: Boards, width: int, ascii: bool, color: bool) -> None:  # noqa: A002
+    def __init__(self, game: GameDescription, settings: Settings, *, boards: Boards, width: int) -> None:
         self._game, self._pictures = game, boards == "picture"
-        self._width, self._ascii, self._color = width, ascii, color
+        self._width, self._ascii, self._color = width, settings.plain, settings.colored
         self._places = [place for place in game.layout.split() if place != "."]
 
     def card(self, card: str) -> str:

@@ -9,16 +9,16 @@ from typing import Final
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, utc_time, with_unique_names
 from samedeal_cli.render.text_table import with_cards
-from samedeal_cli.settings import program
+from samedeal_cli.settings import Settings, program
 from samedeal_cli.state.race_news import race_news
 
 LAST_S: Final = (60, 10)
@@ -36,32 +36,29 @@ class LineMode:
     def __init__(
         self,
         connection: Connection,
-        game: GameInfo,
+        game: GameDescription,
+        settings: Settings,
         *,
         boards: Boards,
         interactive: bool,
         width: int,
-        ascii: bool = False,  # noqa: A002
-        color: bool = False,
-        silent: bool = False,
-        screen_reader: bool = False,
         away_s: float | None = None,
         rejoin: str = "",
     ) -> None:
-        """`silent` writes nothing to standard output; `screen_reader` shows no prompt, so that no line is redrawn.
-        `away_s` is how long the server holds the seat after a disconnect before the countdown, in seconds, and `rejoin`
-        the command to return to the seat.
+        """With `settings.json`, nothing is written to standard output; with `settings.screen_reader`, no prompt is
+        shown, so that no line is redrawn. `away_s` is how long the server holds the seat after a disconnect before the
+        countdown, in seconds, and `rejoin` the command to return to the seat.
         """
         self._connection, self._game = connection, game
         self._boards, self._interactive, self._width = boards, interactive, width
         self._away_s, self._rejoin = away_s, rejoin
         self._console = Console(
-            silent=silent,
-            prompts=interactive and not screen_reader,
+            silent=settings.json,
+            prompts=interactive and not settings.screen_reader,
             wrap_width=width if boards == "picture" else None,
         )
         self._say = self._console.write
-        self._describe = Descriptions(game, boards=boards, width=width, ascii=ascii, color=color)
+        self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
         self._stage = "open"
         self._started = asyncio.Event()

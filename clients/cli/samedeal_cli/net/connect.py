@@ -2,34 +2,40 @@
 
 from collections.abc import Callable
 
-from samedeal.wire.messages import FromServer
+from samedeal.wire.messages import FromServer, Welcome
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.settings import Settings, state_dir
 
 
-def connection(
+def connect(
     settings: Settings,
     server: str,
     race_id: str,
     name: str | None,
     *,
     watching: bool = False,
+    bot: bool = False,
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
     """Return an unopened connection to a race. A player with a seat returns to it."""
-    credentials = guests.credentials(
-        server, name, unnamed=settings.name, token=guests.environment_token(settings, server)
-    )
+    unnamed, token = "bot" if bot else settings.name, guests.environment_token(settings, server)
+    credentials = guests.credentials(server, name, unnamed=unnamed, token=token)
+
+    def on_welcome(welcome: Welcome) -> None:
+        if welcome.token and credentials.name:
+            guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token))
+
     return Connection(
         server,
         race_id,
         name=credentials.name,
         token=credentials.token,
         watch=watching,
+        bot=bot,
         nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
-        on_welcome=guests.saver(server, credentials),
+        on_welcome=on_welcome,
         on_message=on_message,
     )

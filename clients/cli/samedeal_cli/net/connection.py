@@ -83,7 +83,6 @@ class Connection(LiveView):
         token: str | None = None,
         watch: bool = False,
         bot: bool = False,
-        legal: bool = True,
         form: Form = "msgpack",
         nonces: Nonces | None = None,
         keep_in: Path | None = None,
@@ -102,7 +101,7 @@ class Connection(LiveView):
         self.token = token
         self.welcome: m.Welcome
         self.header: Header
-        self._watch, self._bot, self._legal, self._form = watch, bot, legal, form
+        self._watch, self._bot, self._form = watch, bot, form
         self._keep_in = keep_in
         self._book: ReceiptBook | None = None  # once the header is known
         self._nonces = nonces or Nonces(token_bytes(32))
@@ -227,7 +226,7 @@ class Connection(LiveView):
         if self._watch:
             return m.Watch(id=next(self._ids), race=self.race_id)
         commitment = nonce_commitment(self.race_id, self._nonces.nonce(self._nonce_key, opened=False))
-        return m.Join(id=next(self._ids), race=self.race_id, commitment=commitment, bot=self._bot, legal=self._legal)
+        return m.Join(id=next(self._ids), race=self.race_id, commitment=commitment, bot=self._bot)
 
     async def _wait_for_view(self, transport: Transport, request_id: int) -> None:
         while True:

@@ -1,7 +1,6 @@
 """Guests: the user's names on each server, stored with their tokens."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from getpass import getuser
@@ -14,7 +13,6 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
-from samedeal.wire.messages import Welcome
 from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
@@ -77,16 +75,6 @@ def save(guest: Guest) -> None:
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
         file.write(msgspec.json.format(msgspec.json.encode(guest)))
     os.replace(file.name, path)
-
-
-def saver(server: str, credentials: Credentials) -> Callable[[Welcome], None]:
-    """Return a function that stores a new guest when it receives the server's welcome."""
-
-    def on_welcome(welcome: Welcome) -> None:
-        if welcome.token and credentials.name:
-            save(Guest(server, credentials.name, welcome.player, welcome.token))
-
-    return on_welcome
 
 
 def stored() -> list[Guest]:

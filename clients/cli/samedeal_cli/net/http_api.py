@@ -1,6 +1,7 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
 import os
+from collections.abc import Sequence
 from http.client import HTTPException
 from typing import IO, Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
@@ -10,11 +11,9 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 import msgspec
 from msgspec import Struct
 
-from samedeal.computer.par import Compared
 from samedeal.errors import Malformed, Refused
-from samedeal.race.events import Header
-from samedeal.race.seat import Standing
 from samedeal.wire.codec import decode_from_newer
+from samedeal.wire.documents import GameDescription, GameList, Opened
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
 from samedeal_cli.net.addresses import is_local, may_redirect
 from samedeal_cli.net.sanitise import safe, safe_text
@@ -28,82 +27,11 @@ PROBLEM_BYTES: Final = 64 * 2**10
 MAX_REDIRECTS: Final = 5
 
 
-class GameInfo(Struct, frozen=True):
-    """What a client must know about a game to draw it and to open a race."""
-
-    slug: str
-    title: str
-    rules: str
-    layout: str
-    goal: int
-    limit_ms: int
-    fanned: tuple[str, ...] = ()
-    foundations: tuple[str, ...] = ()
-    labels: dict[str, str] = {}
-    hidden: tuple[str, ...] = ()
-    options: dict[str, tuple[str | bool, ...]] = {}
-
-
-class Games(Struct, frozen=True):
-    """The games of a server."""
-
-    games: tuple[GameInfo, ...]
-
-
-class Opened(Struct, frozen=True):
-    """A new race."""
-
-    race: str
-    link: str
-    header: Header
-
-
-class RaceLine(Struct, frozen=True):
-    """A list entry for a race."""
-
-    race: str
-    game: str
-    stage: str
-    racers: int
-    max_racers: int
-    opened_at: int
-    sealed: bool = True
-    daily: bool = False
-
-
-class Races(Struct, frozen=True):
-    """Races, newest first."""
-
-    races: tuple[RaceLine, ...]
-
-
-class ReplayLine(Struct, frozen=True):
-    """A list entry for a finished race."""
-
-    race: str
-    game: str
-    deal: str | None
-    ended_at: int
-    standings: tuple[Standing, ...]
-
-
-class Replays(Struct, frozen=True):
-    """Replays, newest first."""
-
-    replays: tuple[ReplayLine, ...]
-
-
 class ServerKey(Struct, frozen=True):
     """A current or former signing key of a server."""
 
     key: str
     """The public key in hexadecimal."""
-
-
-class Keys(Struct, frozen=True):
-    """The signing keys of a server."""
-
-    keys: tuple[ServerKey, ...]
 
 
 class Limits(Struct, frozen=True):
@@ -113,9 +41,10 @@ class Limits(Struct, frozen=True):
     """How long a seat is held after a disconnect before the countdown. Older servers do not publish it."""
 
 
-class Limited(Struct, frozen=True):
-    """A document with a server's limits."""
+class WellKnown(Struct, frozen=True):
+    """What a server publishes about itself, as far as this program uses it."""
 
+    keys: tuple[ServerKey, ...] = ()
     limits: Limits = Limits()
 
 
@@ -125,57 +54,6 @@ class ParProgress(Struct, frozen=True):
     done: int | None = None
     """The number of finished plays; None when the par is complete."""
     of: int = 0
-
-
-class ParInfo(Struct, frozen=True):
-    """The computer's results on a deal, and a race's players compared with them."""
-
-    game: str
-    deal: str
-    variant: dict[str, str | bool]
-    bot: str
-    plays: int
-    counted: str
-    minimum: int
-    median: float
-    mean: float
-    maximum: int
-    solved: int
-    racers: tuple[Compared, ...] = ()
-
-
-class Result(Struct, frozen=True):
-    """A player's result on a daily deal."""
-
-    place: int
-    name: str
-    bot: bool
-    outcome: str
-    home: int
-    goal: int
-    ms: int
-    race: str | None = None
-
-
-class Daily(Struct, frozen=True):
-    """A daily deal, as far as it is revealed."""
-
-    game: str
-    date: str
-    commitment: str
-    stage: str
-    reveals_at: int
-    deal: str | None = None
-    secret: str | None = None
-    results: tuple[Result, ...] = ()
-    players: int = 0
-    next: int | None = None
-
-
-class Dailies(Struct, frozen=True):
-    """The daily deals of a day."""
-
-    daily: tuple[Daily, ...]
 
 
 class _Problem(Struct, frozen=True):
@@ -202,11 +80,11 @@ class Api:
             return False
         return True
 
-    def games(self) -> tuple[GameInfo, ...]:
-        return self.read(self.fetch("/games"), Games).games
+    def games(self) -> Sequence[GameDescription]:
+        return self.read(self.fetch("/games"), GameList).games
 
-    def game(self, slug: str) -> GameInfo:
-        return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameInfo)
+    def game(self, slug: str) -> GameDescription:
+        return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameDescription)
 
     def open_race(self, body: dict[str, object]) -> Opened:
         """Open a race. `body` is the body of the request."""
@@ -218,12 +96,12 @@ class Api:
             data = self.fetch("/.well-known/samedeal", base="")
         except Declined:
             return ()
-        return tuple(known.key for known in self.read(data, Keys).keys)
+        return tuple(known.key for known in self.read(data, WellKnown).keys)
 
     def away_s(self) -> float | None:
         """Return how long a seat is held after a disconnect before the countdown, in seconds; None if it is unknown."""
         try:
-            return self.read(self.fetch("/.well-known/samedeal", base=""), Limited).limits.away_seconds
+            return self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown).limits.away_seconds
         except Failure:
             return None
 

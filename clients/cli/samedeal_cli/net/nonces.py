@@ -45,19 +45,15 @@ class Nonces:
 
     def note(self, seat: str) -> None:
         """Record that the nonce of a seat is about to be revealed. Warns if it cannot be stored."""
-        try:
-            self._write(_line(seat))
-        except OSError as error:
-            warn("cannot record that your nonce for this race was revealed", error)
-            self._opened.append(_line(seat))
-
-    def _write(self, line: str) -> None:
-        if self._book is None:
-            self._opened.append(line)
-            return
-        with self._book.open("a") as file:
-            self._book.chmod(0o600)
-            file.write(f"{line}\n")
+        if self._book:
+            try:
+                with self._book.open("a") as file:
+                    self._book.chmod(0o600)
+                    file.write(f"{_line(seat)}\n")
+                return
+            except OSError as error:
+                warn("cannot record that your nonce for this race was revealed", error)
+        self._opened.append(_line(seat))
 
     def _lines(self) -> list[str]:
         recorded = self._book.read_text().splitlines() if self._book and self._book.exists() else []

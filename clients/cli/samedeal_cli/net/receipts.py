@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -109,15 +110,11 @@ def _new_path(folder: Path, race_id: str) -> Path:
 
 def _append(path: Path, text: bytes, *, sync: bool) -> None:
     """Append to a file. `sync` waits until the data is on disk."""
-    with open(path, "ab", opener=_private) as file:
+    with open(path, "ab", opener=partial(os.open, mode=0o600)) as file:
         file.write(text)
         file.flush()
         if sync:
             os.fsync(file.fileno())
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _folder(state: Path) -> Path:

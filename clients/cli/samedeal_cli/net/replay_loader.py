@@ -1,8 +1,10 @@
 """Loads replays in any format from files, standard input and servers."""
 
+import asyncio
 import re
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import SEEK_END, BytesIO
@@ -13,7 +15,7 @@ from typing import BinaryIO, Final
 
 from samedeal.errors import Refused
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import Declined, Misused
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
@@ -61,6 +63,18 @@ def load_replay(settings: Settings, replay: str) -> Replay:
             signature=log.signature,
             standings=log.standings,
         )
+
+
+async def fetch_archived(api: Api, race_id: str, timeout_s: float) -> bytes:
+    """Return the replay of a race that has just ended, as JSON. Waits until the server has archived it."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return await asyncio.to_thread(api.fetch, f"/replays/{race_id}.json")
+        except Declined as declined:
+            if declined.code not in ("not-found", "replay-sealed") or time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(0.1)
 
 
 def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:

@@ -9,26 +9,29 @@ import sys
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, ClassVar, Final
+from dataclasses import replace
+from typing import Any, Final
 
 import msgspec
-from textual.app import App, ComposeResult
-from textual.binding import BindingType
-from textual.events import Key, MouseDown, MouseUp, Resize
+from textual.events import MouseDown, MouseUp, Resize
 
+from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
-from samedeal.race.events import Header
 from samedeal.replays.replay import read
+from samedeal.wire.documents import RacePar
+from samedeal_cli.commands.parameters import race_request
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
-from samedeal_cli.net.http_api import Api
-from samedeal_cli.race_app.canvas_widget import CanvasWidget, key_name
+from samedeal_cli.net.http_api import Api, ParProgress
+from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.race_app.canvas_widget import CanvasApp
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
+from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
-from samedeal_cli.state import race_update as messages
+from samedeal_cli.state import race_update
 from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_rematch
 
 DOUBLE_CLICK_S: Final = 0.4
@@ -42,25 +45,21 @@ Connect = Callable[[str], Connection]
 """Opens a connection to a race."""
 
 
-class FullScreen(App[None]):
+class FullScreen(CanvasApp):
     """Shows one race, and its rematches, until the player quits."""
 
-    CSS = "Screen { background: ansi_default; }"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
-
-    def __init__(self, state: RaceState, connect: Connect, api: Api, *, colored: bool, ready: bool = False) -> None:
+    def __init__(
+        self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
+    ) -> None:
         """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
-        super().__init__(ansi_color=True)
+        super().__init__(animation=settings.animation)
         self.state = state
         self.failure: BaseException | None = None
         """The error that ended the app, if any."""
-        self.interrupted = False
         self.left = False
         """Whether the player gave up the seat."""
         self.connection: Connection | None = None
-        self._connect, self._api, self._colored, self._ready_at_once = connect, api, colored, ready
-        self._widget = CanvasWidget()
+        self._connect, self._api, self._colored, self._ready_at_once = connect, api, settings.colored, ready
         self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         """Set when the race is over, by a broadcast or by an answer."""
@@ -70,14 +69,9 @@ class FullScreen(App[None]):
 
     # The screen.
 
-    def compose(self) -> ComposeResult:
-        """Yield the only widget."""
-        yield self._widget
-
     def on_mount(self) -> None:
         """Draw the first frame and join the race."""
-        self._widget.focus()
-        self._update(messages.Resized(self.size.width, self.size.height))
+        self._change(width=self.size.width, height=self.size.height)
         self.set_interval(TICK_S, self._tick)
         self._race_task = self._start(self._run_race(self.state.race_id))
 
@@ -91,20 +85,21 @@ class FullScreen(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Redraw at the new size."""
-        self._update(messages.Resized(event.size.width, event.size.height))
+        self._change(width=event.size.width, height=event.size.height)
 
     def _show(self, state: RaceState) -> None:
         self.state = state
         theme = look(state.theme, state.suits, colored=self._colored)
-        self._widget.show(draw_screen(state, state.width, state.height), theme)
+        self.widget.show(draw_screen(state, state.width, state.height), theme)
 
-    def _update(self, message: messages.Message) -> None:
-        self._show(messages.update(self.state, message))
+    def _change(self, **fields: Any) -> None:
+        self._show(replace(self.state, **fields))
 
     def _update_snapshot(self) -> None:
         connection = self.connection
         if connection:
-            self._update(messages.Snapshot(connection.view, connection.standings, connection.left_ms))
+            now = connection.view, connection.standings, connection.left_ms
+            self._show(race_update.update(self.state, *now))
             if connection.over:
                 self._ended.set()
 
@@ -113,21 +108,16 @@ class FullScreen(App[None]):
         left = self.connection.left_ms if self.connection else None
         shown = self.state.left_ms
         if left is not None and not self.state.over and (shown is None or -(-left // 1000) != -(-shown // 1000)):
-            self._update(messages.Tick(left))
+            self._change(left_ms=left)
 
     # Keys and clicks.
 
-    async def on_event(self, event: Any) -> None:
-        """Handle keys before Textual does."""
-        if isinstance(event, Key):
-            event.stop()
-            self._take_step(keys.on_key(self.state, key_name(event)))
-            return
-        await super().on_event(event)
+    def press(self, key: str) -> None:
+        self._take_step(keys.on_key(self.state, key))
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """Start a click or a drag; the right button acts at once."""
-        spot = self._spot_at(event.screen_x, event.screen_y)
+        spot = self.spot_at(event)
         self._mouse_down = spot if event.button == 1 else None
         if spot and event.button == 3:
             self._take_step(keys.on_click(self.state, spot, "right"))
@@ -135,7 +125,7 @@ class FullScreen(App[None]):
     def on_mouse_up(self, event: MouseUp) -> None:
         """Finish a click on the same spot, or a drag to another."""
         source, self._mouse_down = self._mouse_down, None
-        spot = self._spot_at(event.screen_x, event.screen_y)
+        spot = self.spot_at(event)
         if not source or not spot:
             return
         if spot != source:
@@ -147,9 +137,6 @@ class FullScreen(App[None]):
         self._last_click = None if double else (spot, now)
         self._take_step(keys.on_click(self.state, spot, "double" if double else "left"))
 
-    def _spot_at(self, column: int, row: int) -> str | None:
-        return next((name for name, spot in self._widget.canvas.spots.items() if spot.contains(row, column)), None)
-
     def _take_step(self, step: keys.Step) -> None:
         state, command = step
         self._show(state)
@@ -160,14 +147,14 @@ class FullScreen(App[None]):
 
     def _run_command(self, command: keys.Command) -> None:
         match command:
-            case keys.Quit(interrupted=interrupted):
-                self.interrupted = interrupted
+            case "quit" | "interrupt":
+                self.interrupted = command == "interrupt"
                 self.exit()
-            case keys.CopyLink():
+            case "copy-link":
                 self._copy_link()
-            case keys.OpenReplay():
+            case "open-replay":
                 self._open_replay()
-            case keys.Rematch():
+            case "rematch":
                 self._start(self._rematch())
             case _:
                 self._start(self._send(command))
@@ -194,11 +181,11 @@ class FullScreen(App[None]):
             match command:
                 case keys.PlayMove(move=move):
                     await connection.move(move)
-                case keys.SetReady(ready=ready):
-                    await connection.ready(ready)
-                case keys.Resign():
+                case "ready" | "unready":
+                    await connection.ready(command == "ready")
+                case "resign":
                     await connection.resign()
-                case keys.Leave():
+                case "leave":
                     await connection.leave()
                     self.left = True
                     self.exit()
@@ -206,16 +193,16 @@ class FullScreen(App[None]):
                     raise AssertionError(command)
         except (Refused, Declined) as refused:
             text = refused.text if isinstance(refused, Refused) else refused.format_message()
-            self._update(messages.MoveRefused(text))
+            self._show(race_update.move_refused(self.state, text))
             return
         except Failure:
             return  # _receive gets the same error, and ends the app
         self._update_snapshot()
-        self._take_step(messages.handle_queued_key(self.state))
+        self._take_step(race_update.handle_queued_key(self.state))
 
     def _copy_link(self) -> None:
         self.copy_to_clipboard(self.state.link)
-        self._update(Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
+        self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
 
     def _open_replay(self) -> None:
         words = (sys.executable, "-m", "samedeal_cli.main", "replay", f"{self._api.server}/r/{self.state.race_id}")
@@ -227,10 +214,12 @@ class FullScreen(App[None]):
         header = self.state.header
         if header is None:
             return
+        options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+        request = race_request(header.game, None, options, variants=variants)
         try:
-            created = await asyncio.to_thread(self._api.open_race, rematch_request(header))
+            created = await asyncio.to_thread(self._api.open_race, request)
         except Failure as failure:
-            self._update(Notice(failure.format_message(), "bad"))
+            self._change(notice=Notice(failure.format_message(), "bad"))
             return
         if self._race_task:
             self._race_task.cancel()
@@ -248,10 +237,10 @@ class FullScreen(App[None]):
             self._ended.clear()
             game = await asyncio.to_thread(self._api.game, connection.header.game)
             away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
-            self._update(messages.Connected(connection.header, game, away_s))
+            self._change(header=connection.header, game=game, away_s=away_s)
             self._update_snapshot()
             if self._ready_at_once and self.state.stage == "open":
-                self._start(self._send(keys.SetReady(True)))
+                self._start(self._send("ready"))
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:
                 await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
@@ -266,32 +255,26 @@ class FullScreen(App[None]):
     async def _receive(self, connection: Connection) -> None:
         async for news in connection:
             if isinstance(news, Lost):
-                self._update(messages.ConnectionLost(news.why))
+                self._change(connection_error=news.why)
                 continue
             if isinstance(news, Restored):
-                self._update(messages.ConnectionRestored())
+                self._change(connection_error="")
             self._update_snapshot()
-            self._take_step(messages.handle_queued_key(self.state))
+            self._take_step(race_update.handle_queued_key(self.state))
 
     async def _verify(self, race_id: str, connection: Connection) -> None:
-        deadline = time.monotonic() + REPLAY_TIMEOUT_S
-        while True:
-            try:
-                data = await asyncio.to_thread(self._api.fetch, f"/replays/{race_id}.json")
-                break
-            except Failure as failure:
-                if getattr(failure, "code", "") not in ("not-found", "replay-sealed") or time.monotonic() > deadline:
-                    reason = f"not verified: {failure.format_message()}"
-                    self._update(messages.Verified(unverified_reason=reason))
-                    return
-            await asyncio.sleep(0.2)
         try:
-            self._update(messages.Verified(await asyncio.to_thread(run_checks, data, connection.receipts)))
+            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
+        except Failure as failure:
+            self._change(unverified_reason=f"not verified: {failure.format_message()}")
+            return
+        try:
+            self._change(checks=await asyncio.to_thread(run_checks, data, connection.receipts))
         except Refused as refused:
             if refused.code == "unsupported-version":
-                self._update(messages.Verified(unverified_reason=f"not verified: {refused.text}"))
-                return
-            self._update(messages.Verified((Check("replay", False, refused.text),)))
+                self._change(unverified_reason=f"not verified: {refused.text}")
+            else:
+                self._change(checks=(Check("replay", False, refused.text),))
 
     async def _fetch_par(self, race_id: str) -> None:
         """Poll par until it is complete; give up at the first error."""
@@ -301,11 +284,12 @@ class FullScreen(App[None]):
                 data = await asyncio.to_thread(
                     self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
                 )
-                summary = par_summary(data, self.state.seat)
-            except (Failure, msgspec.DecodeError):
-                return
-            if summary:
-                self._update(summary)
+                if self._api.read(data, ParProgress).done is None:
+                    for racer in self._api.read(data, RacePar).racers:
+                        if racer.seat == self.state.seat:
+                            self._change(par=par_summary(racer))
+                    return
+            except Failure:
                 return
             await asyncio.sleep(1)
 
@@ -319,33 +303,8 @@ def run_checks(data: bytes, receipts: Receipts) -> tuple[Check, ...]:
     )
 
 
-class _RacerPar(msgspec.Struct):
-    seat: int
-    worse: float
-    equal: float
-    better: float
-    squares: tuple[str, ...]
-
-
-class _Par(msgspec.Struct):
-    racers: tuple[_RacerPar, ...] = ()
-
-
-def par_summary(data: bytes, seat: int | None) -> ParSummary | None:
-    """Return the par of a seat, or None while it is incomplete. Raises DecodeError."""
-    par = msgspec.json.decode(data, type=_Par)
-    mine = next((racer for racer in par.racers if racer.seat == seat), None)
-    if mine is None:
-        return None
-    shares = [round(100 * share) for share in (mine.worse, mine.equal, mine.better)]
+def par_summary(racer: Compared) -> ParSummary:
+    """Describe a racer's par."""
+    shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
     text = "You beat {} % of the computer's plays, matched {} %, lost to {} %".format(*shares)
-    return ParSummary(mine.squares, text)
-
-
-def rematch_request(header: Header) -> dict[str, object]:
-    """Return the request for a race with the same game and options, and a new deal."""
-    return {
-        "game": header.game,
-        "variant": header.variant,
-        "options": msgspec.to_builtins(header.options),
-    }
+    return ParSummary(racer.squares, text)

@@ -1,17 +1,21 @@
-"""The only widget of the full-screen apps: it shows a canvas."""
+"""The base of the full-screen apps, and their only widget, which shows a canvas."""
 
 from functools import lru_cache
+from typing import Any, ClassVar
 
+from rich.ansi import SGR_STYLE_MAP
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.events import Key
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.events import Key, MouseEvent
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from samedeal_cli.render.canvas import Canvas, Span, Style
-from samedeal_cli.render.themes import Look, look
+from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
+from samedeal_cli.render.themes import look
 
 
 class CanvasWidget(Widget, can_focus=True):
@@ -25,7 +29,7 @@ class CanvasWidget(Widget, can_focus=True):
         self._look = look("terminal")
         self.canvas = Canvas(1, 1)
 
-    def show(self, canvas: Canvas, look: Look) -> None:
+    def show(self, canvas: Canvas, look: Palette) -> None:
         """Show another canvas, redrawing only the lines that differ."""
         rows, before = list(canvas.rows()), self._rows
         redraw_all = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
@@ -45,6 +49,43 @@ class CanvasWidget(Widget, can_focus=True):
         return Strip(segments, self.canvas.width)
 
 
+class CanvasApp(App[None]):
+    """A full-screen app with a canvas widget. Handles keys before Textual does."""
+
+    CSS = "Screen { background: ansi_default; }"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(self, *, animation: bool) -> None:
+        """`animation` is whether Textual may show animations, such as smooth scrolling."""
+        super().__init__(ansi_color=True)
+        if not animation:
+            self.animation_level = "none"
+        self.widget = CanvasWidget()
+        self.interrupted = False
+
+    def compose(self) -> ComposeResult:
+        """Yield the only widget."""
+        yield self.widget
+
+    async def on_event(self, event: Any) -> None:
+        """Pass a key to ``press``."""
+        if isinstance(event, Key):
+            event.stop()
+            self.press(key_name(event))
+        else:
+            await super().on_event(event)
+
+    def press(self, key: str) -> None:
+        """Handle a key: the character that it types, or its name."""
+        raise NotImplementedError
+
+    def spot_at(self, event: MouseEvent) -> str | None:
+        """Return the name of the spot under the mouse."""
+        row, column = int(event.screen_y), int(event.screen_x)
+        return next((name for name, spot in self.widget.canvas.spots.items() if spot.contains(row, column)), None)
+
+
 def key_name(event: Key) -> str:
     """Return the character that a key types, or its name, such as ``space`` or ``left``."""
     if event.key in ("space", "enter", "escape", "backspace", "tab"):
@@ -54,20 +95,13 @@ def key_name(event: Key) -> str:
     return event.key
 
 
-def _rich_style(style: Style, look: Look) -> RichStyle:
-    return _cached_rich_style(style, look.palette.sgr.get(style.ink, ""), look.text, look.ground)
+def _rich_style(style: Style, look: Palette) -> RichStyle:
+    return _cached_rich_style(style, look.sgr.get(style.ink, ""), look.text, look.ground)
 
 
 @lru_cache(1024)
 def _cached_rich_style(style: Style, code: str, text: str, ground: str) -> RichStyle:
-    dim = style.dim or code == "2"
-    color = None
+    base = RichStyle(color=text or None, bgcolor=ground or None, bold=style.bold, dim=style.dim, reverse=style.reverse)
     if code.startswith("38;2;"):
-        color = Color.from_rgb(*map(int, code.split(";")[2:]))
-    elif code.isdigit() and code != "2":
-        number = int(code)
-        color = Color.from_ansi(number - 30 if number < 90 else number - 82)
-    elif text:
-        color = Color.parse(text)
-    back = Color.parse(ground) if ground else None
-    return RichStyle(color=color, bgcolor=back, bold=style.bold, dim=dim, reverse=style.reverse)
+        return base + RichStyle.from_color(Color.from_rgb(*map(int, code.split(";")[2:])))
+    return base + RichStyle.parse(SGR_STYLE_MAP[int(code)]) if code else base

@@ -88,8 +88,7 @@ def draw_question(canvas: Canvas, row: int, text: str) -> None:
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:
     """Draw a progress bar; any progress fills at least one cell."""
     full = min(width, max(int(share > 0), int(share * width)))
-    canvas.write(row, column, "█" * full, BAR)
-    canvas.write(row, column + full, "░" * (width - full), DIM)
+    canvas.bar(row, column, width, full)
 
 
 def quit_label(state: RaceState) -> str:

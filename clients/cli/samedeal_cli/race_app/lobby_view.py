@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from samedeal.race.events import Header
-from samedeal_cli.net.http_api import GameInfo
+from samedeal.wire.documents import GameDescription
 from samedeal_cli.race_app.drawing import (
     TWO_COLUMNS,
     draw_heading,
@@ -108,7 +108,7 @@ def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: i
         canvas.write(row, 1, "no racers yet", DIM)
 
 
-def settings_of_race(header: Header, game: GameInfo) -> Iterator[tuple[str, str]]:
+def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[str, str]]:
     """Yield the settings of a race and their values."""
     options = header.options
     yield "goal", f"{game.goal} cards home"
@@ -140,5 +140,4 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
             canvas.write(line, column + 8 * index, "".join(pixel * 2 for pixel in pixels), GOOD)
     names = ", ".join(standing.name for standing in state.standings)
     for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
-        shown = fitted(text, canvas.width - 4, "…")
-        canvas.write(line, (canvas.width - cells(shown)) // 2, shown, style)
+        canvas.center(line, fitted(text, canvas.width - 4, "…"), style)

@@ -1,6 +1,6 @@
 """The texts that cover a race on request: help, rules, link and verification checks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
@@ -22,51 +22,48 @@ def overlay_lines(state: RaceState, width: int) -> Lines:
     """Return the lines of the overlay on a screen of this width."""
     match state.overlay:
         case "help":
-            return help_lines(width - 2)
+            return _help_lines(width - 2)
         case "rules":
-            return rules_text(state.game.slug if state.game else "", width - 2)
+            return [(line, PLAIN) for line in _rules(state.game.slug if state.game else "", width - 2)]
         case "link":
-            return link_lines(state.link, width - 2, ascii=state.ascii)
+            qr_code = qr_lines(state.link, ascii=state.ascii)
+            return [*((line, BOLD) for line in wrap(state.link, width - 2)), *((line, PLAIN) for line in qr_code)]
         case "checks":
             return list(_check_lines(state.checks, width - 2))
         case _:
             return []
 
 
-def help_lines(width: int) -> Lines:
-    """Return the help: all keys."""
+def _help_lines(width: int) -> Lines:
     lines: list[tuple[str, Style]] = []
     for title, keys in HELP.items():
         lines += [("", PLAIN)] if lines else []
         lines.append((title, BOLD))
         for key, description in keys:
-            first, *others = wrap(description, width - 22) or [""]
-            lines.append((f"  {key:<19} {first}", PLAIN))
-            lines += [(f"{'':<22}{other}", PLAIN) for other in others]
+            lines += [(line, PLAIN) for line in _wrapped(f"  {key:<19} ", description, width)]
     return lines
 
 
-def rules_text(slug: str, width: int) -> Lines:
-    """Return the rules of a game."""
+def _rules(slug: str, width: int) -> Iterable[str]:
     from samedeal.games.catalogue import GAMES
     from samedeal_cli.commands.games import rules_lines
 
     if slug not in GAMES:
-        return [("This version does not include the rules of this game.", PLAIN)]
-    return [(line, PLAIN) for line in rules_lines(slug, width)]
-
-
-def link_lines(link: str, width: int, *, ascii: bool = False) -> Lines:  # noqa: A002
-    """Return the link, and its QR code."""
-    lines: list[tuple[str, Style]] = [(line, BOLD) for line in wrap(link, width)]
-    return [*lines, *((line, PLAIN) for line in qr_lines(link, ascii=ascii))]
+        return ["This version does not include the rules of this game."]
+    return rules_lines(slug, width)
 
 
 def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Style]]:
     for check in checks:
-        first, *others = wrap(check.text, width - 16) or [""]
-        yield f"{'✓' if check.holds else '✗'} {check.name:<12} {first}", GOOD if check.holds else BAD
-        yield from ((f"{'':<15}{other}", PLAIN) for other in others)
+        first, *others = _wrapped(f"{'✓' if check.holds else '✗'} {check.name:<12} ", check.text, width - 1)
+        yield first, GOOD if check.holds else BAD
+        yield from ((other, PLAIN) for other in others)
+
+
+def _wrapped(label: str, text: str, width: int) -> list[str]:
+    """Wrap a text beside a label."""
+    first, *others = wrap(text, width - len(label)) or [""]
+    return [label + first, *(" " * len(label) + other for other in others)]
 
 
 HELP: Final[dict[str, Keys]] = {

@@ -60,14 +60,14 @@ def _draw_connecting(state: RaceState, canvas: Canvas) -> None:
     middle = canvas.height // 2
     action = "Connecting to" if state.watching else "Joining"
     for line, text in enumerate((f"{action} {state.race_id}", f"on {state.server}…"), start=middle - 1):
-        canvas.write(line, (canvas.width - cells(text)) // 2, text)
+        canvas.center(line, text)
     canvas.line(draw_keys(canvas, [("q", "quit")], 1))
 
 
 def _draw_too_small(canvas: Canvas) -> None:
     text = f"needs {LEAST[0]}×{LEAST[1]}, has {canvas.width}×{canvas.height}"
-    canvas.write(max(0, canvas.height // 2 - 1), max(0, (canvas.width - cells(text)) // 2), text, BOLD)
-    canvas.write(canvas.height - 1, max(0, (canvas.width - 6) // 2), "q quit", DIM)
+    canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
+    canvas.center(canvas.height - 1, "q quit", DIM)
     canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
 
 

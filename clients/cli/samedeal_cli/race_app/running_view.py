@@ -16,7 +16,7 @@ from samedeal_cli.race_app.drawing import (
 from samedeal_cli.race_app.overlays import BAD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.table_view import Marks, draw_table, has_room_for_boxes
+from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import note_phrases
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
@@ -64,10 +64,9 @@ def _needs_width(state: RaceState, canvas: Canvas, messages: int) -> bool:
     """Return whether the player wants boxed cards and they fit only without the standings column."""
     if state.cards != "boxed" or not state.game:
         return False
-    layout, fanned = state.game.layout, state.game.fanned
-    with_column = _board_area(canvas, messages - 1, beside=True)
-    without_column = _board_area(canvas, messages - 2, beside=False)
-    return not has_room_for_boxes(with_column, layout, fanned) and has_room_for_boxes(without_column, layout, fanned)
+    areas = _board_area(canvas, messages - 1, beside=True), _board_area(canvas, messages - 2, beside=False)
+    boxed = [TableDrawing(canvas, area, state.game.layout, state.game.fanned, {}).is_boxed for area in areas]
+    return boxed == [False, True]
 
 
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
@@ -79,7 +78,8 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     selection = state.selection
     letters, cursor = (selection.letters, selection.cursor) if state.can_play else ({}, None)
     marks = Marks(letters, bool(selection.picks), selection.picks, cursor, faint)
-    draw_table(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
+    drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
+    drawing.draw()
 
 
 def _score(state: RaceState) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.text_table import SUIT_OF, find_cards
@@ -73,6 +73,15 @@ class Canvas:
             column += wide
         return column
 
+    def center(self, row: int, text: str, style: Style = PLAIN) -> None:
+        """Write a line of text in the middle."""
+        self.write(row, max(0, (self.width - cells(text)) // 2), text, style)
+
+    def bar(self, row: int, column: int, width: int, full: int) -> int:
+        """Draw a progress bar with `full` full cells, and return the column after it."""
+        self.write(row, column, "█" * full, Style("bar"))
+        return self.write(row, column + full, "░" * (width - full), DIM)
+
     def line(self, row: int, character: str = "─") -> None:
         """Draw a line across the whole width."""
         self.write(row, 0, character * self.width, DIM)
@@ -86,26 +95,12 @@ class Canvas:
             self.paint(Spot(row, column + before, max(0, width)), ink=SUIT_OF[suit])
         return end
 
-    def paint(
-        self,
-        spot: Spot,
-        *,
-        ink: Ink | None = None,
-        bold: bool | None = None,
-        dim: bool | None = None,
-        reverse: bool | None = None,
-    ) -> None:
+    def paint(self, spot: Spot, **changes: Any) -> None:
         """Change the given attributes of the style in a rectangle."""
         for row in range(max(0, spot.row), min(self.height, spot.row + spot.height)):
             for column in range(max(0, spot.column), min(self.width, spot.column + spot.width)):
-                text, old = self._rows[row][column]
-                style = Style(
-                    old.ink if ink is None else ink,
-                    old.bold if bold is None else bold,
-                    old.dim if dim is None else dim,
-                    old.reverse if reverse is None else reverse,
-                )
-                self._rows[row][column] = text, style
+                text, style = self._rows[row][column]
+                self._rows[row][column] = text, style._replace(**changes)
 
     def in_ascii(self) -> None:
         """Replace the program's own non-ASCII characters; names stay as they are."""
@@ -116,13 +111,9 @@ class Canvas:
         for row in self._rows:
             yield _spans(row)
 
-    def row(self, number: int) -> list[Span]:
-        """Return one line, counted from the top."""
-        return _spans(self._rows[number])
-
-    def row_cells(self, number: int) -> list[tuple[str, Style]]:
-        """Return the cells of one line; the right half of a wide character is empty."""
-        return self._rows[number]
+    def cells(self) -> list[list[Span]]:
+        """Return the cells of all lines; the right half of a wide character is empty."""
+        return [[Span(*cell) for cell in row] for row in self._rows]
 
     def text(self) -> list[str]:
         """Return the lines without styles and trailing blanks."""
@@ -175,6 +166,9 @@ class Palette(NamedTuple):
 
     sgr: Mapping[Ink, str]
     color: Mapping[Ink, str]
+    text: str = ""
+    ground: str = ""
+    """The colours of text without ink and of the background; empty for the terminal's own."""
 
 
 def ansi(row: list[Span], palette: Palette) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from samedeal_cli.render.canvas import Canvas, Palette, Span, ansi
+from samedeal_cli.render.canvas import Palette, Span, ansi
 from samedeal_cli.render.themes import look
 from samedeal_cli.replay_app.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.state.recording import Mark
@@ -18,12 +18,12 @@ _BEGIN: Final = "\x1b[?25l\x1b[2J"
 _END: Final = f"\x1b[0m\x1b[{HEIGHT};{WIDTH}H\x1b[?25h"
 
 
-def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
+def cast(player: Player) -> Iterator[str]:
     """Yield the lines of a cast, without line feeds: a header, then the events from the player's position to the end.
 
     The player sets the speed and the longest pause. The output is deterministic.
     """
-    palette = palette or look("terminal").palette
+    palette = look("terminal")
     player = replace(player, playing=True, interactive=False)
     recording = player.recording
     yield _line(
@@ -43,16 +43,12 @@ def cast(player: Player, palette: Palette | None = None) -> Iterator[str]:
         before, player = player, player.advance(wait)
         at += wait
         shown, canvas = canvas, draw_screen(player, WIDTH, HEIGHT)
-        if changed := _changes(canvas, shown, palette):
+        if changed := "".join(_put(row, column, spans, palette) for row, column, spans in canvas.changes(shown)):
             yield _event(at, "o", changed)
         for mark in player.track.marks:
             if before.n < mark.n <= player.n and mark.kind in ("home", "end"):
                 yield _event(at, "m", _label(player, mark))
     yield _event(at, "o", _END)
-
-
-def _changes(canvas: Canvas, shown: Canvas, palette: Palette) -> str:
-    return "".join(_put(row, column, spans, palette) for row, column, spans in canvas.changes(shown))
 
 
 def _put(row: int, column: int, spans: list[Span], palette: Palette) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Final
 
 from msgspec.structs import replace
@@ -87,9 +88,7 @@ def seat_phrase(stage: str, away_s: float | None) -> str:
 
 def quit_phrase(stage: str, away_s: float | None) -> str:
     """Describe what quitting does, for a racer with a seat."""
-    if stage != "open":
-        return "quit, your seat is reserved"
-    return "quit, your seat is held briefly" if away_s is None else f"quit, your seat is held for {away_s:g} s"
+    return f"quit, {seat_phrase(stage, away_s).replace('for a short time', 'briefly')}"
 
 
 def deal_phrase(header: Header) -> str:
@@ -121,7 +120,5 @@ def _hidden_left(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequen
 
 def _added(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
     """Return the cards that a move has added to a pile."""
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        same += 1
-    return after[same:]
+    same = takewhile(lambda cards: cards[0] == cards[1], zip(before, after, strict=False))
+    return after[len(list(same)) :]

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Final
 
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
-from samedeal_cli.replay_app.replay_view import draw_bar, draw_board, outcome_text, racer_name, score_text
+from samedeal_cli.replay_app.replay_view import VERDICTS, draw_bar, draw_board, outcome_text, racer_name, score_text
 from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
@@ -61,8 +61,8 @@ def _head(player: Player, canvas: Canvas) -> None:
     recording = player.recording
     column = canvas.write(0, 1, recording.game.title, BOLD)
     canvas.write(0, column, f" · {recording.header.race} · {day(recording.dealt_at)}")
-    mark, style = ("VERIFIED ✔", Style("good")) if player.verified else ("NOT VERIFIED ✘", Style("bad", bold=True))
     if player.verified is not None:
+        mark, style = VERDICTS[player.verified]
         canvas.write(0, canvas.width - 1 - cells(mark), mark, style)
     canvas.line(1)
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final
 from xml.sax.saxutils import escape
 
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.canvas import Canvas, Style
+from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.render.themes import Look, look
+from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Theme
 
 CELL_WIDTH, CELL_HEIGHT = 9, 20
@@ -31,15 +31,10 @@ _BLOCKS: Final[Mapping[str, tuple[float, float, float, float, float]]] = {
 _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 
 
-class _Cell(NamedTuple):
-    text: str
-    style: Style
-
-
 def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
     """Return a picture of a canvas; `title` and `description` are for screen readers."""
     width, height = canvas.width * CELL_WIDTH + 2 * MARGIN, canvas.height * CELL_HEIGHT + 2 * MARGIN
-    rows = [_cells(canvas, row) for row in range(canvas.height)]
+    rows = canvas.cells()
     body = [*_cards(rows), *(part for number, row in enumerate(rows) for part in _row(row, number))]
     return "\n".join(
         [
@@ -67,19 +62,15 @@ def _css() -> str:
     )
 
 
-def _colors(look: Look, card: str) -> str:
-    colors = {"": look.text, "spade": look.text, **look.palette.color}
+def _colors(look: Palette, card: str) -> str:
+    colors = {"": look.text, "spade": look.text, **look.color}
     inks = "".join(
         f".{_name(ink)}{{fill:{color}}}path.{_name(ink)}{{fill:none;stroke:{color}}}" for ink, color in colors.items()
     )
     return f".ground{{fill:{look.ground}}}.card{{fill:{card}}}{inks}.on{{fill:{look.ground}}}"
 
 
-def _cells(canvas: Canvas, number: int) -> list[_Cell]:
-    return [_Cell(text, style) for text, style in canvas.row_cells(number)]
-
-
-def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
+def _cards(rows: list[list[Span]]) -> Iterator[str]:
     """Yield the background of each card with a border."""
     for number, row in enumerate(rows):
         for column, cell in enumerate(row):
@@ -93,7 +84,7 @@ def _cards(rows: list[list[_Cell]]) -> Iterator[str]:
                     )
 
 
-def _row(row: list[_Cell], number: int) -> Iterator[str]:
+def _row(row: list[Span], number: int) -> Iterator[str]:
     for style, first, text in _runs(row):
         width = cells(text)
         if style.reverse:
@@ -115,7 +106,7 @@ def _row(row: list[_Cell], number: int) -> Iterator[str]:
                 )
 
 
-def _runs(row: list[_Cell]) -> Iterator[tuple[Style, int, str]]:
+def _runs(row: list[Span]) -> Iterator[tuple[Style, int, str]]:
     """Yield pieces of one style and kind: ASCII text, other text, lines, or blocks of one density."""
     column = 0
     for (style, _), group in groupby(row, key=lambda cell: (cell.style, _kind(cell))):
@@ -124,7 +115,7 @@ def _runs(row: list[_Cell]) -> Iterator[tuple[Style, int, str]]:
         column += len(run)
 
 
-def _kind(cell: _Cell) -> str:
+def _kind(cell: Span) -> str:
     if cell.text in _BLOCKS:
         return cell.text
     if cell.text in _ARMS:

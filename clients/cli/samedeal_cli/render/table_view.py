@@ -8,7 +8,6 @@ from samedeal.cards import BACK
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.text_table import (
     SUIT_OF,
-    Piles,
     Row,
     card_text,
     find_cards,
@@ -17,6 +16,7 @@ from samedeal_cli.render.text_table import (
     named_pile,
     next_column,
     spread,
+    top_cards,
     with_count,
 )
 from samedeal_cli.render.text_width import cells
@@ -65,55 +65,44 @@ class _Plan(NamedTuple):
     """The number of empty lines after a row of the grid."""
 
 
-def draw_table(
-    canvas: Canvas,
-    area: Spot,
-    layout: str,
-    fanned: Collection[str],
-    table: Mapping[str, Sequence[str]],
-    marks: Marks | None = None,
-    *,
-    labels: Mapping[str, str] | None = None,
-    cards: Cards = "auto",
-) -> None:
-    """Draw the piles into a part of the canvas, and register each place as a spot.
+class TableDrawing:
+    """Draws the piles of a table into a part of a canvas."""
 
-    Cards have borders if the whole table fits; otherwise, or with `cards="compact"`, each card is a short text.
-    `labels` are the ranks that empty places expect.
-    """
-    piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
-    _Drawing(canvas, area, layout, fanned, piles, marks or Marks(), labels or {}, cards).draw()
-
-
-def has_room_for_boxes(area: Spot, layout: str, fanned: Collection[str]) -> bool:
-    """Return whether all cards of a table can have borders in this area."""
-    return _Drawing(Canvas(0, 0), area, layout, fanned, {}, Marks(), {}, "auto").plan().boxed
-
-
-class _Drawing:
     def __init__(
         self,
         canvas: Canvas,
         area: Spot,
         layout: str,
         fanned: Collection[str],
-        piles: Piles,
-        marks: Marks,
-        labels: Mapping[str, str],
-        cards: Cards,
+        table: Mapping[str, Sequence[str]],
+        marks: Marks | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        cards: Cards = "auto",
     ) -> None:
-        self._canvas, self._area, self._fanned, self._piles, self._marks = canvas, area, fanned, piles, marks
-        self._labels, self._compact = labels, cards == "compact"
+        """Cards have borders if the whole table fits; otherwise, or with `cards="compact"`, each card is a short text.
+
+        `labels` are the ranks that empty places expect.
+        """
+        self._canvas, self._area, self._fanned, self._marks = canvas, area, fanned, marks or Marks()
+        self._piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
+        self._labels, self._compact = labels or {}, cards == "compact"
         rows = [line.split() for line in layout.strip().splitlines()]
         self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
         self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]
         self._named = [place for row in rows if flows(row) for place in row]
 
-    def plan(self) -> _Plan:
+    @property
+    def is_boxed(self) -> bool:
+        """Whether there is room for the borders of all cards."""
+        return self._plan().boxed
+
+    def _plan(self) -> _Plan:
         return next(filter(self._fits, self._plans()), _Plan(boxed=False))
 
     def draw(self) -> None:
-        plan = self.plan()
+        """Draw the piles, and register each place as a spot of the canvas."""
+        plan = self._plan()
         self._center(plan)
         top = self._draw_grid(plan)
         if plan.beside:
@@ -130,11 +119,8 @@ class _Drawing:
 
     def _center(self, plan: _Plan) -> None:
         """Center a table that is narrower than its area."""
-        used = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
-        used += SIDE_WIDTH if plan.beside else 0
-        if plan.boxed and not plan.beside and not self._hanging:
-            used = max(used, (SIDE_WIDTH - 3) * len(self._named))
-        self._area = self._area._replace(column=self._area.column + max(0, self._area.width - used) // 2)
+        margin = max(0, self._area.width - self._width(plan)) // 2
+        self._area = self._area._replace(column=self._area.column + margin)
 
     def _plans(self) -> Iterator[_Plan]:
         rows = len(self._grid)
@@ -152,13 +138,19 @@ class _Drawing:
     def _fits(self, plan: _Plan) -> bool:
         height = max(0, len(self._grid) * (plan.lines + plan.gap) - plan.gap)
         if plan.beside:
-            aside = CARD_HEIGHT * len(self._named)
-            wide = self._starts(plan)[-1] + SIDE_WIDTH <= self._area.width + 1
-            return bool(self._named) and not self._hanging and max(height, aside) <= self._area.height and wide
+            if not self._named or self._hanging:
+                return False
+            height = max(height, CARD_HEIGHT * len(self._named))
+        else:
+            height += self._under(plan.boxed)
+        return height <= self._area.height and self._width(plan) <= self._area.width + 1
+
+    def _width(self, plan: _Plan) -> int:
+        """Return the width of a table."""
         widest = max((self._starts(plan)[-1], *(self._hanging_step(plan, row) * len(row) for row in self._hanging)))
-        if plan.boxed and not self._hanging:
-            widest = max(widest, (SIDE_WIDTH - 3) * len(self._named))
-        return height + self._under(plan.boxed) <= self._area.height and widest <= self._area.width + 1
+        if plan.beside:
+            return widest + SIDE_WIDTH
+        return max(widest, (SIDE_WIDTH - 3) * len(self._named)) if plan.boxed and not self._hanging else widest
 
     def _under(self, boxed: bool) -> int:
         """Return the minimum height of the area below the grid."""
@@ -251,7 +243,9 @@ class _Drawing:
             text = text.strip()
         self._canvas.cards(row, column, text, self._style(place) if pile else DIM)
         spot = Spot(row, column, cells(text))
-        self._canvas.paint(spot, reverse=place in self._marks.picked, bold=bool(pile) or None)
+        self._canvas.paint(spot, reverse=place in self._marks.picked)
+        if pile:
+            self._canvas.paint(spot, bold=True)
 
     def _draw_card(self, place: str, row: int, column: int, *, count: bool, name: bool = True) -> None:
         """Draw a card with a border that shows the name of the place and the number of cards."""
@@ -308,14 +302,14 @@ class _Drawing:
 
     def _draw_column(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
         """Draw cards one below the other; a number replaces those that do not fit."""
-        shown = _top_cards(pile, room)
+        shown = top_cards(pile, room)
         for at, card in enumerate(shown[:-1]):
             self._canvas.cards(row + at, column, card, self._style(place))
         self._draw_top(place, row + max(0, len(shown) - 1), column)
 
     def _draw_cascade(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
         """Draw overlapping cards with borders."""
-        shown = _top_cards(pile, room - 2)
+        shown = top_cards(pile, room - 2)
         for at, card in enumerate(shown[:-1]):
             self._canvas.write(row + 1 + at, column + SLOT, "│   │", DIM)
             self._canvas.cards(row + 1 + at, column + SLOT + 1, _face(card))
@@ -371,12 +365,6 @@ class _Drawing:
 def _face(card: str) -> str:
     """Return a card in three cells."""
     return f"{card:>3}" if len(card) < 3 else card
-
-
-def _top_cards(pile: Sequence[str], room: int) -> list[str]:
-    """Return the top cards that fit, after the number of those that do not."""
-    hidden = len(pile) - room + 1 if len(pile) > room else 0
-    return with_count(pile, hidden)
 
 
 def _wrapped_pile(pile: Sequence[str], width: int, lines: int) -> list[str]:

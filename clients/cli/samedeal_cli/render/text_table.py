@@ -67,13 +67,8 @@ def board_lines(
             lines += ["", *_hanging(row, piles, width)]
         else:
             lines.append(_row_line(row, starts, piles, fanned, ascii))
-    lines.append(note_line(board))
+    lines.append(GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())]))
     return [colored(line.rstrip(), color) for line in lines]
-
-
-def note_line(board: Board) -> str:
-    """Return the score and the game's notes, on one line."""
-    return GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())])
 
 
 def note_phrases(notes: Mapping[str, str], table: Mapping[str, Sequence[str]]) -> list[str]:
@@ -240,6 +235,11 @@ def with_count(pile: Sequence[str], hidden: int) -> list[str]:
     return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
+def top_cards(pile: Sequence[str], room: int) -> list[str]:
+    """Return the top cards that fit, after the number of those that do not."""
+    return with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
+
+
 def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
     if len(pile) > 1 and len(both := f"{pile[0]}{'>' if plain else '▸'}{pile[-1]}") <= room:
         return both
@@ -257,12 +257,7 @@ def named_pile(place: str, pile: Sequence[str]) -> str:
 
 def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
     step = min(width // len(row), WIDEST)
-    columns = []
-    for place in row:
-        pile = list(piles[place])
-        if len(pile) > DEEPEST:
-            pile = with_count(pile, len(pile) - DEEPEST + 1)
-        columns.append([place, *(pile or [EMPTY])])
+    columns = [[place, *(top_cards(piles[place], DEEPEST) or [EMPTY])] for place in row]
     return ["".join(f"{cell:<{step}}" for cell in line) for line in zip_longest(*columns, fillvalue="")]
 
 

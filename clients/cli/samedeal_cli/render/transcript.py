@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Final
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -12,6 +13,7 @@ from samedeal.race.events import (
     Counting,
     Dealt,
     Entry,
+    Event,
     Header,
     Joined,
     Left,
@@ -33,6 +35,15 @@ _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
 _LONGEST = 240
 _OUTCOMES = {"won": "won", "lost": "lost", "timeout": "out of time", "scratched": "scratched: the nonce did not come"}
+_ACTIONS: Final[dict[type[Event], str]] = {
+    Left: "leaves",
+    Readied: "is ready",
+    Unreadied: "is not ready",
+    Nonce: "reveals the nonce",
+    Taken: "reconnects",
+    Resigned: "resigns",
+}
+"""Events of one seat that need no other details."""
 
 
 def lines(replay: Replay) -> Iterator[str]:
@@ -83,29 +94,20 @@ def results(standings: tuple[Standing, ...]) -> Iterator[str]:
 
 def entry_text(before: Race, after: Race, entry: Entry) -> str:
     """Describe an entry of the log."""
-    match entry.event:
-        case Joined(seat=seat, name=name, bot=bot):
-            return f"{name_with_bot(name, bot)} takes seat {seat}"
-        case Left(seat=seat):
-            return f"{racer_name(before, seat)} leaves"
-        case Readied(seat=seat):
-            return f"{racer_name(before, seat)} is ready"
-        case Unreadied(seat=seat):
-            return f"{racer_name(before, seat)} is not ready"
+    event = entry.event
+    match event:
+        case Joined():
+            return f"{name_with_bot(event.name, event.bot)} takes seat {event.seat}"
+        case Moved():
+            return f"{racer_name(before, event.seat)} {_move(before, after, event.seat, event.move)}"
         case Counting():
             return f"the countdown begins: {clock(before.options.start_delay_ms)}"
-        case Nonce(seat=seat):
-            return f"{racer_name(before, seat)} reveals the nonce"
         case Dealt():
             return "the cards are dealt"
-        case Moved(seat=seat, move=move):
-            return f"{racer_name(before, seat)} {_move(before, after, seat, move)}"
-        case Taken(seat=seat):
-            return f"{racer_name(before, seat)} reconnects"
-        case Resigned(seat=seat):
-            return f"{racer_name(before, seat)} resigns"
         case Closed():
             return "the race is over" if after.stage == "over" else "the race is called off"
+        case _:
+            return f"{racer_name(before, event.seat)} {_ACTIONS[type(event)]}"
 
 
 def since_start(race: Race, at: int) -> str:
@@ -149,12 +151,8 @@ def _move(before: Race, after: Race, number: int, move: str) -> str:
     if move == RESTART:
         return f"restart  attempt {new.attempts}"
     ends = "" if new.game.outcome == "playing" else f"  {new.game.outcome}"
-    return f"{move}  {move_effect(old.game, new.game, move)}  {new.game.home}/{new.game.goal}{ends}"
-
-
-def move_effect(old: Game, new: Game, move: str) -> str:
-    """Describe a move other than a restart."""
-    return "undone" if move == UNDO else "; ".join(card_moves(old, new))
+    effect = "undone" if move == UNDO else "; ".join(card_moves(old.game, new.game))
+    return f"{move}  {effect}  {new.game.home}/{new.game.goal}{ends}"
 
 
 def card_moves(old: Game, new: Game) -> list[str]:

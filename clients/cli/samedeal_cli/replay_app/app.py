@@ -7,44 +7,31 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Final
 
-from textual.app import App, ComposeResult
-from textual.binding import BindingType
-from textual.events import Key, MouseDown, MouseScrollDown, MouseScrollUp, Resize
+from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
-from samedeal_cli.race_app.canvas_widget import CanvasWidget, key_name
-from samedeal_cli.render.themes import Look
+from samedeal_cli.race_app.canvas_widget import CanvasApp
+from samedeal_cli.render.canvas import Palette
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.replay_state import Player
 
 FRAME_S: Final = 0.05
 
 
-class ReplayApp(App[None]):
+class ReplayApp(CanvasApp):
     """Shows one replay until the user quits."""
 
-    CSS = "Screen { background: ansi_default; }"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
-
-    def __init__(self, player: Player, look: Look, verify: Callable[[], bool]) -> None:
+    def __init__(self, player: Player, look: Palette, verify: Callable[[], bool], *, animation: bool = True) -> None:
         """Start from `player`; `verify` returns whether the replay is valid; it runs in a thread."""
-        super().__init__(ansi_color=True)
+        super().__init__(animation=animation)
         self.player = player
-        self.interrupted = False
         self._look, self._verify = look, verify
-        self._widget = CanvasWidget()
         self._drawn_at = time.monotonic()
         self._checking: asyncio.Task[None] | None = None
 
-    def compose(self) -> ComposeResult:
-        """Yield the only widget."""
-        yield self._widget
-
     def on_mount(self) -> None:
         """Draw the first frame, start the clock and the verification."""
-        self._widget.focus()
         self._show(self.player)
         self._drawn_at = time.monotonic()
         self.set_interval(FRAME_S, self._tick)
@@ -54,37 +41,28 @@ class ReplayApp(App[None]):
         """Redraw at the new size."""
         self._show(self.player)
 
-    async def on_event(self, event: Any) -> None:
-        """Handle keys before Textual does."""
-        if isinstance(event, Key):
-            event.stop()
-            self._press(key_name(event))
-            return
-        await super().on_event(event)
-
     def on_mouse_down(self, event: MouseDown) -> None:
         """Press a key, seek on the timeline, or watch a racer."""
-        row, column = int(event.screen_y), int(event.screen_x)
-        spots = self._widget.canvas.spots
-        name = next((name for name, spot in spots.items() if spot.contains(row, column)), "")
+        name = self.spot_at(event) or ""
         kind, _, what = name.partition(":")
         if kind == "key":
-            self._press(what)
+            self.press(what)
         elif kind == "timeline":
-            spot = spots[name]
-            self._show(self.player.seek(self.player.recording.length * (column - spot.column) / (spot.width - 1)))
+            spot = self.widget.canvas.spots[name]
+            share = (event.screen_x - spot.column) / (spot.width - 1)
+            self._show(self.player.seek(self.player.recording.length * share))
         elif kind == "racer":
             self._show(self.player.watch_seat(int(what)))
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:
         """Go to the next move."""
-        self._press("right")
+        self.press("right")
 
     def on_mouse_scroll_up(self, _event: MouseScrollUp) -> None:
         """Go to the previous move."""
-        self._press("left")
+        self.press("left")
 
-    def _press(self, key: str) -> None:
+    def press(self, key: str) -> None:
         if key == "ctrl+c":
             self.interrupted = True
             self.exit()
@@ -101,7 +79,7 @@ class ReplayApp(App[None]):
 
     def _show(self, player: Player) -> None:
         self.player = player
-        self._widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
+        self.widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
 
     async def _check(self) -> None:
         verified = await asyncio.to_thread(self._verify)

@@ -1,14 +1,13 @@
 """The view of the replay player: draws a moment of a recording on a canvas of any size."""
 
-import re
 from typing import Final
 
 from samedeal.game import Game
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.table_view import Marks, draw_table
-from samedeal_cli.render.text_table import card_text, note_phrases
+from samedeal_cli.render.table_view import Marks, TableDrawing
+from samedeal_cli.render.text_table import card_text, find_cards, note_phrases, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
@@ -24,14 +23,14 @@ WIDE_LIST: Final = 36
 SHORT: Final = 16
 """The maximum width of a name when all racers are on one line."""
 
-MARKS: Final[dict[MarkKind, tuple[str, str]]] = {
-    "home": ("•", "home"),
-    "undo": ("◂", "undo"),
-    "think": ("◆", "think"),
-    "restart": ("«", "restart"),
-    "end": ("■", "end"),
+MARKS: Final[dict[MarkKind, tuple[str, Style]]] = {
+    "home": ("•", Style("good")),
+    "undo": ("◂", Style("bad")),
+    "think": ("◆", Style("place")),
+    "restart": ("«", Style("bad")),
+    "end": ("■", Style("news", bold=True)),
 }
-"""The sign and the name of each kind of mark. If several share a cell, the last one here is shown."""
+"""The sign and the style of each kind of mark. If several share a cell, the last one here is shown."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(MARKS)}
 _HINTS: Final = (
     ("Space", "space", "play"),
@@ -46,7 +45,12 @@ _HINTS: Final = (
     ("q", "q", "quit"),
 )
 """The keys of the footer: label, key for a click, and action."""
-_CARD = re.compile(r"(?<![A-Za-z0-9])[2-9TJQKA][SHCD](?![A-Za-z0-9])")
+VERDICTS: Final = {
+    None: ("checking …", DIM),
+    True: ("VERIFIED ✔", Style("good")),
+    False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
+}
+"""What is shown for the result of the verification."""
 
 
 def draw_screen(player: Player, width: int, height: int) -> Canvas:
@@ -84,12 +88,7 @@ def _one_line(player: Player, canvas: Canvas) -> None:
 
 
 def _draw_heading(player: Player, canvas: Canvas) -> None:
-    track = player.track
-    checked, style = {
-        None: ("checking …", DIM),
-        True: ("VERIFIED ✔", Style("good")),
-        False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
-    }[player.verified]
+    track, (checked, style) = player.track, VERDICTS[player.verified]
     ends = f"{outcome_text(track, player.n)}   "
     right = canvas.width - 1 - cells(ends + checked)
     name, game = racer_name(player, track), player.recording.game.title
@@ -115,9 +114,9 @@ def _draw_help(canvas: Canvas) -> None:
         canvas.write(row, 3, keys, BOLD)
         canvas.write(row, 14, text)
     column = 3
-    for kind, (mark, word) in MARKS.items():
-        column = canvas.write(canvas.height - 3, column, mark, _mark_style(kind))
-        column = canvas.write(canvas.height - 3, column, f" {word}   ", DIM)
+    for kind, (mark, style) in MARKS.items():
+        column = canvas.write(canvas.height - 3, column, mark, style)
+        column = canvas.write(canvas.height - 3, column, f" {kind}   ", DIM)
     canvas.write(canvas.height - 1, 1, "press any key to return", DIM)
 
 
@@ -160,7 +159,8 @@ def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, mark
     changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
     spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
-    draw_table(canvas, area, game.layout, game.fanned, game.view(), Marks(picked=changed), labels=game.labels)
+    marks = Marks(picked=changed)
+    TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
     canvas.spots = spots
     notes = " · ".join(note_phrases(game.notes, game.view()))
     canvas.write(room.row + room.height - 1, room.column, notes, DIM, most=room.width)
@@ -193,7 +193,9 @@ def _draw_moves(player: Player, canvas: Canvas, room: Spot) -> None:
         start = canvas.write(row, room.column + 1, f"{'▸' if index == now else ' '}{index:>4} {step.move:<5} ", style)
         text = _move_text(player, track, index)
         left = room.column + room.width - start
-        canvas.cards(row, start, text if cells(text) <= left else _cards(player, track, index), style, most=left)
+        if cells(text) > left:  # only the cards
+            text = " ".join(dict.fromkeys(text[first:last] for first, last, _ in find_cards(text)))
+        canvas.cards(row, start, text, style, most=left)
 
 
 def _move_text(player: Player, track: Track, index: int) -> str:
@@ -203,22 +205,8 @@ def _move_text(player: Player, track: Track, index: int) -> str:
         return "undone"
     if step.move == RESTART:
         return f"attempt {step.attempt}"
-    return _with_cards(player, "; ".join(card_moves(before.game, step.game)))
-
-
-def _cards(player: Player, track: Track, index: int) -> str:
-    """Return the cards of a move."""
-    return " ".join(card_text(card, ascii=player.plain) for card in dict.fromkeys(_moved(track, index)))
-
-
-def _moved(track: Track, index: int) -> list[str]:
-    before, step = track.steps[index - 1], track.steps[index]
-    return [] if step.move in (UNDO, RESTART) else _CARD.findall("; ".join(card_moves(before.game, step.game)))
-
-
-def _with_cards(player: Player, text: str) -> str:
-    """Replace the cards in a text by their display texts."""
-    return _CARD.sub(lambda card: card_text(card[0], ascii=player.plain), text)
+    text = "; ".join(card_moves(before.game, step.game))
+    return with_cards(text, lambda card: card_text(card, ascii=player.plain))
 
 
 def _draw_move(player: Player, canvas: Canvas, row: int) -> None:
@@ -252,7 +240,7 @@ def _draw_timeline(player: Player, canvas: Canvas, row: int) -> None:
         cell = _share(player, mark.at, width)
         marked[cell] = max(marked.get(cell, mark.kind), mark.kind, key=_RANKS.__getitem__)
     for cell, kind in marked.items():
-        canvas.write(row, 2 + cell, MARKS[kind][0], _mark_style(kind))
+        canvas.write(row, 2 + cell, *MARKS[kind])
     canvas.paint(Spot(row, 2 + now, 1), reverse=True, bold=True, dim=False)
     canvas.spots["timeline"] = Spot(row, 2, width)
 
@@ -260,18 +248,6 @@ def _draw_timeline(player: Player, canvas: Canvas, row: int) -> None:
 def _share(player: Player, at: float, width: int) -> int:
     """Return the cell of a time on the timeline."""
     return min(width - 1, int(at * width / max(1, player.recording.length)))
-
-
-def _mark_style(kind: MarkKind) -> Style:
-    match kind:
-        case "home":
-            return Style("good")
-        case "end":
-            return Style("news", bold=True)
-        case "think":
-            return Style("place")
-        case _:
-            return Style("bad")
 
 
 def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
@@ -284,13 +260,13 @@ def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
     canvas.write(row, start, right, BOLD)
     canvas.spots["key:>" if player.speed < SPEEDS[-1] else "key:<"] = Spot(row, start, cells(right))
     present = {mark.kind for mark in player.track.marks}
-    legend = [(sign, word, kind) for kind, (sign, word) in MARKS.items() if kind in present]
-    if column + 4 + sum(3 + cells(word) for _, word, _ in legend) > start:
+    legend = [(kind, *mark) for kind, mark in MARKS.items() if kind in present]
+    if column + 4 + sum(3 + cells(kind) for kind, _, _ in legend) > start:
         return
     column += 3
-    for mark, word, kind in legend:
-        column = canvas.write(row, column, mark, _mark_style(kind))
-        column = canvas.write(row, column, f" {word} ", DIM)
+    for kind, mark, style in legend:
+        column = canvas.write(row, column, mark, style)
+        column = canvas.write(row, column, f" {kind} ", DIM)
 
 
 # Racers.
@@ -308,7 +284,11 @@ def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
     for line, index in enumerate(range(first, first + rows), start=row):
         track, watched = tracks[index], index == player.watched
         canvas.write(
-            line, 1, f"{'▸' if watched else ' '}{racer_name(player, track)}", _racer_style(watched), most=longest + 1
+            line,
+            1,
+            f"{'▸' if watched else ' '}{racer_name(player, track)}",
+            BOLD if watched else PLAIN,
+            most=longest + 1,
         )
         column = draw_bar(track, player.n, canvas, line, longest + 4, bar)
         canvas.write(line, column, f" {score_text(track, player.n):>7}  {outcome_text(track, player.n)}")
@@ -331,7 +311,7 @@ def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
             break
         start = column
         column = canvas.write(row, column, "▸" if watched else " ", BOLD)
-        column = canvas.write(row, column, racer_name(player, track), _racer_style(watched), most=most) + 1
+        column = canvas.write(row, column, racer_name(player, track), BOLD if watched else PLAIN, most=most) + 1
         column = draw_bar(track, player.n, canvas, row, column, bar) + bool(bar)
         column = canvas.write(row, column, score_text(track, player.n)) + 2
         canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
@@ -340,12 +320,7 @@ def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
 def draw_bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:
     step = track.step(n)
     full = width if step.game.won else round(width * step.best / step.game.goal)
-    column = canvas.write(row, column, "█" * full, Style("bar"))
-    return canvas.write(row, column, "░" * (width - full), DIM)
-
-
-def _racer_style(watched: bool) -> Style:
-    return BOLD if watched else PLAIN
+    return canvas.bar(row, column, width, full)
 
 
 def racer_name(player: Player, track: Track) -> str:

@@ -23,46 +23,12 @@ class PlayMove:
     move: str
 
 
-@dataclass(frozen=True)
-class SetReady:
-    """Announce that you are ready, or not ready."""
-
-    ready: bool
-
-
-@dataclass(frozen=True)
-class Resign:
-    """Resign the race."""
-
-
-@dataclass(frozen=True)
-class Leave:
-    """Give up the seat and quit."""
-
-
-@dataclass(frozen=True)
-class Quit:
-    """Quit without giving up the seat."""
-
-    interrupted: bool = False
-
-
-@dataclass(frozen=True)
-class CopyLink:
-    """Copy the link to the terminal's clipboard."""
-
-
-@dataclass(frozen=True)
-class Rematch:
-    """Create a race with the same game and options, and join it."""
-
-
-@dataclass(frozen=True)
-class OpenReplay:
-    """Open the replay of the race."""
-
-
-Command = PlayMove | SetReady | Resign | Leave | Quit | CopyLink | Rematch | OpenReplay
+Command = (
+    PlayMove
+    | Literal["ready", "unready", "resign", "leave", "copy-link", "rematch", "open-replay", "quit", "interrupt"]
+)
+"""What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the seat,
+and "rematch" opens a race with the same game and options and joins it."""
 Step = tuple[RaceState, Command | None]
 """The next state, and a command for the app to run."""
 
@@ -70,7 +36,7 @@ Step = tuple[RaceState, Command | None]
 def on_key(state: RaceState, key: str) -> Step:
     """Handle a key: the character that it types, or a name such as ``enter`` or ``shift+tab``."""
     if key == "ctrl+c" or (not state.fits and key == "q"):
-        return state, Quit(interrupted=key == "ctrl+c")
+        return state, "interrupt" if key == "ctrl+c" else "quit"
     if not state.fits:
         return state, None
     if state.overlay in QUESTIONS:
@@ -138,7 +104,7 @@ def _accepts_mouse(state: RaceState) -> bool:
 def _on_common_key(state: RaceState, key: str) -> Step | None:
     match key:
         case "q":
-            return state, Quit()
+            return state, "quit"
         case "?":
             return replace(state, overlay="help", scroll=0), None
         case "i" if state.game:
@@ -146,7 +112,7 @@ def _on_common_key(state: RaceState, key: str) -> Step | None:
         case "Q":
             return replace(state, overlay="link", scroll=0), None
         case "y":
-            return state, CopyLink()
+            return state, "copy-link"
         case "4":
             return replace(state, suits="two" if state.suits == "four" else "four"), None
         case "c":
@@ -164,7 +130,7 @@ def _on_common_key(state: RaceState, key: str) -> Step | None:
 
 def _on_lobby_key(state: RaceState, key: str) -> Step:
     if key == "r" and state.me:
-        return state, SetReady(state.me.outcome != "ready")
+        return state, "unready" if state.me.outcome == "ready" else "ready"
     if key == "!" and state.me:
         return replace(state, overlay="leave"), None
     return state, None
@@ -173,9 +139,9 @@ def _on_lobby_key(state: RaceState, key: str) -> Step:
 def _on_results_key(state: RaceState, key: str) -> Step:
     match key:
         case "n" if state.header:
-            return replace(state, notice=Notice("Creating another race…")), Rematch()
+            return replace(state, notice=Notice("Creating another race…")), "rematch"
         case "v" if state.stage == "over":
-            return state, OpenReplay()
+            return state, "open-replay"
         case "f" if state.checks:
             return replace(state, overlay="checks", scroll=0), None
     return state, None
@@ -234,9 +200,9 @@ def _answer_question(state: RaceState, key: str) -> Step:
         return answered, None
     match state.overlay:
         case "resign":
-            return answered, Resign()
+            return answered, "resign"
         case "leave":
-            return answered, Leave()
+            return answered, "leave"
         case _:
             return _play(answered, RESTART)
 
@@ -248,7 +214,7 @@ def _scroll_overlay(state: RaceState, key: str) -> Step:
         last = len(overlay_lines(state, state.width)) + FRAME - state.height
         return replace(state, scroll=max(0, min(last, state.scroll + steps[key]))), None
     if key == "y":
-        return state, CopyLink()
+        return state, "copy-link"
     return replace(state, overlay="", scroll=0), None
 
 

@@ -9,9 +9,9 @@ from samedeal.race.events import Header
 from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
 from samedeal_cli.commands.mode import LEAST
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
@@ -63,7 +63,7 @@ class RaceState:
     """The server's address, without the scheme."""
     link: str
     watching: bool = False
-    game: GameInfo | None = None
+    game: GameDescription | None = None
     header: Header | None = None
     away_s: float | None = None
     """How long the server holds a seat of the lobby after a disconnect (s), if known."""
@@ -213,17 +213,5 @@ class RaceState:
 
 def state_of_rematch(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of a new race, with the same terminal, settings and input history."""
-    return RaceState(
-        race_id,
-        state.server,
-        link,
-        width=state.width,
-        height=state.height,
-        theme=state.theme,
-        suits=state.suits,
-        cards=state.cards,
-        auto_drop=state.auto_drop,
-        ascii=state.ascii,
-        rivals_hidden=state.rivals_hidden,
-        history=state.history,
-    )
+    kept = ("server", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "rivals_hidden", "history")
+    return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})

@@ -1,18 +1,16 @@
-"""Updates of the race state: what each message from the server, the clock and the terminal changes."""
+"""Updates of the race state: what answers and broadcasts of the server change."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from samedeal.race.events import Header
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
-from samedeal_cli.net.http_api import GameInfo
 from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
 from samedeal_cli.state.race_news import race_news
-from samedeal_cli.state.race_state import QUESTIONS, Check, NewsItem, Notice, ParSummary, RaceState
+from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
 
 MAX_NEWS: Final = 200
 STAGE_NEWS: Final = {
@@ -23,105 +21,9 @@ STAGE_NEWS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Connected:
-    """The server accepted the connection."""
-
-    header: Header
-    game: GameInfo
-    away_s: float | None = None
-    """How long the server holds a seat of the lobby after a disconnect (s), if known."""
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The current view, standings and remaining time."""
-
-    view: View
-    standings: tuple[Standing, ...]
-    left_ms: int | None
-
-
-@dataclass(frozen=True)
-class Tick:
-    """The clock has changed."""
-
-    left_ms: int | None
-
-
-@dataclass(frozen=True)
-class MoveRefused:
-    """The server refused a request."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class ConnectionLost:
-    """The connection is lost; the client reconnects."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class ConnectionRestored:
-    """The client has reconnected."""
-
-
-@dataclass(frozen=True)
-class Verified:
-    """The results of verifying the replay, or the reason why it was not verified."""
-
-    checks: tuple[Check, ...] = ()
-    unverified_reason: str = ""
-
-
-@dataclass(frozen=True)
-class Resized:
-    """The terminal has a new size."""
-
-    width: int
-    height: int
-
-
-Message = (
-    Connected
-    | Snapshot
-    | Tick
-    | MoveRefused
-    | Notice
-    | ConnectionLost
-    | ConnectionRestored
-    | Verified
-    | ParSummary
-    | Resized
-)
-
-
-def update(state: RaceState, message: Message) -> RaceState:
-    """Return the state after a message."""
-    match message:
-        case Connected(header=header, game=game, away_s=away_s):
-            return replace(state, header=header, game=game, away_s=away_s)
-        case Snapshot():
-            return _apply_snapshot(state, message)
-        case Tick(left_ms=left_ms):
-            return replace(state, left_ms=left_ms)
-        case MoveRefused(reason=reason):
-            notice = Notice(with_cards(reason), "bad")
-            return replace(state, pending=None, queued_keys=(), picks=(), notice=notice)
-        case Notice():
-            return replace(state, notice=message)
-        case ConnectionLost(reason=reason):
-            return replace(state, connection_error=reason)
-        case ConnectionRestored():
-            return replace(state, connection_error="")
-        case Verified(checks=checks, unverified_reason=reason):
-            return replace(state, checks=checks, unverified_reason=reason)
-        case ParSummary():
-            return replace(state, par=message)
-        case Resized(width=width, height=height):
-            return replace(state, width=width, height=height)
+def move_refused(state: RaceState, reason: str) -> RaceState:
+    """Return the state after the server has refused a request."""
+    return replace(state, pending=None, queued_keys=(), picks=(), notice=Notice(with_cards(reason), "bad"))
 
 
 def handle_queued_key(state: RaceState) -> Step:
@@ -132,10 +34,10 @@ def handle_queued_key(state: RaceState) -> Step:
     return on_key(replace(state, queued_keys=tuple(others)), key)
 
 
-def _apply_snapshot(state: RaceState, snapshot: Snapshot) -> RaceState:
-    view, before = snapshot.view, state.view
-    standings = with_unique_names(snapshot.standings)
-    after = replace(state, view=view, standings=standings, left_ms=snapshot.left_ms)
+def update(state: RaceState, view: View, standings: tuple[Standing, ...], left_ms: int | None) -> RaceState:
+    """Return the state after an answer or a broadcast, given the current view, standings and remaining time."""
+    before, standings = state.view, with_unique_names(standings)
+    after = replace(state, view=view, standings=standings, left_ms=left_ms)
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}

@@ -1,10 +1,10 @@
 """A finished race for playback: every table of every racer, and its time."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import mean
 from typing import Final, Literal, NamedTuple, Self
 
@@ -56,7 +56,7 @@ class Track:
 
     def index(self, n: int) -> int:
         """Return how many moves the racer had made at a log entry."""
-        return max(0, bisect_right(self._numbers, n) - 1)
+        return max(0, bisect_right(self.steps, n, key=lambda step: step.n) - 1)
 
     def step(self, n: int) -> Step:
         """Return the racer's step at a log entry."""
@@ -74,10 +74,6 @@ class Track:
     @cached_property
     def times(self) -> tuple[int, ...]:
         return tuple(step.at for step in self.steps)
-
-    @cached_property
-    def _numbers(self) -> tuple[int, ...]:
-        return tuple(step.n for step in self.steps)
 
     def _marks(self) -> list[Mark]:
         pauses = [after.at - before.at for before, after in pairwise(self.steps)]
@@ -118,7 +114,7 @@ class Recording:
         ended: dict[int, Mark] = {}
         dealt = last = None
         # Keep only the new table of each race: keeping every race takes quadratic memory.
-        for entry, race in zip(replay.entries, _after_each(replay), strict=True):
+        for entry, race in zip(replay.entries, islice(replay.races(), 1, None), strict=True):
             last = race
             if race.started_at is None:
                 continue
@@ -155,11 +151,6 @@ class Recording:
         """Return the time of an entry, in milliseconds since the deal."""
         return self.entry_times[n - 1]
 
-    def racer(self, seat: int) -> int | None:
-        """Return the index of the track of a seat."""
-        seats = [track.standing.seat for track in self.tracks]
-        return seats.index(seat) if seat in seats else None
-
     @cached_property
     def first(self) -> int:
         """The index of the best racer's track."""
@@ -169,28 +160,6 @@ class Recording:
     def times(self) -> tuple[int, ...]:
         """The times of all moves, in order."""
         return tuple(sorted({at for track in self.tracks for at in track.times}))
-
-
-def gap(times: Sequence[int], at: float, end: int) -> tuple[int, int]:
-    """Return the interval around a moment: the last time up to it, and the first after it or the end."""
-    before = bisect_right(times, at)
-    return times[max(0, before - 1)], times[before] if before < len(times) else end
-
-
-def neighbours(marks: Sequence[Mark], n: int) -> tuple[Mark | None, Mark | None]:
-    """Return the last mark before a log entry, and the first after it."""
-    before, after = bisect_left(marks, n, key=_number), bisect_right(marks, n, key=_number)
-    return marks[before - 1] if before else None, marks[after] if after < len(marks) else None
-
-
-def _number(mark: Mark) -> int:
-    return mark.n
-
-
-def _after_each(replay: Replay) -> Iterator[Race]:
-    races = replay.races()
-    next(races)
-    return races
 
 
 def _step(race: Race, run: Run, move: Move) -> Step:

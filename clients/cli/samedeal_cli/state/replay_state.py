@@ -3,12 +3,13 @@
 It is immutable: `advance` and `on_key` return the next state.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from samedeal_cli.commands.timecode import Moment, parse_moment
-from samedeal_cli.state.recording import Recording, Step, Track, gap, neighbours
+from samedeal_cli.state.recording import Recording, Step, Track
 
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 USUAL_SPEED: Final = 4.0
@@ -64,9 +65,9 @@ class Player:
     left: bool = False
 
     @classmethod
-    def of(cls, recording: Recording, *, watched: int | None = None, plain: bool = False) -> Self:
-        """Return a player at the deal that watches a track, by default that of the best racer."""
-        return cls(recording, recording.dealt_n, watched=recording.first if watched is None else watched, plain=plain)
+    def of(cls, recording: Recording, *, plain: bool = False) -> Self:
+        """Return a player at the deal that watches the best racer."""
+        return cls(recording, recording.dealt_n, watched=recording.first, plain=plain)
 
     # Queries.
 
@@ -109,8 +110,10 @@ class Player:
         return (self._gap(self.at)[1] - self.at) / self._rate(self.at)
 
     def _gap(self, at: float) -> tuple[int, int]:
+        """Return the interval around a moment: the last move up to it, and the first after it or the end."""
         times = self.recording.times if self.comparing else self.track.times
-        return gap(times, at, self.recording.length)
+        before = bisect_right(times, at)
+        return times[max(0, before - 1)], times[before] if before < len(times) else self.recording.length
 
     def _rate(self, at: float) -> float:
         """Return how many milliseconds of the race pass in one of real time."""
@@ -152,11 +155,12 @@ class Player:
         """Go to the next or the previous mark of a kind."""
         marks = [mark for mark in self.track.marks if (mark.kind == "home") == home]
         now = self.n if forward else max(self.step.n, self.track.ended.n if self.n >= self.track.ended.n else 0)
-        before, after = neighbours(marks, now)
-        mark = after if forward else before
-        if mark is None:
+        nearest = (
+            [mark for mark in marks if mark.n > now][:1] if forward else [mark for mark in marks if mark.n < now][-1:]
+        )
+        if not nearest:
             return replace(self, note="no next mark" if forward else "no previous mark")
-        return self._at(mark.n)
+        return self._at(nearest[0].n)
 
     # Keys.
 
@@ -170,7 +174,7 @@ class Player:
         paused = replace(quiet, playing=False)
         match key:
             case "space":
-                return quiet.seek(0)._play() if self.ended else replace(quiet, playing=not self.playing)
+                return replace(quiet.seek(0), playing=True) if self.ended else replace(quiet, playing=not self.playing)
             case "left":
                 return paused.step_by(-1)
             case "right":
@@ -188,14 +192,11 @@ class Player:
             case "end":
                 return quiet.seek(self.recording.length)
             case "tab" | "shift+tab":
-                return replace(quiet, watched=self._next(1 if key == "tab" else -1))
+                return replace(quiet, watched=(self.watched + (1 if key == "tab" else -1)) % len(self.recording.tracks))
             case "c":
-                alone = len(self.recording.tracks) == 1
-                return (
-                    replace(quiet, note="there are no other racers")
-                    if alone
-                    else replace(quiet, comparing=not self.comparing)
-                )
+                if len(self.recording.tracks) == 1:
+                    return replace(quiet, note="there are no other racers")
+                return replace(quiet, comparing=not self.comparing)
             case "/":
                 return replace(quiet, input="")
             case "?":
@@ -209,22 +210,16 @@ class Player:
 
     def watch_seat(self, seat: int) -> Self:
         """Watch the racer of a seat. Raises ValueError if the seat has no table."""
-        index = self.recording.racer(seat)
-        if index is None:
+        seats = [track.standing.seat for track in self.recording.tracks]
+        if seat not in seats:
             raise ValueError(f"nobody played from seat {seat}")
-        return replace(self, watched=index)
-
-    def _play(self) -> Self:
-        return replace(self, playing=True)
+        return replace(self, watched=seats.index(seat))
 
     def _change_speed(self, faster: bool) -> Self:
         speeds = [speed for speed in SPEEDS if (speed > self.speed if faster else speed < self.speed)]
         if not speeds:
             return self
         return replace(self, speed=speeds[0] if faster else speeds[-1])
-
-    def _next(self, by: int) -> int:
-        return (self.watched + by) % len(self.recording.tracks)
 
     def _edit_input(self, key: str) -> Self:
         text = self.input or ""

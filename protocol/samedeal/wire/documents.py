@@ -1,0 +1,193 @@
+"""The JSON documents of the HTTP API that clients read."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from samedeal.computer.par import Compared, Counted
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Header
+from samedeal.race.race import Race, Stage
+from samedeal.race.seat import Standing
+
+Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
+DailyStage = Literal["upcoming", "today", "sealed", "revealed"]
+
+
+class GameDescription(Struct, frozen=True):
+    """A game."""
+
+    slug: Slug
+    title: str
+    rules: str
+    """The version of its rules."""
+    layout: str
+    """The rows of the table: a line of place names for each."""
+    fanned: Sequence[str]
+    """The places whose piles are fanned out."""
+    foundations: Sequence[str]
+    """The places of the foundations."""
+    labels: Mapping[str, str]
+    """The ranks of the places that are reserved for one rank."""
+    hidden: Sequence[str]
+    """The places whose cards are face down."""
+    goal: int
+    """The number of cards to move to the foundations."""
+    limit_ms: int
+    """The default time limit of a race, in milliseconds."""
+    options: Mapping[str, Sequence[str | bool]]
+    """The options of the game and their choices, the default first."""
+
+    @classmethod
+    def of(cls, game: type[Game]) -> "GameDescription":
+        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__}
+        return cls(**fields | {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")})
+
+
+class GameList(Struct, frozen=True):
+    """All games."""
+
+    games: Sequence[GameDescription]
+
+
+class Opened(Struct, frozen=True):
+    """A new race."""
+
+    race: str
+    """The ID of the race."""
+    link: str
+    """The URL to share with people."""
+    header: Header
+
+
+class Listed(Struct, frozen=True):
+    """A race in a list."""
+
+    race: str
+    game: str
+    stage: Stage
+    racers: int
+    """How many players have a seat."""
+    max_racers: int
+    opened_at: int
+    sealed: bool
+    """Whether the deal depends on the racers' nonces."""
+    daily: bool
+    """Whether the race is on the game's daily deal of the day it was opened."""
+
+    @classmethod
+    def of(cls, race: Race) -> "Listed":
+        return cls(
+            race=race.id,
+            game=race.header.game,
+            stage=race.stage,
+            racers=len(race.roster),
+            max_racers=race.options.max_racers,
+            opened_at=race.header.opened_at,
+            sealed=race.header.sealed,
+            daily=race.header.daily,
+        )
+
+
+class RaceList(Struct, frozen=True):
+    """A page of races, newest first."""
+
+    races: Sequence[Listed]
+    next: str | None
+    """The value of `before` for the next page; null on the last page."""
+
+
+class RaceSummary(Struct, frozen=True, omit_defaults=True):
+    """A finished race in a list."""
+
+    race: str
+    game: str
+    deal: str | None
+    """None if no deal was dealt, or if it is not public yet."""
+    ended_at: int
+    standings: tuple[Standing, ...]
+    reveals_at: int = 0
+    """When a daily deal becomes public."""
+
+
+class ReplayList(Struct, frozen=True):
+    """A page of finished races, newest first."""
+
+    replays: Sequence[RaceSummary]
+    next: str | None
+    """The value of `before` for the next page; null on the last page."""
+
+
+class Result(Struct, frozen=True):
+    """A player's result of a day: their standing in the race that counts."""
+
+    place: int
+    name: str
+    bot: bool
+    outcome: str
+    home: int
+    goal: int
+    ms: int
+    race: str | None
+    """None for an unlisted race."""
+
+
+class Daily(Struct, frozen=True):
+    """The public part of the daily deal of a game."""
+
+    game: str
+    date: str
+    commitment: str
+    stage: DailyStage
+    reveals_at: int
+    deal: str | None
+    """None before it is revealed. If nobody has played it, it is None until the server has searched for it."""
+    secret: str | None
+    """None before it is revealed."""
+    results: tuple[Result, ...]
+    """One page of the results, best first."""
+    players: int
+    """The number of players on all pages."""
+    next: int | None
+    """The `skip` of the next page; null on the last page."""
+
+
+class Today(Struct, frozen=True):
+    """Today's deal of every game."""
+
+    daily: Sequence[Daily]
+
+
+class DealPar(Struct, frozen=True, kw_only=True):
+    """The computer's results on a deal."""
+
+    game: str
+    deal: str
+    """The code of the deal."""
+    variant: Mapping[str, str | bool]
+    bot: str
+    """The bot that played."""
+    plays: int
+    """The number of plays."""
+    goal: int
+    """The number of cards to move to the foundations."""
+    counted: Counted
+    """What a result counts: cards on the foundations, or cards left."""
+    homes: Sequence[int]
+    """The cards on the foundations after each play, play 0 first; a won play counts as `goal`."""
+    results: Sequence[int]
+    minimum: int
+    median: float
+    mean: float
+    maximum: int
+    solved: int
+    """The number of plays won."""
+
+
+class RacePar(DealPar, frozen=True, kw_only=True):
+    """The computer's results on the deal of a race, compared with its racers."""
+
+    race: str
+    racers: Sequence[Compared]
