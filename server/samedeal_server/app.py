@@ -32,7 +32,6 @@ from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.races.daily import Dailies
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.archive import Archive
@@ -40,6 +39,7 @@ from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.guests import Guests
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.schema import migrate
 from samedeal_server.ws.endpoint import WebSocketEndpoint

@@ -8,8 +8,8 @@ from starlette.types import Message
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
 from samedeal_server.app import create_app
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.store.live_races import LiveRaces
 from support.http_api import create, logs_no_errors, problem, server
 from support.logged_server import Answer, LoggedServer, request
 
@@ -177,7 +177,7 @@ async def test_internal_error_is_a_problem_without_details(monkeypatch: pytest.M
     async def send(message: Message) -> None:
         sent.append(message)
 
-    monkeypatch.setattr(LiveRaces, "listed", failing)
+    monkeypatch.setattr(LiveRaces, "page", failing)
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     scope = {"type": "http", "method": "GET", "path": "/api/v1/races", "query_string": b"", "headers": []}
     with pytest.raises(ZeroDivisionError):  # for the log

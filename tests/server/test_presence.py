@@ -10,9 +10,9 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.race.events import Joined, Left
 from samedeal.wire import messages as m
 from samedeal_server.races import presence
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.live_races import LiveRaces
 from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, that, until

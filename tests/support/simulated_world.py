@@ -16,13 +16,13 @@ import pytest
 from samedeal.errors import Refused
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.races import opening
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store import clock, guests
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guests
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.ws import session
 from samedeal_server.ws.outbox import Socket

@@ -14,11 +14,11 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from support.campaign import (
     RESTARTING,

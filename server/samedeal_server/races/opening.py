@@ -17,10 +17,10 @@ from samedeal.proof import commitments
 from samedeal.race.due import due_at
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Race
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}

@@ -12,8 +12,8 @@ from samedeal.errors import Refused
 from samedeal.race.due import released_at
 from samedeal.race.race import Race
 from samedeal.race.seat import Seat
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.live_races import LiveRaces
 
 STALL_MS = 5_000
 """How much longer a seat connected to another process is held: that process may be slow or cut off (ms)."""

@@ -12,8 +12,8 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 
 logger = logging.getLogger(__name__)

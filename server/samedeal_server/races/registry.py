@@ -13,12 +13,12 @@ from samedeal.race.race import Race, Stage
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.deal_finder import DealFinder
-from samedeal_server.races.live_races import Listed, LiveRaces
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
 from samedeal_server.store.archive import Archive, RaceSummary
 from samedeal_server.store.clock import MEASURED_EVERY_S, Clock
+from samedeal_server.store.live_races import Listed, LiveRaces
 from samedeal_server.store.race_log import BLOCK_S, RaceLog
 
 logger = logging.getLogger(__name__)

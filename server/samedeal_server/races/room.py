@@ -14,13 +14,13 @@ from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.compact_log import CompactLog
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import Behind, Lost, RaceLog
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from samedeal.race.due import EMPTY_MS, deal_at, due, due_at
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal_server.races.deal_finder import DealSearch
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.live_races import LiveRaces
 
 RETRY_S = 1.0
 """Delay before retrying a due action while Redis is unavailable (s)."""
