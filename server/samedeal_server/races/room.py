@@ -17,11 +17,9 @@ from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.clock import Clock
 from samedeal_server.store.compact_log import CompactLog
-from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import Behind, Lost, RaceLog
+from samedeal_server.store.race_log import Behind, Lost
+from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +62,7 @@ class Room:
         self,
         race: Race,
         entries: Sequence[Entry],
-        log: RaceLog,
-        archive: Archive,
-        live: LiveRaces,
-        clock: Clock,
+        store: RaceStore,
         deal_finder: DealFinder,
         presence: Presence,
         *,
@@ -77,12 +72,12 @@ class Room:
         self.race = race
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
-        self.broadcast = Broadcast(clock)
+        self.broadcast = Broadcast(store.clock)
         self.deal_search = DealSearch(deal_finder, self.wake)
         self._entries = CompactLog(race.secret, entries)
-        self._log, self._archive, self._live, self._clock, self._presence = log, archive, live, clock, presence
-        self._schedule = Schedule(race, live, clock, presence, self.deal_search, self.wake)
-        self._recovery = Recovery(log, archive, live, self._schedule.forget_saved)
+        self._store, self._presence = store, presence
+        self._schedule = Schedule(race, store, presence, self.deal_search, self.wake)
+        self._recovery = Recovery(store, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
         self._archived = archived
         self._closing = False
@@ -173,9 +168,9 @@ class Room:
         """
         race = self.race
         if self._archived:
-            persisted = await self._archive.has(race.id)
+            persisted = await self._store.archive.has(race.id)
         else:
-            persisted = await self._log.head(race.id) == (race.n, race.digest)
+            persisted = await self._store.log.head(race.id) == (race.n, race.digest)
         if not persisted:
             self._archived, self._needs_resync = False, True
             self.wake()
@@ -187,7 +182,7 @@ class Room:
 
     async def finish_archiving(self) -> None:
         """Repeat the steps that follow archiving: the process that archived the race may have died in between."""
-        await self._archive.index(self.race)
+        await self._store.archive.index(self.race)
         await self._remove_live()
 
     async def close(self) -> None:
@@ -239,7 +234,7 @@ class Room:
                 race, entries, outcomes = self._apply(commands)
                 if entries:
                     self.is_writing = True
-                    await self._log.append(self.race.id, self.race.digest, entries)
+                    await self._store.log.append(self.race.id, self.race.digest, entries)
             except (Behind, Lost):
                 self._needs_resync = True
             else:
@@ -262,7 +257,7 @@ class Room:
         The outcome of each command is the race right after it, or the error that it raised.
         """
         race, entries, outcomes = self.race, list[Entry](), list[Race | Exception]()
-        now = max(self._clock.now(), race.at)
+        now = max(self._store.clock.now(), race.at)
         for command in commands:
             before = race, len(entries)
             try:
@@ -299,16 +294,18 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies, another one finishes
-        await self._archive.add(self.race, self._entries)
+        await self._store.live.set_due(
+            self.race.id, self._store.clock.now()
+        )  # if this process dies, another one finishes
+        await self._store.archive.add(self.race, self._entries)
         await self._remove_live()
         self._archived = True
 
     async def _remove_live(self) -> None:
         """Remove everything that the store has about the live race, once it is archived and indexed."""
-        await self._log.discard(self.race.id)
-        await self._live.remove_from_deal(self.race.header)
-        await self._live.forget(self.race.id)
+        await self._store.log.discard(self.race.id)
+        await self._store.live.remove_from_deal(self.race.header)
+        await self._store.live.forget(self.race.id)
 
     def _log_events(self, entries: Sequence[Entry]) -> None:
         """Write the names of events to the server's log."""
