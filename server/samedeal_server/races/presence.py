@@ -52,11 +52,10 @@ class Presence:
 
     async def note(self, race: Race) -> None:
         """Renew the notes about seats connected here, and read all notes. Raises Refused("store-unavailable")."""
-        now, keys = self._store.clock.now(), {(seat.number, seat.taken) for seat in race.roster}
+        now, keys = self._store.clock.now(), set(map(_key, race.roster))
         try:
-            await self._store.live.mark_seen(
-                race.id, dict.fromkeys(keys & self._connected, now), self.away_ms // 500 + 60
-            )
+            connected = dict.fromkeys(keys & self._connected, now)
+            await self._store.live.mark_seen(race.id, connected, self.away_ms // 500 + 60)
             notes = await self._store.live.seen(race.id)
         except Refused:
             # Other processes may have been unable to reach the store, too.

@@ -294,9 +294,8 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        await self._store.live.set_due(
-            self.race.id, self._store.clock.now()
-        )  # if this process dies, another one finishes
+        # If this process dies, another one finishes.
+        await self._store.live.set_due(self.race.id, self._store.clock.now())
         await self._store.archive.add(self.race, self._entries)
         await self._remove_live()
         self._archived = True
