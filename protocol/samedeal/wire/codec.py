@@ -17,13 +17,6 @@ SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.
 
 T = TypeVar("T")
 
-
-@cache
-def _decoder(form: Form, kind: Any) -> Any:
-    return (msgspec.msgpack if form == "msgpack" else msgspec.json).Decoder(kind)
-
-
-_TO_SERVER = {form: _decoder(form, ToServer) for form in SUBPROTOCOLS.values()}
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
 
 
@@ -56,7 +49,7 @@ def encode(message: object, form: Form) -> bytes:
 
 def decode_to_server(data: bytes, form: Form) -> ToServer:
     """Decode a client's message. Raises Malformed for invalid bytes, Refused("bad-message") for an invalid message."""
-    message: ToServer = _decode(_TO_SERVER[form], data)
+    message: ToServer = _decode(data, form, ToServer)
     return message
 
 
@@ -81,7 +74,7 @@ def decode_from_server(data: bytes, form: Form) -> FromServer:
     Raises the errors of ``decode_to_server``, and UnknownMessage for an unknown type.
     """
     try:
-        message: FromServer = _decode(_decoder(form, FromServer), data)
+        message: FromServer = _decode(data, form, FromServer)
     except Refused:
         type_ = decode(data, form, _Typed).t
         if type_ not in _TYPES:
@@ -112,14 +105,19 @@ def header_sent(data: bytes, form: Form) -> dict[str, Any]:
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:
     """Decode a record. Raises the errors of ``decode_to_server``."""
-    record: T = _decode(_decoder(form, kind), data)
+    record: T = _decode(data, form, kind)
     return record
 
 
-def _decode(decoder: Any, data: bytes) -> Any:
+def _decode(data: bytes, form: Form, kind: Any) -> Any:
     try:
-        return decoder.decode(data)
+        return _decoder(form, kind).decode(data)
     except msgspec.ValidationError as error:
         raise Refused("bad-message", f"{error}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(str(error)) from error
+
+
+@cache
+def _decoder(form: Form, kind: Any) -> Any:
+    return (msgspec.msgpack if form == "msgpack" else msgspec.json).Decoder(kind)
