@@ -79,7 +79,7 @@ class Room:
         self._schedule = Schedule(race, store, presence, self.deal_search, self.wake)
         self._recovery = Recovery(store, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
-        self._archived = archived
+        self.is_archived = archived
         self._closing = False
         self._queue: list[_PendingCommand] = []
         self._waiting: dict[_PendingCommand, None] = {}  # commands with a caller that waits, oldest first
@@ -149,17 +149,15 @@ class Room:
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        waits = self.race.stage == "running" or (self.race.stage == "open" and self._presence.attended(self.race))
-        return (self._archived or waits) and not self.broadcast.has_listeners and not self._waiting and not self._queue
+        if self.broadcast.has_listeners or self._waiting or self._queue:
+            return False
+        is_attended = self.race.stage == "open" and self._presence.attended(self.race)
+        return self.is_archived or self.race.stage == "running" or is_attended
 
     @property
     def is_abandoned(self) -> bool:
         """Whether the race has been empty, with no listeners in this process, for so long that it can be deleted."""
         return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
-
-    @property
-    def is_archived(self) -> bool:
-        return self._archived
 
     async def is_persisted(self) -> bool:
         """Return whether the store has the whole race. If it has lost entries, they are written again.
@@ -167,12 +165,12 @@ class Room:
         Raises Refused("store-unavailable").
         """
         race = self.race
-        if self._archived:
+        if self.is_archived:
             persisted = await self._store.archive.has(race.id)
         else:
             persisted = await self._store.log.head(race.id) == (race.n, race.digest)
         if not persisted:
-            self._archived, self._needs_resync = False, True
+            self.is_archived, self._needs_resync = False, True
             self.wake()
         return persisted
 
@@ -213,7 +211,7 @@ class Room:
                     command.resolve(error)
             if self.race.stage != "countdown":
                 self.deal_search.end()
-            if self._archived:
+            if self.is_archived:
                 self._schedule.cancel_timer()
             else:
                 self._schedule.set_timer(self.race, failed=self._needs_resync)
@@ -248,7 +246,7 @@ class Room:
             command.resolve(outcome)
         if not self.race.closed:
             await self._schedule.save(self.race, watched=self.broadcast.has_listeners)
-        elif not self._archived:
+        elif not self.is_archived:
             await self._archive_race()
 
     def _apply(self, commands: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
@@ -298,7 +296,7 @@ class Room:
         await self._store.live.set_due(self.race.id, self._store.clock.now())
         await self._store.archive.add(self.race, self._entries)
         await self._remove_live()
-        self._archived = True
+        self.is_archived = True
 
     async def _remove_live(self) -> None:
         """Remove everything that the store has about the live race, once it is archived and indexed."""
