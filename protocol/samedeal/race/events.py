@@ -95,7 +95,7 @@ class Header(Record, frozen=True, kw_only=True):
 
     @property
     def reveals_at(self) -> int:
-        """The time before which the deal stays secret, because others may still race a daily deal."""
+        """The time before which the deal stays secret, even after the race: others may still race a daily deal."""
         return daily_reveals_at(Day.at(self.opened_at)) if self.daily else 0
 
 
