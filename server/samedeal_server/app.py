@@ -31,7 +31,6 @@ from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.races.daily import Dailies
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.archive import Archive
@@ -39,7 +38,9 @@ from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.guests import Guests
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.schema import migrate
 from samedeal_server.ws.endpoint import WebSocketEndpoint
 
@@ -70,15 +71,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    registry = Registry(
-        RaceLog(store),
-        archive,
-        LiveRaces(store),
-        clock,
-        keys.master,
-        away_s=settings.away_seconds,
-        open_races=settings.open_races,
-    )
+    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock)
+    registry = Registry(races, keys.master, away_s=settings.away_seconds, open_races=settings.open_races)
     dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), Renderings()
     rate_limits, verifications = RateLimits(settings), Verifications(archive)

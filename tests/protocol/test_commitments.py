@@ -51,7 +51,7 @@ def mac(key: bytes, message: bytes) -> bytes:
 def test_the_secret_is_a_mac_of_race_and_salt() -> None:
     expected = mac(KEY, b"samedeal/1/secret|calm-otter-42|00112233445566778899aabbccddeeff")
     assert commitments.secret(KEY, RACE, SALT) == expected
-    assert len(expected) == commitments.SECRET_BYTES
+    assert len(expected) == 32
     assert expected == hmac.new(KEY, f"samedeal/1/secret|{RACE}|{SALT}".encode(), "sha256").digest()
 
 
@@ -62,7 +62,7 @@ def test_the_commitment_is_a_hash_of_race_and_secret() -> None:
 def test_the_secret_of_a_daily_deal_is_a_mac_of_game_and_date() -> None:
     expected = mac(KEY, b"samedeal/1/daily-secret|corners|2026-11-21")
     assert commitments.daily_secret(KEY, GAME, DATE) == expected
-    assert len(expected) == commitments.SECRET_BYTES
+    assert len(expected) == 32
 
 
 def test_the_commitment_of_a_daily_deal_is_a_hash_of_game_date_and_secret() -> None:

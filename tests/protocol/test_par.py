@@ -4,12 +4,17 @@ import msgspec
 import pytest
 
 from samedeal.computer.bots import BOTS, Run, play
-from samedeal.computer.par import Par, compared, par, placed, squares
+from samedeal.computer.par import Par, compared, par
 from samedeal.games.catalogue import GAMES
 
 
 def made(slug: str, *homes: int) -> Par:
     return Par(slug, f"{slug}:x", {}, BOTS[slug].name, homes)
+
+
+def placed(par: Par, home: int, won: bool) -> tuple[float, float, float]:
+    racer = compared(par, 1, "ada", home, won)
+    return racer.worse, racer.equal, racer.better
 
 
 def test_the_default_numbers_of_plays_match_the_documentation() -> None:
@@ -31,7 +36,7 @@ def test_the_par_of_a_gallery_deal_matches_the_documentation() -> None:
     result = par(GAMES["gallery"], "1")
     assert result.plays == 200
     assert (result.minimum, result.median, result.mean, result.maximum, result.solved) == (26, 33, 33.705, 49, 0)
-    assert placed(result, 66, won=False).worse == 0.84
+    assert placed(result, 66, won=False)[0] == 0.84
 
 
 def test_a_won_play_counts_as_the_goal() -> None:
@@ -68,8 +73,8 @@ def test_a_player_is_ranked_among_the_plays() -> None:
 
 def test_squares_go_from_the_computers_best_play_to_its_worst() -> None:
     result = made("gallery", 60, 96, 70, 80)
-    assert squares(result, 70, won=False) == ("solved", "better", "equal", "worse")
-    assert squares(result, 96, won=True) == ("solved", "worse", "worse", "worse")
+    assert compared(result, 1, "ada", 70, won=False).squares == ("solved", "better", "equal", "worse")
+    assert compared(result, 1, "ada", 96, won=True).squares == ("solved", "worse", "worse", "worse")
 
 
 def test_a_racer_is_compared_with_par() -> None:

@@ -109,12 +109,12 @@ def test_a_running_daily_race_continues_past_midnight() -> None:
     play(log, 1, ["draw"], wait=2 * HOUR_MS - 2)
     assert refused(log, Moved(seat=1, move="draw"), 1) == "race-over"
     log.say(Closed(secret=SECRET.hex()), 1)
-    assert (log.race.stage, log.race.at) == ("over", log.race.reveals_at - 1)
+    assert (log.race.stage, log.race.at) == ("over", log.race.header.reveals_at - 1)
 
 
 def test_a_daily_deal_is_revealed_once_no_race_on_it_can_run() -> None:
-    assert opened(daily=True).race.reveals_at == MIDNIGHT + 2 * HOUR_MS
-    assert opened().race.reveals_at == opened(seed="42").race.reveals_at == 0
+    assert opened(daily=True).race.header.reveals_at == MIDNIGHT + 2 * HOUR_MS
+    assert opened().race.header.reveals_at == opened(seed="42").race.header.reveals_at == 0
 
 
 @pytest.mark.parametrize(

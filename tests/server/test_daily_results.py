@@ -1,5 +1,6 @@
 """The results of daily deals: which race counts, how players are ranked, and how results are updated."""
 
+from collections.abc import Iterable
 from random import Random
 
 import msgspec
@@ -10,10 +11,17 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options, Readied, Resigned
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import Result
-from samedeal_server.races.daily import Dailies, Page, results
+from samedeal_server.races.daily import Dailies, DayResults, Page
 from samedeal_server.store.daily_results import DailyRace
 from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until
+
+
+def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
+    day = DayResults()
+    for race in races:
+        day.add(race)
+    return day.table
 
 
 def test_results_do_not_depend_on_order_or_duplicates() -> None:

@@ -8,8 +8,8 @@ from starlette.types import Message
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
 from samedeal_server.app import create_app
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.store.live_races import LiveRaces
 from support.http_api import create, logs_no_errors, problem, server
 from support.logged_server import Answer, LoggedServer, request
 

@@ -168,11 +168,11 @@ async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(redis_ur
     over = list(replay.races())[-1]
     async with process(redis_url, clock=FixedClock) as parts:
         await parts.archive.add(over, replay.entries)
-        FixedClock.at = over.reveals_at - 1
+        FixedClock.at = over.header.reveals_at - 1
         refused = await par_of(parts, over.id)
         assert isinstance(refused, Refused)
         assert (refused.code, "daily" in refused.text) == ("deal-sealed", True)
-        FixedClock.at = over.reveals_at
+        FixedClock.at = over.header.reveals_at
         result = await par_of(parts, over.id)
         assert isinstance(result, tuple)
         assert result[0] == par(GAMES["corners"], over.seed or "")

@@ -10,9 +10,9 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.race.events import Joined, Left
 from samedeal.wire import messages as m
 from samedeal_server.races import presence
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.race_store import RaceStore
 from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, that, until
@@ -153,4 +153,5 @@ async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkey
 
 
 def presences(parts: Process, count: int) -> list[Presence]:
-    return [Presence(LiveRaces(parts.store), parts.clock, 30_000) for _ in range(count)]
+    store = RaceStore(parts.log, parts.archive, parts.registry.live, parts.clock)
+    return [Presence(store, 30_000) for _ in range(count)]

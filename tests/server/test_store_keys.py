@@ -81,7 +81,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                 await run(room)
                 for seat in (1, 2):
                     await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
-                await until(partial(getattr, room, "kept"))
+                await until(partial(getattr, room, "is_archived"))
         daily = await daily_race(server)
         answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
         while answer.status == 202:
@@ -125,3 +125,10 @@ def test_only_known_modules_write_to_the_store() -> None:
     command = re.compile(r"\"(SET|SETEX|HSET|HSETNX|ZADD|SADD|XADD|INCR\w*|[LR]PUSH|APPEND|MSET|PFADD)\"|\.script\(")
     writers = {file.name for file in folder.rglob("*.py") if command.search(file.read_text())}
     assert writers == WRITERS
+
+
+def test_only_the_store_package_sends_commands() -> None:
+    folder = Path(samedeal_server.__file__).parent
+    command = re.compile(r"\.(ask|retry|retry_all)\(\"|\.script\(")
+    senders = {file.relative_to(folder).parts[0] for file in folder.rglob("*.py") if command.search(file.read_text())}
+    assert senders == {"store"}

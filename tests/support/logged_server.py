@@ -46,7 +46,7 @@ class LoggedServer(Server):
         """
         news, self._read = self.log[self._read :], len(self.log)
         errors = re.findall(r".*(?: ERROR | CRITICAL |\"(?:error|critical)\"|Traceback|Error: |Warning: ).*", news)
-        return [line for line in errors if "the store lost what came after entry" not in line]
+        return [line for line in errors if "the store lost the entries after" not in line]
 
 
 class Answer(NamedTuple):

@@ -144,7 +144,6 @@ class ClientStore(Store):
         self.health = Health()
         self._redis, self._scripts = client, cast(Any, client)
 
-    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> None:
+    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """One command at a time: interrupting a pipeline has the same results."""
-        for command in commands:
-            await self._redis.execute_command(*command)
+        return [await self._answer(*command) for command in commands]

@@ -16,14 +16,15 @@ import pytest
 from samedeal.errors import Refused
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.races import opening
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store import clock, guests
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guests
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 from samedeal_server.ws import session
 from samedeal_server.ws.outbox import Socket
 from samedeal_server.ws.session import Session
@@ -95,7 +96,8 @@ class Process(Owner):
         store = ClientStore(Client(world, self))
         self.archive, self.clock, self._guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
         self.log = RaceLog(store)
-        self.registry = Registry(self.log, self.archive, LiveRaces(store), self.clock, KEY, away_s=world.away_s)
+        races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock)
+        self.registry = Registry(races, KEY, away_s=world.away_s)
         self._turns, self._rate_limits = asyncio.Semaphore(24), RateLimits(SETTINGS)
 
     async def start(self) -> None:

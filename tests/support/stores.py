@@ -12,13 +12,14 @@ from redis import Redis
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Proposal, Room
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 from support.finished_races import nonce
 
 KEY = bytes(range(32))
@@ -55,7 +56,7 @@ async def process(
         its_log,
         archive,
         its_clock,
-        Registry(its_log, archive, LiveRaces(store), its_clock, KEY, away_s=away_s, open_races=open_races),
+        Registry(RaceStore(its_log, archive, LiveRaces(store), its_clock), KEY, away_s=away_s, open_races=open_races),
     )
     await its_clock.measure()
     if started:

@@ -66,7 +66,7 @@ DEFENCES = {
     ),
     "tail": Defence(
         SERVER + "races/recovery.py",
-        "        if lost := entries[n:]:\n            await self._log.append(race.id, last_digest, lost)\n",
+        "        if lost := entries[n:]:\n            await self._store.log.append(race.id, last_digest, lost)\n",
         "",
         (
             "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
@@ -75,8 +75,8 @@ DEFENCES = {
     ),
     "order": Defence(
         SERVER + "races/room.py",
-        "await self._log.append(self.race.id, self.race.digest, entries)",
-        "asyncio.ensure_future(self._log.append(self.race.id, self.race.digest, entries))",
+        "await self._store.log.append(self.race.id, self.race.digest, entries)",
+        "asyncio.ensure_future(self._store.log.append(self.race.id, self.race.digest, entries))",
         ("server/test_room.py::test_listeners_get_entries_only_after_they_are_in_the_log",),
     ),
     "doubt": Defence(

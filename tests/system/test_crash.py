@@ -14,12 +14,13 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 from support.campaign import (
     RESTARTING,
     Persistent,
@@ -158,7 +159,7 @@ class Deaf(RaceLog):
 async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
-    registry = Registry(log, Archive(store, SECRET), LiveRaces(store), Clock(store), SECRET)
+    registry = Registry(RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store)), SECRET)
     async with asyncio.timeout(10):
         await registry.start()
         await asyncio.sleep(0)

@@ -35,19 +35,16 @@ def passes(game: type[Game], seed: str, variant: Variant, name: str) -> bool:
 
 def first(game: type[Game], root: str, variant: Variant, name: str) -> int:
     """Return the smallest k for which the seed ``root.k`` passes. Raises LookupError if none of the first 4096 does."""
-    k = _first(game, root, variant, name, TRIES)
-    if k is None:
-        raise LookupError(f"none of the first {TRIES} deals of the root {root!r} passes {name}")
-    return k
+    for k in range(TRIES):
+        if passes(game, f"{root}.{k}", variant, name):
+            return k
+    raise LookupError(f"none of the first {TRIES} deals of the root {root!r} passes {name}")
 
 
 def check(game: type[Game], root: str, variant: Variant, name: str, k: int) -> bool:
     """Return whether ``first`` returns ``k``. Stops at the first deal that passes."""
-    return 0 <= k < TRIES and _first(game, root, variant, name, k + 1) == k
-
-
-def _first(game: type[Game], root: str, variant: Variant, name: str, tries: int) -> int | None:
-    return next((k for k in range(tries) if passes(game, f"{root}.{k}", variant, name)), None)
+    numbers = range(k + 1)
+    return k in range(TRIES) and all(passes(game, f"{root}.{i}", variant, name) == (i == k) for i in numbers)
 
 
 def _is_won_sometimes(game: type[Game], seed: str, variant: Variant) -> bool:

@@ -4,9 +4,8 @@ The game's bot plays the same deal many times, and a player's result is compared
 reproduced by its number with ``bots.play(game, seed, k)``.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from msgspec import Struct
 
@@ -22,14 +21,6 @@ Counted = Literal["home", "left"]
 """What a result counts: the cards home or, in a game played for its score, the cards left."""
 
 
-class Placing(NamedTuple):
-    """The fractions of the computer's plays that are worse than the player's result, equal, and better."""
-
-    worse: float
-    equal: float
-    better: float
-
-
 class Compared(Struct, frozen=True, kw_only=True):
     """A player's result compared with par."""
 
@@ -40,9 +31,11 @@ class Compared(Struct, frozen=True, kw_only=True):
     result: int
     """The player's result as quoted. A win counts as the goal."""
     worse: float
+    """The fraction of the computer's plays with a worse result."""
     equal: float
     better: float
     squares: tuple[Square, ...]
+    """One per play of the computer, best first."""
 
 
 class Par(Struct, frozen=True):
@@ -117,40 +110,25 @@ def par(
     return Par(game.slug, f"{game.slug}:{seed}", dict(variant or {}), BOTS[game.slug].name, tuple(homes))
 
 
-def placed(par: Par, home: int, won: bool) -> Placing:
-    """Compare a player's result with the computer's, given the most cards home or a win."""
-    mine, ranked = _counted(par, home, won), sorted(par.homes)
-    worse, not_better = bisect_left(ranked, mine), bisect_right(ranked, mine)
-    return Placing(worse / par.plays, (not_better - worse) / par.plays, (par.plays - not_better) / par.plays)
-
-
-def squares(par: Par, home: int, won: bool) -> tuple[Square, ...]:
-    """Return one square per play of the computer, best first, from the player's point of view."""
-    mine = _counted(par, home, won)
-    return tuple(_square(par, other, mine) for other in sorted(par.homes, reverse=True))
-
-
 def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
-    """Return the full comparison for a racer, given the most cards home in any attempt or a win."""
-    worse, equal, better = placed(par, home, won)
+    """Compare a racer's result with the computer's, given the most cards home in any attempt or a win."""
+    goal = GAMES[par.game].goal
+    mine = goal if won else home
+    worse, equal = sum(other < mine for other in par.homes), par.homes.count(mine)
     return Compared(
         seat=seat,
         name=name,
         home=home,
         won=won,
-        result=par._quoted(_counted(par, home, won)),
-        worse=worse,
-        equal=equal,
-        better=better,
-        squares=squares(par, home, won),
+        result=par._quoted(mine),
+        worse=worse / par.plays,
+        equal=equal / par.plays,
+        better=(par.plays - worse - equal) / par.plays,
+        squares=tuple(_square(other, mine, goal) for other in sorted(par.homes, reverse=True)),
     )
 
 
-def _square(par: Par, other: int, mine: int) -> Square:
-    if other == GAMES[par.game].goal:
+def _square(other: int, mine: int, goal: int) -> Square:
+    if other == goal:
         return "solved"
     return "worse" if other < mine else "equal" if other == mine else "better"
-
-
-def _counted(par: Par, home: int, won: bool) -> int:
-    return GAMES[par.game].goal if won else home

@@ -89,7 +89,7 @@ class Grid(Game, frozen=True):
         if move == "draw":
             return self._why_not_draw()
         if not set(cells) <= set(CELLS) or move not in (written(cells), *CELLS):
-            return self._why_no_move(move)
+            return f"{move!r} is not a move in {self.title}: {self.writing}"
         if move in CELLS:
             return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
         if hand:
@@ -99,9 +99,6 @@ class Grid(Game, frozen=True):
     def _why_not_draw(self) -> str:
         """Explain why the player cannot draw now."""
         return "The next card is drawn automatically."
-
-    def _why_no_move(self, move: Move) -> str:
-        return f"{move!r} is not a move in {self.title}: {self.writing}"
 
     def _why_not_place(self, hand: Card, cell: str) -> str:
         if self.table[cell]:

@@ -9,8 +9,6 @@ from hashlib import sha256
 from hmac import digest as hmac_digest
 from hmac import new as hmac_new
 
-SECRET_BYTES = NONCE_BYTES = 32
-
 
 def secret(master_key: bytes, race: str, salt: str) -> bytes:
     """Derive the 32-byte secret of a race from the master key."""

@@ -8,8 +8,6 @@ from msgspec import Meta
 
 from samedeal.race.events import Hex32, Record
 
-KEY_BYTES = 32
-
 
 class Signature(Record, frozen=True, kw_only=True):
     """An Ed25519 signature (RFC 8032) with its public key."""

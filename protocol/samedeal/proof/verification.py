@@ -66,11 +66,10 @@ def verify(log: Log, keys: Collection[str] = (), receipts: Receipts | None = Non
     if receipts is not None:
         digests = len({(receipt.n, receipt.digest) for receipt in receipts.digests})
         notes |= {"receipts": f"{RECEIPTS['receipts']}: {digests} digests agree"}
+    facts: dict[str, tuple[int | None, str]] = {name: (None, note) for name, note in notes.items()}
+    facts |= failures
     return tuple(
-        Fact(name=name, holds=False, entry=failures[name][0], note=failures[name][1])
-        if name in failures
-        else Fact(name=name, holds=True, note=note)
-        for name, note in notes.items()
+        Fact(name=name, holds=name not in failures, entry=entry, note=note) for name, (entry, note) in facts.items()
     )
 
 

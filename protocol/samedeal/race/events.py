@@ -9,8 +9,6 @@ from samedeal.day import Day
 # Each pattern ends in $(?!\n), because in Python a bare $ also matches before a trailing line feed.
 Hex32 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """32 bytes as lower-case hexadecimal."""
-Millis = Annotated[int, Meta(ge=0, le=2**53 - 1)]
-"""A duration, or a time since 1970-01-01 UTC, in milliseconds."""
 Whole = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
 """An integer that every JSON parser represents exactly."""
 Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
@@ -97,7 +95,7 @@ class Header(Record, frozen=True, kw_only=True):
 
     @property
     def reveals_at(self) -> int:
-        """The time before which the deal stays secret, because others may still race a daily deal."""
+        """The time before which the deal stays secret, even after the race: others may still race a daily deal."""
         return daily_reveals_at(Day.at(self.opened_at)) if self.daily else 0
 
 

@@ -198,11 +198,6 @@ class Race(Value, frozen=True):
         """When a race without a countdown expires. A daily deal must be dealt by then."""
         return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
 
-    @property
-    def reveals_at(self) -> int:
-        """The time before which the deal stays secret, even after the race."""
-        return self.header.reveals_at
-
     def finished(self, at: int) -> bool:
         """Return whether only closing remains: all racers are done, time is up, or the race expired unstarted."""
         if self.ends_at is None:

@@ -4,7 +4,6 @@ from msgspec import Struct
 
 from samedeal.game import Game
 from samedeal.race.events import Dealt, Moved, Resigned
-from samedeal.race.race import Race
 from samedeal.race.run import Run
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
@@ -60,18 +59,19 @@ def steps(replay: Replay) -> Steps:
     """Return the steps of a replay. Raises Refused if its log is invalid."""
     races = replay.races()
     race = next(races)
+    runs: dict[int, Run] = {}
     steps_of: dict[int, list[Step]] = {}
     dealt: Game | None = None
-    for entry, after in zip(replay.entries, races, strict=True):
-        before, race, event = race, after, entry.event
+    for entry, race in zip(replay.entries, races, strict=True):
+        event, before = entry.event, runs
+        runs = {seat.number: seat.run for seat in race.roster if seat.run}
         if isinstance(event, Dealt):
-            steps_of = {seat.number: [] for seat in race.roster if seat.run}
-            dealt = next((seat.run.deal for seat in race.roster if seat.run), None)
+            steps_of = {number: [] for number in runs}
+            dealt = next((run.deal for run in runs.values()), None)
         elif isinstance(event, Moved | Resigned):
-            old, new = _run(before, event.seat), _run(race, event.seat)
             move = event.move if isinstance(event, Moved) else "resign"
-            steps_of[event.seat].append(_step(entry.n, entry.at - (race.started_at or 0), move, old, new))
-    seats = {seat.number: seat for seat in race.roster}
+            ms = entry.at - (race.started_at or 0)
+            steps_of[event.seat].append(_step(entry.n, ms, move, before[event.seat], runs[event.seat]))
     return Steps(
         race=race.id,
         game=race.header.game,
@@ -81,19 +81,12 @@ def steps(replay: Replay) -> Steps:
         table=dealt.view() if dealt else {},
         notes=dealt.notes if dealt else {},
         racers=tuple(
-            Racer(standing.seat, standing.name, seats[standing.seat].bot, tuple(steps_of[standing.seat]))
+            Racer(standing.seat, standing.name, standing.bot, tuple(steps_of[standing.seat]))
             for standing in race.standings()
             if standing.seat in steps_of
         ),
         standings=race.standings(),
     )
-
-
-def _run(race: Race, number: int) -> Run:
-    run = race.seat(number).run
-    if run is None:
-        raise AssertionError("only racers with a run can move")
-    return run
 
 
 def _step(n: int, ms: int, move: str, old: Run, new: Run) -> Step:

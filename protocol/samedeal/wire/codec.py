@@ -1,5 +1,6 @@
 """Encoding and decoding of messages and records in MessagePack and JSON, with the same content in both."""
 
+from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args
 
 import msgspec
@@ -17,11 +18,6 @@ SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.
 T = TypeVar("T")
 
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
-_TO_SERVER: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(ToServer), "json": msgspec.json.Decoder(ToServer)}
-_FROM_SERVER: dict[Form, Any] = {
-    "msgpack": msgspec.msgpack.Decoder(FromServer),
-    "json": msgspec.json.Decoder(FromServer),
-}
 
 
 class _Numbered(msgspec.Struct):
@@ -37,7 +33,6 @@ class _Headed(msgspec.Struct):
 
 
 _TYPES: Final = frozenset(kind.__struct_config__.tag for kind in get_args(FromServer))
-_NUMBERED: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(_Numbered), "json": msgspec.json.Decoder(_Numbered)}
 
 
 def encode(message: object, form: Form) -> bytes:
@@ -54,17 +49,16 @@ def encode(message: object, form: Form) -> bytes:
 
 def decode_to_server(data: bytes, form: Form) -> ToServer:
     """Decode a client's message. Raises Malformed for invalid bytes, Refused("bad-message") for an invalid message."""
-    message: ToServer = _decode(_TO_SERVER[form], data)
+    message: ToServer = _decode(data, form, ToServer)
     return message
 
 
 def number(data: bytes, form: Form) -> int | None:
     """Return the id of a request, even if the rest of it is invalid, or None if it cannot be decoded."""
     try:
-        numbered: _Numbered = _NUMBERED[form].decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode(data, form, _Numbered).id
+    except (Malformed, Refused):
         return None
-    return numbered.id
 
 
 class UnknownMessage(Refused):
@@ -80,7 +74,7 @@ def decode_from_server(data: bytes, form: Form) -> FromServer:
     Raises the errors of ``decode_to_server``, and UnknownMessage for an unknown type.
     """
     try:
-        message: FromServer = _decode(_FROM_SERVER[form], data)
+        message: FromServer = _decode(data, form, FromServer)
     except Refused:
         type_ = decode(data, form, _Typed).t
         if type_ not in _TYPES:
@@ -111,15 +105,19 @@ def header_sent(data: bytes, form: Form) -> dict[str, Any]:
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:
     """Decode a record. Raises the errors of ``decode_to_server``."""
-    decoder: Any = msgspec.msgpack.Decoder if form == "msgpack" else msgspec.json.Decoder
-    record: T = _decode(decoder(kind), data)
+    record: T = _decode(data, form, kind)
     return record
 
 
-def _decode(decoder: Any, data: bytes) -> Any:
+def _decode(data: bytes, form: Form, kind: Any) -> Any:
     try:
-        return decoder.decode(data)
+        return _decoder(form, kind).decode(data)
     except msgspec.ValidationError as error:
         raise Refused("bad-message", f"{error}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(str(error)) from error
+
+
+@cache
+def _decoder(form: Form, kind: Any) -> Any:
+    return (msgspec.msgpack if form == "msgpack" else msgspec.json).Decoder(kind)

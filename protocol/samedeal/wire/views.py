@@ -27,7 +27,7 @@ def view(
         seat=viewer,
         board=_board(race, seat.run, legal) if seat and seat.run else None,
         boards={other.number: _board(race, other.run, False) for other in others if other.run} or None,
-        deal=race.deal if (race.closed and now >= race.reveals_at) or race.header.seed is not None else None,
+        deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
     )
 

@@ -18,9 +18,9 @@ from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import ResponseSpec, route
 from samedeal_server.http.responses import PAGE, TEXT, if_none_match_matches
-from samedeal_server.races.live_races import LIVE_STAGES
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
+from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
 POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"

@@ -16,11 +16,11 @@ from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
-from samedeal_server.races.live_races import RaceFilter
 from samedeal_server.races.opening import race_options
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
+from samedeal_server.store.live_races import RaceFilter
 
 MAX_OPENING_BYTES: Final = 16_384
 

@@ -71,7 +71,7 @@ class ParService:
             raise Refused("deal-sealed", f"The par of {race_id} is available when the race is over.")
         if race.seed is None:
             raise Refused("not-found", f"{race_id} was called off before the deal, so it has no par.")
-        if self._registry.clock.now() < race.reveals_at:
+        if self._registry.clock.now() < race.header.reveals_at:
             raise Refused("deal-sealed", f"{race_id} was on a daily deal that others can still play.")
         await self.check_public(race.game, race.seed)
         par = await self._par(race.game, race.seed, race.header.variant, address)

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Annotated, Final
 
@@ -160,14 +159,6 @@ class Dailies:
             logger.error("the search for the daily deal of %s failed: %s", game.slug, error)
             return None
         return f"{game.slug}:{root}.{search.result()}"
-
-
-def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
-    """Return the results of a day from its finished races."""
-    day = DayResults()
-    for race in races:
-        day.add(race)
-    return day.table
 
 
 def _rank(result: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:

@@ -17,11 +17,8 @@ from samedeal.proof import commitments
 from samedeal.race.due import due_at
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Race
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.clock import Clock
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
 """The options that a race on a daily deal can have: those that keep results comparable."""
@@ -74,12 +71,9 @@ def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, st
 class RaceOpener:
     """Opens races with secrets derived from a master key."""
 
-    def __init__(
-        self, log: RaceLog, archive: Archive, live: LiveRaces, clock: Clock, master_key: bytes, max_open_races: int
-    ) -> None:
+    def __init__(self, store: RaceStore, master_key: bytes, max_open_races: int) -> None:
         """`max_open_races` is the maximum number of live races in the store; 0 for no limit."""
-        self._log, self._archive, self._live, self._clock = log, archive, live, clock
-        self._master_key, self._max_open_races = master_key, max_open_races
+        self._store, self._master_key, self._max_open_races = store, master_key, max_open_races
         self._last_opened_at = 0
 
     async def open(
@@ -103,14 +97,14 @@ class RaceOpener:
             raise Refused("bad-request", f"{error}.") from error
         while True:
             race = self._new_race(game, variant, seed, options, daily=daily)
-            if await self._archive.has(race.id) or await self._log.header(race.id):
+            if await self._store.archive.has(race.id) or await self._store.log.header(race.id):
                 continue
             due = due_at(race, seen={}, away_ms=away_ms)
             # The claim comes first, so that the race is cleaned up even if this process dies here.
-            await self._live.claim(race.id, due, limit=self._max_open_races, owners=owners)
-            await self._live.add_to_deal(race.header)
-            if await self._log.create(race.header, race.digest):
-                await self._live.update(race, due)
+            await self._store.live.claim(race.id, due, limit=self._max_open_races, owners=owners)
+            await self._store.live.add_to_deal(race.header)
+            if await self._store.log.create(race.header, race.digest):
+                await self._store.live.update(race, due)
                 return race, due
 
     def secret(self, header: Header) -> bytes:
@@ -128,7 +122,7 @@ class RaceOpener:
     ) -> Race:
         race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
         # Unique in this process, because lists are sorted by it.
-        opened_at = self._last_opened_at = max(self._clock.now(), self._last_opened_at + 1)
+        opened_at = self._last_opened_at = max(self._store.clock.now(), self._last_opened_at + 1)
         if daily:
             date, salt = Day.at(opened_at).date, ""
             secret = commitments.daily_secret(self._master_key, game.slug, date)

@@ -12,8 +12,7 @@ from samedeal.errors import Refused
 from samedeal.race.due import released_at
 from samedeal.race.race import Race
 from samedeal.race.seat import Seat
-from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.store.clock import Clock
+from samedeal_server.store.race_store import RaceStore
 
 STALL_MS = 5_000
 """How much longer a seat connected to another process is held: that process may be slow or cut off (ms)."""
@@ -22,12 +21,12 @@ STALL_MS = 5_000
 class Presence:
     """The presence of one race's players."""
 
-    def __init__(self, live: LiveRaces, clock: Clock, away_ms: int) -> None:
+    def __init__(self, store: RaceStore, away_ms: int) -> None:
         """``away_ms`` is how long a seat is held for a player who is disconnected."""
         self.away_ms = away_ms
         self.last_seen: dict[int, int] = {}
         """What ``seen`` returned after the last ``note``."""
-        self._live, self._clock = live, clock
+        self._store = store
         self._now_s = asyncio.get_running_loop().time
         self._connected = set[tuple[int, int]]()  # seats, each with the entry that took it
         self._notes = dict[tuple[int, int], int]()
@@ -53,10 +52,11 @@ class Presence:
 
     async def note(self, race: Race) -> None:
         """Renew the notes about seats connected here, and read all notes. Raises Refused("store-unavailable")."""
-        now, keys = self._clock.now(), {(seat.number, seat.taken) for seat in race.roster}
+        now, keys = self._store.clock.now(), set(map(_key, race.roster))
         try:
-            await self._live.mark_seen(race.id, dict.fromkeys(keys & self._connected, now), self.away_ms // 500 + 60)
-            notes = await self._live.seen(race.id)
+            connected = dict.fromkeys(keys & self._connected, now)
+            await self._store.live.mark_seen(race.id, connected, self.away_ms // 500 + 60)
+            notes = await self._store.live.seen(race.id)
         except Refused:
             # Other processes may have been unable to reach the store, too.
             self._watched_from_s = dict.fromkeys(self._watched_from_s, self._now_s())
@@ -74,7 +74,7 @@ class Presence:
 
     def attended(self, race: Race) -> bool:
         """Return whether other processes renew the notes about all seats, so that this one need not watch them."""
-        now = self._clock.now()
+        now = self._store.clock.now()
         seen = {seat.number: now - self._absent_ms(seat) for seat in race.roster if _key(seat) in self._notes}
         return all(released_at(seat, seen, self.away_ms) > now + self.away_ms // 2 for seat in race.roster)
 

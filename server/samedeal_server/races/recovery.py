@@ -12,9 +12,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.live_races import LiveRaces
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
@@ -31,20 +29,20 @@ class Recovered(NamedTuple):
 class Recovery:
     """Reconciles one race. All methods raise Refused, Behind or Lost; then memory and log may still differ."""
 
-    def __init__(self, log: RaceLog, archive: Archive, live: LiveRaces, on_recreated: Callable[[], None]) -> None:
+    def __init__(self, store: RaceStore, on_recreated: Callable[[], None]) -> None:
         """`on_recreated` is called when the race was missing from the store and its log has been created again."""
-        self._log, self._archive, self._live, self._on_recreated = log, archive, live, on_recreated
+        self._store, self._on_recreated = store, on_recreated
 
     async def reconcile(self, race: Race, entries: Sequence[Entry]) -> Recovered:
         """Return what the log has beyond the memory, and write again what it has lost.
 
         `entries` are those that lead to `race`; more may be appended during the call.
         """
-        n, digest = await self._log.head(race.id)
+        n, digest = await self._store.log.head(race.id)
         if n < race.n:
             return await self._restore_log(race, entries, n, digest)
         if n > race.n:
-            news = await self._log.read(race.id, after=race.n)
+            news = await self._store.log.read(race.id, after=race.n)
             try:
                 return Recovered(race.after_all(news), news)
             except Refused:
@@ -58,11 +56,11 @@ class Recovery:
         """
         initial = Race.opened(race.header, race.secret)
         if n < 0:
-            if replay := await self._archive.replay(race.id):
+            if replay := await self._store.archive.replay(race.id):
                 news = replay.entries[race.n :]
                 return Recovered(race.after_all(news), news)
-            await self._log.create(race.header, initial.digest)
-            await self._live.add_to_deal(race.header)
+            await self._store.log.create(race.header, initial.digest)
+            await self._store.live.add_to_deal(race.header)
             n, digest = 0, initial.digest
             self._on_recreated()
         last_digest = entries[n - 1].h if n else initial.digest
@@ -70,11 +68,11 @@ class Recovery:
             return await self._reload(race)
         logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=race.id))
         if lost := entries[n:]:
-            await self._log.append(race.id, last_digest, lost)
+            await self._store.log.append(race.id, last_digest, lost)
         return Recovered(race, ())
 
     async def _reload(self, race: Race) -> Recovered:
         """Read the whole log. Another writer, which did not have this memory's tail, has continued it."""
         logger.error("another writer has continued the log from an older entry", extra=about(race=race.id))
-        entries = await self._log.read(race.id)
+        entries = await self._store.log.read(race.id)
         return Recovered(Race.opened(race.header, race.secret).after_all(entries), entries, replaces_memory=True)

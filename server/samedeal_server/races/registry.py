@@ -14,13 +14,12 @@ from samedeal.wire.documents import Listed, RaceSummary
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.deal_finder import DealFinder
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.clock import MEASURED_EVERY_S, Clock
-from samedeal_server.store.race_log import BLOCK_S, RaceLog
+from samedeal_server.store.clock import MEASURED_EVERY_S
+from samedeal_server.store.race_log import BLOCK_S
+from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
@@ -36,27 +35,15 @@ START_TRIES = 5
 class Registry:
     """Creates and finds races, follows their logs, and handles overdue ones."""
 
-    def __init__(
-        self,
-        log: RaceLog,
-        archive: Archive,
-        live: LiveRaces,
-        clock: Clock,
-        master_key: bytes,
-        *,
-        away_s: float = 30.0,
-        open_races: int = 0,
-    ) -> None:
+    def __init__(self, store: RaceStore, master_key: bytes, *, away_s: float = 30.0, open_races: int = 0) -> None:
         """`away_s` is how long a seat is held before the countdown for a player who is disconnected.
 
         `open_races` is the maximum number of live races in the store; 0 for no limit.
         """
-        self.clock = clock
-        self.archive = archive
-        self.live = live
+        self._store = store
+        self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder = DealFinder()
-        self.opener = RaceOpener(log, archive, live, clock, master_key, open_races)
-        self._log = log
+        self.opener = RaceOpener(store, master_key, open_races)
         self._away_ms = round(1000 * away_s)
         self._rooms: dict[str, Room] = {}
         self._loading: dict[str, asyncio.Task[Room]] = {}
@@ -158,8 +145,8 @@ class Registry:
         # The archive comes first: an archived race is over even if the store has lost the end of its log.
         if (replay := await self.archive.replay(race_id)) is not None:
             header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
-        elif (header := await self._log.header(race_id)) is not None:
-            entries, archived = await self._log.read(race_id), False
+        elif (header := await self._store.log.header(race_id)) is not None:
+            entries, archived = await self._store.log.read(race_id), False
             secret = self.opener.secret(header)
         else:
             raise _not_found()
@@ -170,10 +157,8 @@ class Registry:
         return self._rooms[race_id]
 
     def _room(self, race: Race, entries: Sequence[Entry], *, archived: bool = False) -> Room:
-        presence = Presence(self.live, self.clock, self._away_ms)
-        return Room(
-            race, entries, self._log, self.archive, self.live, self.clock, self.deal_finder, presence, archived=archived
-        )
+        presence = Presence(self._store, self._away_ms)
+        return Room(race, entries, self._store, self.deal_finder, presence, archived=archived)
 
     # Background loops.
 
@@ -185,7 +170,7 @@ class Registry:
                 await asyncio.sleep(FOLLOW_EVERY_S)
                 return
             block_s = FOLLOW_EVERY_S if writing else BLOCK_S  # rooms that are writing must not wait
-            logs, has_news = await self._log.follow(self._followed, block_s), False
+            logs, has_news = await self._store.log.follow(self._followed, block_s), False
             for race_id, entries in logs.items():
                 if entries is None:
                     logger.error("the log has an entry that this version cannot read", extra=about(race=race_id))
@@ -228,7 +213,7 @@ class Registry:
             room = await self.room(race_id)
             if room.is_archived and await room.is_persisted():
                 await room.finish_archiving()
-            elif room.is_abandoned and await self._log.delete_empty(race_id):
+            elif room.is_abandoned and await self._store.log.delete_empty(race_id):
                 await self._drop(race_id)
                 await self.live.remove_from_deal(room.race.header)
                 await self.live.forget(race_id)

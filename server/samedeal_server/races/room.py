@@ -14,14 +14,12 @@ from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.clock import Clock
 from samedeal_server.store.compact_log import CompactLog
-from samedeal_server.store.race_log import Behind, Lost, RaceLog
+from samedeal_server.store.race_log import Behind, Lost
+from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
@@ -64,10 +62,7 @@ class Room:
         self,
         race: Race,
         entries: Sequence[Entry],
-        log: RaceLog,
-        archive: Archive,
-        live: LiveRaces,
-        clock: Clock,
+        store: RaceStore,
         deal_finder: DealFinder,
         presence: Presence,
         *,
@@ -77,14 +72,14 @@ class Room:
         self.race = race
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
-        self.broadcast = Broadcast(clock)
+        self.broadcast = Broadcast(store.clock)
         self.deal_search = DealSearch(deal_finder, self.wake)
         self._entries = CompactLog(race.secret, entries)
-        self._log, self._archive, self._live, self._clock, self._presence = log, archive, live, clock, presence
-        self._schedule = Schedule(race, live, clock, presence, self.deal_search, self.wake)
-        self._recovery = Recovery(log, archive, live, self._schedule.forget_saved)
+        self._store, self._presence = store, presence
+        self._schedule = Schedule(race, store, presence, self.deal_search, self.wake)
+        self._recovery = Recovery(store, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
-        self._archived = archived
+        self.is_archived = archived
         self._closing = False
         self._queue: list[_PendingCommand] = []
         self._waiting: dict[_PendingCommand, None] = {}  # commands with a caller that waits, oldest first
@@ -154,17 +149,15 @@ class Room:
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        waits = self.race.stage == "running" or (self.race.stage == "open" and self._presence.attended(self.race))
-        return (self._archived or waits) and not self.broadcast.has_listeners and not self._waiting and not self._queue
+        if self.broadcast.has_listeners or self._waiting or self._queue:
+            return False
+        is_attended = self.race.stage == "open" and self._presence.attended(self.race)
+        return self.is_archived or self.race.stage == "running" or is_attended
 
     @property
     def is_abandoned(self) -> bool:
         """Whether the race has been empty, with no listeners in this process, for so long that it can be deleted."""
         return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
-
-    @property
-    def is_archived(self) -> bool:
-        return self._archived
 
     async def is_persisted(self) -> bool:
         """Return whether the store has the whole race. If it has lost entries, they are written again.
@@ -172,12 +165,12 @@ class Room:
         Raises Refused("store-unavailable").
         """
         race = self.race
-        if self._archived:
-            persisted = await self._archive.has(race.id)
+        if self.is_archived:
+            persisted = await self._store.archive.has(race.id)
         else:
-            persisted = await self._log.head(race.id) == (race.n, race.digest)
+            persisted = await self._store.log.head(race.id) == (race.n, race.digest)
         if not persisted:
-            self._archived, self._needs_resync = False, True
+            self.is_archived, self._needs_resync = False, True
             self.wake()
         return persisted
 
@@ -187,7 +180,7 @@ class Room:
 
     async def finish_archiving(self) -> None:
         """Repeat the steps that follow archiving: the process that archived the race may have died in between."""
-        await self._archive.index(self.race)
+        await self._store.archive.index(self.race)
         await self._remove_live()
 
     async def close(self) -> None:
@@ -218,7 +211,7 @@ class Room:
                     command.resolve(error)
             if self.race.stage != "countdown":
                 self.deal_search.end()
-            if self._archived:
+            if self.is_archived:
                 self._schedule.cancel_timer()
             else:
                 self._schedule.set_timer(self.race, failed=self._needs_resync)
@@ -239,7 +232,7 @@ class Room:
                 race, entries, outcomes = self._apply(commands)
                 if entries:
                     self.is_writing = True
-                    await self._log.append(self.race.id, self.race.digest, entries)
+                    await self._store.log.append(self.race.id, self.race.digest, entries)
             except (Behind, Lost):
                 self._needs_resync = True
             else:
@@ -253,7 +246,7 @@ class Room:
             command.resolve(outcome)
         if not self.race.closed:
             await self._schedule.save(self.race, watched=self.broadcast.has_listeners)
-        elif not self._archived:
+        elif not self.is_archived:
             await self._archive_race()
 
     def _apply(self, commands: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
@@ -262,7 +255,7 @@ class Room:
         The outcome of each command is the race right after it, or the error that it raised.
         """
         race, entries, outcomes = self.race, list[Entry](), list[Race | Exception]()
-        now = max(self._clock.now(), race.at)
+        now = max(self._store.clock.now(), race.at)
         for command in commands:
             before = race, len(entries)
             try:
@@ -299,16 +292,17 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        await self._live.set_due(self.race.id, self._clock.now())  # if this process dies, another one finishes
-        await self._archive.add(self.race, self._entries)
+        # If this process dies, another one finishes.
+        await self._store.live.set_due(self.race.id, self._store.clock.now())
+        await self._store.archive.add(self.race, self._entries)
         await self._remove_live()
-        self._archived = True
+        self.is_archived = True
 
     async def _remove_live(self) -> None:
         """Remove everything that the store has about the live race, once it is archived and indexed."""
-        await self._log.discard(self.race.id)
-        await self._live.remove_from_deal(self.race.header)
-        await self._live.forget(self.race.id)
+        await self._store.log.discard(self.race.id)
+        await self._store.live.remove_from_deal(self.race.header)
+        await self._store.live.forget(self.race.id)
 
     def _log_events(self, entries: Sequence[Entry]) -> None:
         """Write the names of events to the server's log."""

@@ -7,9 +7,8 @@ from samedeal.race.due import EMPTY_MS, deal_at, due, due_at
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal_server.races.deal_finder import DealSearch
-from samedeal_server.races.live_races import LiveRaces
 from samedeal_server.races.presence import Presence
-from samedeal_server.store.clock import Clock
+from samedeal_server.store.race_store import RaceStore
 
 RETRY_S = 1.0
 """Delay before retrying a due action while Redis is unavailable (s)."""
@@ -19,23 +18,11 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the store's clock."""
 
     def __init__(
-        self,
-        race: Race,
-        live: LiveRaces,
-        clock: Clock,
-        presence: Presence,
-        deal_search: DealSearch,
-        wake: Callable[[], None],
+        self, race: Race, store: RaceStore, presence: Presence, deal_search: DealSearch, wake: Callable[[], None]
     ) -> None:
         """`wake` is called when something may be due."""
-        self._live, self._clock, self._presence, self._deal_search, self._wake = (
-            live,
-            clock,
-            presence,
-            deal_search,
-            wake,
-        )
-        self._reachable_from = clock.now() if race.stage == "countdown" else 0
+        self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
+        self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
         self._saved_due_at: int | None = None
         self._saved_summary: tuple[str, int] | None = None
@@ -44,7 +31,7 @@ class Schedule:
 
     def extend_nonce_grace(self) -> None:
         """Give racers time to open their nonces from now on: they may have been unable to reach the server."""
-        self._reachable_from = self._clock.now()
+        self._reachable_from = self._store.clock.now()
 
     def due_event(self, race: Race, now: int) -> AnyEvent | None:
         """Return the next event to write at the time `now`, or None. Starts the search for the deal when needed."""
@@ -63,27 +50,27 @@ class Schedule:
 
     def releases_seat(self, race: Race) -> bool:
         """Return whether a seat is about to be released because its player is away."""
-        return race.stage == "open" and isinstance(self.due_event(race, self._clock.now()), Left)
+        return race.stage == "open" and isinstance(self.due_event(race, self._store.clock.now()), Left)
 
     def is_expired(self, race: Race) -> bool:
         """Return whether an empty race may be deleted."""
-        return not race.n and self._due_at(race, {}) <= self._clock.now()
+        return not race.n and self._due_at(race, {}) <= self._store.clock.now()
 
     async def save(self, race: Race, *, watched: bool) -> None:
         """Update the store's notes about a live race where they have changed. Raises Refused("store-unavailable").
 
         `watched` keeps a race that nobody has joined from being deleted.
         """
-        now, note_in_s = self._clock.now(), self._presence.note_in_s(race)
+        now, note_in_s = self._store.clock.now(), self._presence.note_in_s(race)
         if note_in_s is not None and note_in_s <= 0:
             await self._presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
         at = self._due_at(race, self._presence.last_seen)
         if (race.stage, len(race.roster)) != self._saved_summary:
-            await self._live.update(race, at)
+            await self._store.live.update(race, at)
         elif at != self._saved_due_at:
-            await self._live.set_due(race.id, at)
+            await self._store.live.set_due(race.id, at)
         self.mark_saved(race, at)
 
     def mark_saved(self, race: Race, due_at: int) -> None:
@@ -96,11 +83,11 @@ class Schedule:
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""
-        due_at = self._due_at(race, self._presence.seen(race, self._clock.now()))
+        due_at = self._due_at(race, self._presence.seen(race, self._store.clock.now()))
         if race.stage == "running" and not failed and self._timer and due_at == self._timer_due_at:
             return
         self.cancel_timer()
-        wait_s = max(0.0, (due_at - self._clock.now()) / 1000)
+        wait_s = max(0.0, (due_at - self._store.clock.now()) / 1000)
         if (note_in_s := self._presence.note_in_s(race)) is not None:
             wait_s = max(0.0, min(wait_s, note_in_s))
         if failed or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):

@@ -1,7 +1,7 @@
 """The archive: finished races as stored replays, the lists that find them, daily results and signing keys."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
@@ -15,7 +15,7 @@ from samedeal.replays.replay import Replay
 from samedeal.wire.documents import RaceSummary
 from samedeal_server.ops import metrics
 from samedeal_server.store import replay_codec, stored_replays
-from samedeal_server.store.connection import Store, Word
+from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.signing_keys import SigningKeys
 
@@ -49,7 +49,8 @@ class Archive:
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
         # In a thread: a long race takes a second. No entries follow the closing one, so the race does not change.
-        data = await asyncio.to_thread(self._encode, race, entries)
+        signature = self.signing_keys.sign(race.id, race.digest)
+        data = await asyncio.to_thread(replay_codec.encode, race, entries, signature)
         # If another process stored it first, perhaps with another signing key, that replay stays.
         expiry: tuple[Word, ...] = () if self._expire_s is None else ("EX", self._expire_s)
         if await self._store.retry("SET", _replay(race.id), data, "NX", *expiry):
@@ -119,7 +120,7 @@ class Archive:
             first = rank + 1
         summaries: list[RaceSummary] = []
         while (missing := search.limit - len(summaries)) > 0:
-            race_ids = _texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
+            race_ids = texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
             replays = [_replay(race_id) for race_id in race_ids]
             starts = dict(zip(race_ids, await self._store.starts(replays, replay_codec.SUMMARY_BYTES), strict=True))
             if expired := [race_id for race_id, start in starts.items() if not start]:
@@ -151,9 +152,6 @@ class Archive:
         header, standings = summary.header, tuple([standing for _, standing in summary.racers])
         return RaceSummary(race_id, header.game, summary.deal, summary.ended_at, standings, header.reveals_at)
 
-    def _encode(self, race: Race, entries: Iterable[Entry]) -> bytes:
-        return replay_codec.encode(race, entries, self.signing_keys.sign(race.id, race.digest))
-
     async def _data(self, race_id: str) -> bytes | None:
         data: bytes | None = await self._store.ask("GET", _replay(race_id))
         return data
@@ -166,7 +164,3 @@ def _replay(race_id: str) -> str:
 def _ended(race_id: str) -> str:
     """Return the key of the summary of a race that is stored in plain JSON."""
     return f"ended:{{{race_id}}}"
-
-
-def _texts(members: Sequence[bytes]) -> list[str]:
-    return [member.decode() for member in members]

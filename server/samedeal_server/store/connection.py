@@ -84,7 +84,7 @@ class Store:
 
     async def retry_all(self, *commands: Sequence[Word]) -> None:
         """Send repeatable commands in order, in one round trip and one write to disk. Raises as ``ask``."""
-        await _with_retries(lambda: self.health.watch(self._pipeline(commands), str(commands[0][0])))
+        await _with_retries(lambda: self._pipeline(commands))
 
     def script(self, name: str) -> "Script":
         """Return a Lua script of this package, by file name."""
@@ -93,13 +93,9 @@ class Store:
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
         """Return the first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
         try:
-            async with self._redis.pipeline(transaction=False) as pipeline:
-                for key in keys:
-                    pipeline.execute_command("GETRANGE", key, 0, count - 1)
-                values: list[bytes] = await self.health.watch(pipeline.execute(), "GETRANGE")
+            return await self._pipeline([("GETRANGE", key, 0, count - 1) for key in keys])
         except AWAY as error:
             raise unavailable() from error
-        return values
 
     async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `patience_ms`.
@@ -131,11 +127,15 @@ class Store:
         """Like ``_answer``, but do not convert the reply."""
         return self.health.watch(self._scripts.ask(*command), str(command[0]))
 
-    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> None:
+    async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """Send commands once in one round trip and return the replies. Raises one of AWAY."""
+        if not commands:
+            return []
         async with self._redis.pipeline(transaction=False) as pipeline:
             for command in commands:
                 pipeline.execute_command(*command)
-            await pipeline.execute()
+            replies: list[Any] = await self.health.watch(pipeline.execute(), str(commands[0][0]))
+        return replies
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """Send a command once and return the reply. Raises one of AWAY."""
@@ -236,6 +236,11 @@ def description(about: Mapping[str, Any], kind: str = "") -> str:
     if not about.get("aof_enabled"):
         return f"{name}, WITHOUT an append-only file: unsaved data is lost when it stops"
     return f"{name}, append-only file on"
+
+
+def texts(members: Sequence[bytes]) -> list[str]:
+    """Return the texts in a reply."""
+    return [member.decode() for member in members]
 
 
 def unavailable() -> Refused:

@@ -6,7 +6,7 @@ out: they are derived from the rest.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from typing import Annotated, Any, Final, TypeVar
 
@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from samedeal.proof import commitments
 from samedeal.proof.signature import Signature
-from samedeal.race.events import AnyEvent, Closed, Dealt, Header, Hex32, Joined, Moved, Nonce
+from samedeal.race.events import AnyEvent, Dealt, Header, Hex32, Joined, Nonce
 from samedeal.race.race import committed
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES
-from samedeal_server.store.replay_codec import StoredRace, Summary
+from samedeal_server.store.replay_codec import Column, StoredRace, Summary, merge_columns, revealed_secret
 
 TAG: Final = b"\x01"
 T = TypeVar("T")
@@ -36,6 +36,11 @@ _DICTIONARY: Final = (
     b"\x82\xa1t\xa8resigned\xa4seat\x02\x82\xa1t\xa6closed\xa6secret\xc4\x01 "
 )
 """The deflate dictionary of this format."""
+
+
+class _Truncated(ValueError):
+    def __init__(self) -> None:
+        super().__init__("it is truncated")
 
 
 class _Row(Struct, frozen=True, array_like=True):
@@ -67,9 +72,9 @@ class _Head(Struct, frozen=True, array_like=True):
 class _Log(Struct, frozen=True, array_like=True):
     low: bytes
     """The milliseconds between each entry and the one before it, modulo 256."""
-    high: Annotated[tuple[int, ...], Meta(max_length=MAX_ENTRIES)]
+    high: Column
     """The same divided by 256."""
-    seats: bytes
+    seats: Annotated[bytes, Meta(max_length=MAX_ENTRIES)]
     """The seat of each move; 0 for any other event."""
     moves: str
     """Separated by spaces."""
@@ -79,54 +84,41 @@ def decode(data: bytes) -> StoredRace:
     """Return the content of a packed race. Raises ValueError if it is damaged."""
     if zlib.crc32(data[_HEAD_AT:]).to_bytes(4) != data[len(TAG) : _HEAD_AT]:
         raise ValueError("the checksum does not match")
-    parts = _head(data)
-    log_bytes = parts and _inflated(parts[1])
-    if not parts or not log_bytes:
-        raise ValueError("it is truncated")
-    head, log = parts[0], msgpack.decode(log_bytes[0], type=_Log)
+    head, rest = _head(data)
+    log = msgpack.decode(_inflated(rest)[0], type=_Log)
     summary = _summary(head)
-    return StoredRace(summary, head.signature, _secret(head), _events(head, summary.header, log))
+    events, opened_at = _with_commitments(head, summary.header), summary.header.opened_at
+    merged = merge_columns(opened_at, log.low, log.high, log.seats, log.moves, events)
+    return StoredRace(summary, head.signature, revealed_secret(head.events), merged)
 
 
 def decode_summary(start: bytes) -> Summary | None:
     """Return the summary from the first bytes of a packed race, or None if more bytes are needed."""
-    parts = _head(start)
-    return parts and _summary(parts[0])
+    try:
+        head, _ = _head(start)
+    except _Truncated:
+        return None
+    return _summary(head)
 
 
 def decode_record(data: bytes, kind: type[T]) -> T:
     """Return a record that was compressed by itself. Raises ValueError if it is damaged."""
-    parts = _inflated(data[len(TAG) :], _DICTIONARY)
-    if parts is None:
-        raise ValueError("it is truncated")
-    return msgpack.decode(parts[0], type=kind)
+    return msgpack.decode(_inflated(data[len(TAG) :], _DICTIONARY)[0], type=kind)
 
 
 def _summary(head: _Head) -> Summary:
     header = convert({**head.header, "commitment": "0" * 64}, Header)
-    header = replace(header, commitment=committed(header, _secret(head)))
+    header = replace(header, commitment=committed(header, revealed_secret(head.events)))
     started_at = None if head.started is None else header.opened_at + head.started
     return Summary(header, _deal(head, header), started_at, header.opened_at + head.ended, tuple(_racers(head)))
 
 
-def _head(data: bytes) -> tuple[_Head, bytes] | None:
-    """Return the head and the bytes after it; None if it is incomplete."""
-    parts = _inflated(data[_HEAD_AT:], _DICTIONARY)
-    if parts is None:
-        return None
-    body, rest = parts
+def _head(data: bytes) -> tuple[_Head, bytes]:
+    """Return the head and the bytes after it. Raises _Truncated if it is incomplete."""
+    body, rest = _inflated(data[_HEAD_AT:], _DICTIONARY)
     random = BytesIO(rest)
-    try:
-        head = convert(_with_random_bytes(msgpack.decode(body), random), _Head)
-    except EOFError:
-        return None
+    head = convert(_with_random_bytes(msgpack.decode(body), random), _Head)
     return head, rest[random.tell() :]
-
-
-def _secret(head: _Head) -> bytes:
-    if not head.events or not isinstance(closing := head.events[-1], Closed):
-        raise ValueError("it has no closing entry")
-    return bytes.fromhex(closing.secret)
 
 
 def _deal(head: _Head, header: Header) -> str | None:
@@ -134,37 +126,21 @@ def _deal(head: _Head, header: Header) -> str | None:
     if dealt is None:
         return None
     nonces = sorted((event.seat, event.nonce) for event in head.events if isinstance(event, Nonce) and header.sealed)
-    root = commitments.root(_secret(head), (bytes.fromhex(nonce) for _, nonce in nonces))
+    root = commitments.root(revealed_secret(head.events), (bytes.fromhex(nonce) for _, nonce in nonces))
     return f"{header.game}:{header.seed or f'{root}.{dealt.k}'}"
-
-
-def _events(head: _Head, header: Header, log: _Log) -> Iterable[tuple[int, AnyEvent]]:
-    events, moves, others = _with_commitments(head, header), log.moves.split(), log.seats.count(0)
-    if len(log.seats) > MAX_ENTRIES or (len(moves), len(events)) != (len(log.seats) - others, others):
-        raise ValueError("the columns differ in length")
-    return _merged(header.opened_at, log, iter(moves), iter(events))
-
-
-def _merged(at: int, log: _Log, moves: Iterator[str], events: Iterator[AnyEvent]) -> Iterator[tuple[int, AnyEvent]]:
-    for low, high, seat in zip(log.low, log.high, log.seats, strict=True):
-        at += high << 8 | low
-        yield at, Moved(seat=seat, move=next(moves)) if seat else next(events)
 
 
 def _with_commitments(head: _Head, header: Header) -> list[AnyEvent]:
     revealed = {event.seat: bytes.fromhex(event.nonce) for event in head.events if isinstance(event, Nonce)}
     derived = {seat: commitments.nonce_commitment(header.race, nonce) for seat, nonce in revealed.items()}
-    stored = iter(head.commitments)
-    events = list[AnyEvent]()
+    stored, events = list(head.commitments), list[AnyEvent]()
     for event in head.events:
         if isinstance(event, Joined):
-            commitment = next(stored, False)
-            if commitment is False:
+            if not stored or (commitment := stored.pop(0)) is False:
                 raise ValueError("a commitment is missing")
-            events.append(replace(event, commitment=derived.get(event.seat) if commitment is True else commitment))
-        else:
-            events.append(event)
-    if next(stored, False) is not False:
+            event = replace(event, commitment=derived.get(event.seat) if commitment is True else commitment)
+        events.append(event)
+    if stored:
         raise ValueError("there are too many commitments")
     return events
 
@@ -191,12 +167,12 @@ def _racers(head: _Head) -> Iterator[tuple[str, Standing]]:
 
 
 def _with_random_bytes(value: Any, random: BytesIO) -> Any:
-    """Return a value with each length replaced by as many random bytes, in hexadecimal. Raises EOFError at the end."""
+    """Return a value with each length replaced by as many random bytes, in hexadecimal. Raises _Truncated."""
     match value:
         case bytes():
             (count,) = value
             if len(taken := random.read(count)) < count:
-                raise EOFError
+                raise _Truncated
             return taken.hex()
         case dict():
             return {name: _with_random_bytes(inner, random) for name, inner in value.items()}
@@ -206,8 +182,10 @@ def _with_random_bytes(value: Any, random: BytesIO) -> Any:
             return value
 
 
-def _inflated(data: bytes, dictionary: bytes = b"") -> tuple[bytes, bytes] | None:
-    """Return the inflated bytes and the bytes after them; None if the stream does not end within MAX_BYTES."""
+def _inflated(data: bytes, dictionary: bytes = b"") -> tuple[bytes, bytes]:
+    """Return the inflated bytes and the bytes after them. Raises _Truncated if they do not end within MAX_BYTES."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS, zdict=dictionary)
     inflated = inflater.decompress(data, MAX_BYTES)
-    return (inflated, inflater.unused_data) if inflater.eof else None
+    if not inflater.eof:
+        raise _Truncated
+    return inflated, inflater.unused_data

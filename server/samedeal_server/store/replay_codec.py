@@ -113,15 +113,9 @@ def decode(data: bytes) -> StoredRace:
         raise ValueError("it is truncated or too long")
     summary = msgpack.decode(content[:length], type=Summary)
     log = msgpack.decode(content[length:], type=_Log)
-    if not log.events or not isinstance(closing := log.events[-1], Closed):
-        raise ValueError("it has no closing entry")
-    moves = log.moves.split()
-    others = log.seats.count(0)
-    if (len(moves), len(log.events)) != (len(log.seats) - others, others):
-        raise ValueError("the columns differ in length")
-    return StoredRace(
-        summary, log.signature, bytes.fromhex(closing.secret), _events(summary.header, log, moves, inflater.unused_data)
-    )
+    events, opened_at = _swapped(summary.header.race, log.events), summary.header.opened_at
+    merged = merge_columns(opened_at, inflater.unused_data, log.waits, log.seats, log.moves, events)
+    return StoredRace(summary, log.signature, revealed_secret(log.events), merged)
 
 
 def decode_summary(start: bytes) -> Summary | None:
@@ -145,11 +139,28 @@ def _prefix(data: bytes) -> tuple[bytes, int, int]:
     return tag, checksum, length
 
 
-def _events(header: Header, log: _Log, moves: Iterable[str], waits_low: bytes) -> Iterator[tuple[int, AnyEvent]]:
-    at, move, other = header.opened_at, iter(moves), iter(_swapped(header.race, log.events))
-    for low, high, seat in zip(waits_low, log.waits, log.seats, strict=True):
-        at += high << 8 | low
-        yield at, Moved(seat=seat, move=next(move)) if seat else next(other)
+def merge_columns(
+    at: int, low: Sequence[int], high: Sequence[int], seats: Sequence[int], moves: str, events: Sequence[AnyEvent]
+) -> Iterator[tuple[int, AnyEvent]]:
+    """Yield the time and event of each entry of a race opened at `at`. Raises ValueError if the columns do not match.
+
+    `low` and `high` are the milliseconds between entries, modulo 256 and divided by 256. `moves` are separated by
+    spaces; `events` are all others.
+    """
+    texts, others = moves.split(), seats.count(0)
+    if (len(texts), len(events)) != (len(seats) - others, others):
+        raise ValueError("the columns differ in length")
+    move, event = iter(texts), iter(events)
+    for wait_low, wait_high, seat in zip(low, high, seats, strict=True):
+        at += wait_high << 8 | wait_low
+        yield at, Moved(seat=seat, move=next(move)) if seat else next(event)
+
+
+def revealed_secret(events: Sequence[AnyEvent]) -> bytes:
+    """Return the secret that the last event reveals. Raises ValueError if that does not close the race."""
+    if not events or not isinstance(closing := events[-1], Closed):
+        raise ValueError("it has no closing entry")
+    return bytes.fromhex(closing.secret)
 
 
 def _swapped(race_id: str, events: Sequence[AnyEvent]) -> tuple[AnyEvent, ...]:

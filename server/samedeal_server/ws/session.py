@@ -68,7 +68,6 @@ class Session:
         self._name = token_hex(8)
         self._guest: Guest | None = None
         self._format = 1  # the newest race format that the client reads
-        self._features = frozenset[str]()  # the optional messages that the client understands
         self._room: Room | None = None
         self._seat: int | None = None
         self._taken = 0  # the number of the entry with which this connection took its seat
@@ -219,7 +218,7 @@ class Session:
             guest, new_token = await self._guests.create(hello.name)
         else:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
+        self._guest, self._format = guest, hello.format
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._name))
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 

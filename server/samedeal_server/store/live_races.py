@@ -10,7 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
-from samedeal_server.store.connection import Store, Word
+from samedeal_server.store.connection import Store, Word, texts
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
@@ -70,7 +70,7 @@ class LiveRaces:
 
     async def overdue(self, now: int, limit: int = 100) -> list[str]:
         """Return the races in which something was due by ``now``, oldest first."""
-        return _texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))
+        return texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, limit))
 
     async def live(self, race_ids: Sequence[str]) -> list[str]:
         """Return the races that are live."""
@@ -99,7 +99,7 @@ class LiveRaces:
 
     async def races_on(self, game: str, seed: str) -> list[str]:
         """Return the live races on an open deal."""
-        return await self.live(_texts(await self._store.ask("SMEMBERS", _deal_key(game, seed))))
+        return await self.live(texts(await self._store.ask("SMEMBERS", _deal_key(game, seed))))
 
     # Lists.
 
@@ -127,7 +127,7 @@ class LiveRaces:
         prefix, races = f"{query.game or ANY}|{query.stage or ANY}|", list[Listed]()
         after = f"({prefix}{query.before}" if query.before else f"[{prefix}\x7f"
         while missing := query.limit - len(races):
-            members = _texts(
+            members = texts(
                 await self._store.ask("ZRANGE", INDEX, after, f"[{prefix}", "BYLEX", "REV", "LIMIT", 0, missing)
             )
             if not members:
@@ -161,7 +161,7 @@ class LiveRaces:
 
     async def _drop_finished(self, key: str) -> None:
         """Remove finished races from the races of an owner. They stay there when they end."""
-        race_ids = _texts(await self._store.ask("ZRANGE", key, 0, -1))
+        race_ids = texts(await self._store.ask("ZRANGE", key, 0, -1))
         if finished := set(race_ids).difference(await self.live(race_ids)):
             await self._store.retry("ZREM", key, *sorted(finished))
 
@@ -189,7 +189,3 @@ def _deal_key(game: str, seed: str) -> str:
 
 def _seen_key(race_id: str) -> str:
     return f"seen:{{{race_id}}}"
-
-
-def _texts(members: Sequence[bytes]) -> list[str]:
-    return [member.decode() for member in members]

@@ -1,0 +1,17 @@
+"""RaceStore: the parts of the store that live races use."""
+
+from typing import NamedTuple
+
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.live_races import LiveRaces
+from samedeal_server.store.race_log import RaceLog
+
+
+class RaceStore(NamedTuple):
+    """The logs of live races, the archive of finished ones, the lists of live ones, and the clock of all."""
+
+    log: RaceLog
+    archive: Archive
+    live: LiveRaces
+    clock: Clock
