@@ -16,6 +16,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.race_app.app import FullScreen
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
@@ -134,8 +135,9 @@ def test_sixth_game_is_played_in_line_mode(
 async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServer) -> None:
     race_id = server.create("aces-up", seed=SEED, **SOLO)
     state = RaceState(race_id, server.url.partition("://")[2], f"{server.url}/r/{race_id}")
+    settings = Settings(color="always")
     app = FullScreen(
-        state, lambda race: Connection(server.url, race, name="ada"), Api(server.url), colored=True, ready=True
+        state, lambda race: Connection(server.url, race, name="ada"), Api(server.url), settings, ready=True
     )
 
     async def until_ply(ply: int) -> None:
@@ -145,11 +147,11 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
 
     async with app.run_test(size=(80, 24)) as pilot:
         await until_ply(0)
-        assert {"p1", "p2", "p3", "p4", "talon", "discard"} <= app._widget.canvas.spots.keys()
-        pile = app._widget.canvas.spots["p3"]
+        assert {"p1", "p2", "p3", "p4", "talon", "discard"} <= app.widget.canvas.spots.keys()
+        pile = app.widget.canvas.spots["p3"]
         await pilot.click(offset=(pile.column + 3, pile.row + 1))
         await until_ply(1)
-        talon = app._widget.canvas.spots["talon"]
+        talon = app.widget.canvas.spots["talon"]
         await pilot.click(offset=(talon.column + 3, talon.row))
         await until_ply(2)
         await pilot.press("exclamation_mark", "y")
