@@ -217,10 +217,9 @@ class _Store(Store):
         self.health = Health()
         self._redis, self._lines = client, cast(Any, client)
 
-    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> None:
+    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """One after another: what interrupts a pipeline has the same results."""
-        for command in commands:
-            await self._redis.execute_command(*command)
+        return [await self._redis.execute_command(*command) for command in commands]
 
 
 # Processes.

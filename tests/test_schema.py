@@ -9,7 +9,7 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal_server.schema import KEY, SCHEMA, check_schema, migrate
 from servers import Server
-from stores import process, run
+from stores import process, run, until
 from test_hall import listed, opened
 
 
@@ -56,6 +56,23 @@ async def test_the_lists_of_the_first_version_are_migrated(redis_url: str) -> No
             assert await listed(after, stage="running") == [rooms[1].race.id]
             assert redis.get(KEY) == str(SCHEMA).encode()
             assert not redis.exists("races:listed")
+
+
+async def test_a_race_that_is_open_during_a_migration_is_due_again_when_its_deadline_comes(redis_url: str) -> None:
+    async with process(redis_url) as before:
+        race = (await opened(before)).race.id
+    with Redis.from_url(redis_url) as redis:
+        redis.delete("races:due", "races:index", "races:summaries", KEY)
+        redis.hset("replays:keys", "00", 1)
+        redis.zadd("races:listed", {race: 1})
+        async with process(redis_url) as after:
+            room = await after.hall.room(race)
+            await until(lambda: redis.hexists("races:summaries", race))
+            deadline = redis.zscore("races:due", race)
+            await migrate(after.store, after.hall)
+            assert redis.zscore("races:due", race) < deadline
+            room.remind()
+            await until(lambda: redis.zscore("races:due", race) == deadline)
 
 
 async def test_a_migration_that_is_interrupted_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,19 @@ async def test_what_a_command_was_given_is_not_logged(own_url: str, caplog: pyte
     assert "a-token" not in caplog.text
 
 
+async def test_what_commands_that_are_sent_together_were_given_is_not_logged(
+    own_url: str, store: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.set("guest", "not a hash")
+    one = Store(own_url)
+    with pytest.raises(Refused):
+        await one.insist_all(("SET", "BUSY script", "a-token"), ("HSET", "guest", "name", "a-name"))
+    await one.close()
+    assert "the store answers with an error (WRONGTYPE" in caplog.text
+    assert not {"a-token", "a-name", "guest", "script"} & set(caplog.text.replace("'", " ").split())
+    assert store.get("BUSY script") == b"a-token"
+
+
 async def test_each_node_of_a_cluster_fails_by_itself(caplog: pytest.LogCaptureFixture) -> None:
     health = Health()
     for _ in range(2):

@@ -41,7 +41,9 @@ async def migrate(store: Store, hall: Hall) -> None:
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
         try:
-            await hall.live.update((await hall.room(race_id)).race, hall.clock.now())
+            room, now = await hall.room(race_id), hall.clock.now()
+            await hall.live.update(room.race, now)
+            room.noted(room.race, now)  # it is due by what the lists have, not by what its room would have written
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise

@@ -97,11 +97,9 @@ class Store:
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
         """The first `count` bytes of what is kept under keys, none where there is nothing. Raises as ``ask``."""
+        asks = [("GETRANGE", key, 0, count - 1) for key in keys]
         try:
-            async with self._redis.pipeline(transaction=False) as asks:
-                for key in keys:
-                    asks.execute_command("GETRANGE", key, 0, count - 1)
-                found: list[bytes] = await self.health.watched(asks.execute(), "GETRANGE")
+            found: list[bytes] = await self.health.watched(self._pipelined(asks), "GETRANGE")
         except AWAY as error:
             raise unavailable() from error
         return found
@@ -133,11 +131,19 @@ class Store:
         """As ``_answer``, for commands of which the answer is taken as it is."""
         return self.health.watched(self._lines.ask(*command), str(command[0]))
 
-    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> None:
+    async def _pipelined(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """The answers to commands. Raises the first error among them as Redis gave it.
+
+        An error that the library raises has the whole command in its text.
+        """
         async with self._redis.pipeline(transaction=False) as pipeline:
             for command in commands:
                 pipeline.execute_command(*command)
-            await pipeline.execute()
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """The answer to a command, tried once. Raises one of AWAY."""
