@@ -10,7 +10,7 @@ from samedeal.errors import Refused
 from samedeal_server.store.schema import KEY, SCHEMA, check_schema, migrate
 from support.rooms import listed, opened
 from support.servers import Server
-from support.stores import process, run
+from support.stores import process, run, until
 
 
 async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:
@@ -56,6 +56,23 @@ async def test_lists_of_schema_1_are_migrated(redis_url: str) -> None:
             assert await listed(after, stage="running") == [rooms[1].race.id]
             assert redis.get(KEY) == str(SCHEMA).encode()
             assert not redis.exists("races:listed")
+
+
+async def test_migration_leaves_an_open_room_to_restore_its_deadline(redis_url: str) -> None:
+    async with process(redis_url) as before:
+        race_id = (await opened(before)).race.id
+    with Redis.from_url(redis_url) as redis:
+        redis.delete("races:due", "races:index", "races:summaries", KEY)
+        redis.hset("replays:keys", "00", 1)
+        redis.zadd("races:listed", {race_id: 1})
+        async with process(redis_url) as after:
+            room = await after.registry.room(race_id)
+            await until(lambda: redis.hexists("races:summaries", race_id))
+            deadline = redis.zscore("races:due", race_id)
+            await migrate(after.store, after.registry)
+            assert redis.zscore("races:due", race_id) < deadline
+            room.wake()
+            await until(lambda: redis.zscore("races:due", race_id) == deadline)
 
 
 async def test_an_interrupted_migration_is_continued(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

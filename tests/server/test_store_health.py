@@ -180,6 +180,19 @@ async def test_command_arguments_are_not_logged(own_url: str, caplog: pytest.Log
     assert "a-token" not in caplog.text
 
 
+async def test_arguments_of_pipelined_commands_are_not_logged(
+    own_url: str, store: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.set("guest", "not a hash")
+    one = Store(own_url)
+    with pytest.raises(Refused):
+        await one.retry_all(("SET", "BUSY script", "a-token"), ("HSET", "guest", "name", "a-name"))
+    await one.close()
+    assert "the store answers with an error (WRONGTYPE" in caplog.text
+    assert not {"a-token", "a-name", "guest", "script"} & set(caplog.text.replace("'", " ").split())
+    assert store.get("BUSY script") == b"a-token"
+
+
 async def test_cluster_nodes_fail_independently(caplog: pytest.LogCaptureFixture) -> None:
     health = Health()
     for _ in range(2):

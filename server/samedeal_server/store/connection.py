@@ -129,12 +129,17 @@ class Store:
 
     async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """Send commands once in one round trip and return the replies. Raises one of AWAY."""
-        if not commands:
-            return []
+        return await self.health.watch(self._replies(commands), str(commands[0][0])) if commands else []
+
+    async def _replies(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """Raises the first error reply as it is. The library's own exception would contain the command's arguments."""
         async with self._redis.pipeline(transaction=False) as pipeline:
             for command in commands:
                 pipeline.execute_command(*command)
-            replies: list[Any] = await self.health.watch(pipeline.execute(), str(commands[0][0]))
+            replies: list[Any] = await pipeline.execute(raise_on_error=False)
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
         return replies
 
     def _answer(self, *command: Word) -> Awaitable[Any]:

@@ -41,7 +41,9 @@ async def migrate(store: Store, registry: Registry) -> None:
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
         try:
-            await registry.live.update((await registry.room(race_id)).race, registry.clock.now())
+            room, now = await registry.room(race_id), registry.clock.now()
+            await registry.live.update(room.race, now)
+            room.mark_saved(now)  # the room then writes its own deadline over this one
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
