@@ -110,7 +110,7 @@ def test_redirect_within_the_server_is_followed() -> None:
         (document(GAMES) if handler.path.startswith("/moved") else redirect("/moved/games", 308))(handler)
 
     with site(answer) as first:
-        assert Api(first.url).games() == ()
+        assert Api(first.url).games() == []
         assert first.asked == ["/api/v1/games", "/moved/games"]
 
 

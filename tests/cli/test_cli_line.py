@@ -218,7 +218,7 @@ async def test_commands_print_their_results(
     assert lines.count("which piles? Type scan and one of: f, r, stock, waste") == 2
     assert "'10' is not a valid card (try 6h, 10s or qd)" in lines
     assert "which card? For example, p 6h finds the six of hearts" in lines
-    assert "Moves: r1 to r5 or w plays a card home, draw and redeal work the stock." in lines
+    assert "Moves: r1 to r5 or w plays a card, draw draws one, and redeal turns the waste" in lines
     assert "1 of 1: ada, 0 of 48 home, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
     assert "quit       leave; you can rejoin    last       repeat the last event" in lines

@@ -61,7 +61,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
         lines[name] = out.splitlines()
     assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
     assert any(line.startswith("no: 'w9' is not a move in Corners") for line in lines["ada"])
-    assert "no: There is nothing to undo: a card that has been turned up stays seen." in lines["ada"]
+    assert "no: There is nothing to undo. Turning up a card cannot be undone." in lines["ada"]
     for said_to in lines.values():
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
         assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)

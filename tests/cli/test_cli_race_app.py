@@ -328,7 +328,7 @@ def test_a_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: S
         ("TERM=dumb {}", "TERM=dumb cannot move the cursor"),
         ("{} --line", "Corners, race"),
         ("{} --screen-reader", "Corners, race"),
-        ("{} --tui < /dev/null", "cannot use the full screen:  standard input"),
+        ("{} --tui < /dev/null", "cannot use the full screen: standard input"),
         ("{} | cat", "Corners, race"),
     ],
 )

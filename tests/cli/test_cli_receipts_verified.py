@@ -82,7 +82,7 @@ def test_verify_detects_a_race_opened_again(state: Path, tmp_path: Path) -> None
     file = written(tmp_path / "race.json", again)
     code, out, _ = run("verify", file)
     assert code == 5
-    assert "a race that was opened otherwise (stored here; skip them with --no-receipts)" in fact(out)
+    assert "the receipts are for a race with another header (stored here; skip them with --no-receipts)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
     # Players of both races have receipts of both. That is fine, unless a nonce was revealed before the countdown.
     keep(state, told(again, 9, 12, seat=None))

@@ -87,7 +87,7 @@ def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) 
     results = Found(file)
     assert list(results.run["missing"]) == ["memory/idle"]
     assert "memory/race/corners/2/kib" in results.figures
-    assert "Missing in a round: memory/idle, because a process may have 300" in "\n".join(report.page(results))
+    assert "Missing in a round: memory/idle, because the limit on open files is 300" in "\n".join(report.page(results))
 
 
 def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ async def test_failed_searches_are_retried_with_backoff(
     async with process(redis_url) as parts:
         room = await counting(parts, 1)
         await open_nonce(room, 1)
-        await until(lambda: "tried again in 2 s" in caplog.text)
+        await until(lambda: "retrying in 2 s" in caplog.text)
         lines = [record.getMessage() for record in caplog.records if "the search for" in record.getMessage()]
         why = "the job 'deal' failed: ValueError: it was told to"
         assert lines == [f"the search for a deal of corners failed; retrying in {pause} s: {why}" for pause in (1, 2)]

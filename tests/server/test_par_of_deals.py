@@ -97,7 +97,7 @@ async def test_query_options_choose_the_variant(server: LoggedServer, own_store:
         (address("corners:a\x07b"), "bad-request", "seed"),
         (address("corners:a\nb"), "not-found", ""),
         (address("corners:" + "x" * 129), "bad-request", "seed"),
-        (address("corners:1", "?refill=never"), "bad-request", "Say refill once, as stock or waste."),
+        (address("corners:1", "?refill=never"), "bad-request", "refill must be given once, as stock or waste."),
         (address("corners:1", "?refill="), "bad-request", ""),
         (address("corners:1", "?refill=stock&refill=waste"), "bad-request", "once"),
         (address("corners:1", "?cap=false"), "bad-request", "Corners has no option 'cap'."),

@@ -4,5 +4,5 @@ from samedeal_server.__main__ import main
 from samedeal_server.jobs import pool
 
 if __name__ == "__main__":
-    pool.WORKER = "gated_worker"
+    pool.WORKER = "support.gated_worker"
     main()

@@ -86,7 +86,7 @@ async def test_server_and_race_recover_from_a_full_disk(workers: str, tmp_path: 
         await ada.play(3)
         assert ada.losses == []
         await ada.close()
-        assert server.log.count("is full; the store is started as soon as there is room") == 1
+        assert server.log.count("is full. The store starts when there is space") == 1
         assert 1 <= server.log.count("samedeal_server.store.connection: the store's disk is full") <= int(workers)
         assert "Traceback" not in server.log
 
@@ -119,7 +119,7 @@ async def test_embedded_store_is_restarted_repeatedly(tmp_path: Path, monkeypatc
             ended = store_pid(store.data_dir)
             os.kill(ended, signal.SIGKILL)
             await until(partial(lambda ended: store.pid != ended, ended))
-        assert sum("ended 1 times within a minute" in line for line in messages) == 1
+        assert sum("exited 1 times within a minute" in line for line in messages) == 1
 
 
 async def test_server_waits_at_startup_while_the_disk_is_nearly_full(

@@ -222,7 +222,7 @@ def _read_line(line: bytes, kind: type[T], number: int) -> T:
     except (Malformed, Refused) as error:
         raise Refused("bad-replay", f"Line {number} is not a valid line of a replay: {error}") from error
     if codec.encode(record, "json") + b"\n" != line:
-        raise Refused("bad-replay", f"Line {number} is not in canonical form.")
+        raise Refused("bad-replay", f"Line {number} of the replay is not in canonical form.")
     return record
 
 
