@@ -153,7 +153,10 @@ def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
         (_inserted(b"\xff\x00\xfe\n"), "Line 10 is not a valid line of a replay"),
         (_inserted(b"\n"), "Line 10 is not a valid line of a replay"),
         (_inserted(b'["1",2,3,4]\n'), "Line 10 is not a valid line of a replay"),
-        (lambda lines: [*lines[:9], lines[9].replace(b",", b", ", 1), *lines[10:]], "Line 10 of the replay is not in canonical form"),
+        (
+            lambda lines: [*lines[:9], lines[9].replace(b",", b", ", 1), *lines[10:]],
+            "Line 10 of the replay is not in canonical form",
+        ),
         (_inserted(b"1" * 70000), "Line 10 has more than 65536 bytes"),
         (_inserted(_lines(finished("corners"))[-1]), "Line 10 is not a valid line of a replay"),
         (lambda lines: [line.replace(b"\n", b"\r\n") for line in lines], "not in canonical form"),
