@@ -18,7 +18,7 @@ from bench.peers import FOLDER
 from bench.plan import TINY, Plan
 from bench.report import Found
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("bench")]  # they share the fixture
 
 ROOT = Path(__file__).parents[2]
 OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "peers" or (FOLDER / "node_modules").exists()]

@@ -59,12 +59,16 @@ ODD = {"GET /page/style.css": 1, "GET /page/none": 1, "GET /nowhere": 1, "PUT /n
 SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
 
 
+class Undelayed(LoggedServer):
+    program = ("-m", "support.undelayed_server")
+
+
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server whose buckets do not refill during a test. Each test is a proxy for its own clients."""
     log = tmp_path_factory.mktemp("limits") / "log"
     limits = {"requests_per_second": "0.001", "request_burst": f"{BURST}", "trusted_proxies": "127.0.0.1"}
-    with LoggedServer(store_url, log, emptied=True, metrics="on", **limits).start() as running:
+    with Undelayed(store_url, log, emptied=True, metrics="on", **limits).start() as running:
         yield running
         assert running.failures() == []
 

@@ -11,7 +11,7 @@ from samedeal_server.settings import Settings
 
 MAX_REMEMBERED = 10_000
 """How many addresses each limit tracks."""
-PROMPT: Final = 50
+PROMPT = 50.0
 """How many request tokens an address gets without delay: enough to load the page and join a race."""
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
