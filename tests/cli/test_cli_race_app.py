@@ -234,7 +234,7 @@ class Terminal:
 @pytest.fixture
 def environment(live: Server, tmp_path: Path) -> dict[str, str]:
     """The environment of the program: its own home, and the server."""
-    inherited = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    inherited = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("COVERAGE_")}
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
     home = {"HOME": str(tmp_path), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
     return {**inherited, **home, **folders, "SAMEDEAL_SERVER": live.url}

@@ -16,7 +16,7 @@ from support.servers import Server
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = (ROOT / "docs" / "operate" / "operations.md").read_text()
-DASHBOARD, ALARMS = ROOT / "deploy" / "grafana-dashboard.json", ROOT / "deploy" / "alerts.yml"
+DASHBOARD, ALERTS = ROOT / "deploy" / "grafana-dashboard.json", ROOT / "deploy" / "alerts.yml"
 
 
 def samples() -> set[str]:
@@ -47,15 +47,15 @@ def test_dashboard_shows_exactly_the_existing_metrics() -> None:
 
 
 def test_alerts_use_existing_metrics_and_are_documented() -> None:
-    text = ALARMS.read_text()
+    text = ALERTS.read_text()
     assert named(text) <= samples()
-    alarms = re.findall(r"- alert: (\w+)", text)
-    assert len(alarms) == text.count("expr:") == text.count("summary:") > 5
-    assert re.findall(r"^\| `(\w+)` \|", section("Alarms"), re.MULTILINE) == alarms
+    alerts = re.findall(r"- alert: (\w+)", text)
+    assert len(alerts) == text.count("expr:") == text.count("summary:") > 5
+    assert re.findall(r"^\| `(\w+)` \|", section("Alerts"), re.MULTILINE) == alerts
 
 
 def test_label_values_in_dashboard_and_alerts_exist() -> None:
-    text = DASHBOARD.read_text().replace('\\"', '"') + ALARMS.read_text()
+    text = DASHBOARD.read_text().replace('\\"', '"') + ALERTS.read_text()
     codes = set(re.findall(r'code="(\w+)"', text))
     assert codes
     assert codes <= set(map(str, metrics.CLOSE_CODES))
