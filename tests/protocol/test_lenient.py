@@ -1,10 +1,10 @@
 """Clients read messages of newer servers leniently; stored records are read strictly."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from msgspec import to_builtins
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
@@ -146,6 +146,21 @@ def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None
         codec.decode(written(to_builtins(REPLAY.header.options) | {"filter": "certified/1"}, form), form, Options)
     with pytest.raises(Refused, match="newer"):
         codec.decode_to_server(written({"t": "ping", "id": 1, "newer": 1}, form), form)
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    colour: Literal["red", "black"]
+    back: Literal["blue", "green"] = "blue"
+    sizes: list[Literal["small", "large"]] = []
+
+
+def test_lenient_fields_are_required_or_have_the_same_defaults() -> None:
+    settings = convert({"colour": "white"}, lenient(Settings))
+    assert to_builtins(settings) == {"colour": "white", "back": "blue", "sizes": []}
+    with pytest.raises(ValidationError, match="colour"):
+        convert({}, lenient(Settings))
+    other = convert({"colour": "red"}, lenient(Settings))
+    assert settings.sizes is not other.sizes
 
 
 def test_a_type_that_is_lenient_already_is_its_own_lenient_type() -> None:
