@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import Struct, ValidationError, convert, msgpack, to_builtins
+from msgspec.msgpack import Ext
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
@@ -133,6 +134,19 @@ def test_a_header_keeps_its_unknown_fields(form: codec.Form) -> None:
     assert codec.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
     with pytest.raises(Refused):
         codec.header_sent(codec.encode(m.Pong(), form), form)
+
+
+def test_unknown_fields_of_a_header_are_written_as_in_json() -> None:
+    sent = edited("msgpack", lambda view: view["header"].update(teams={1: ["ada"], 2: ["bo"]}))
+    assert codec.header_sent(sent, "msgpack") == to_builtins(REPLAY.header) | {"teams": {"1": ["ada"], "2": ["bo"]}}
+
+
+@pytest.mark.parametrize("value", [Ext(5, b""), {None: 1}, [{True: 1}]], ids=["extension", "null key", "boolean key"])
+def test_a_header_that_json_cannot_express_is_refused(value: object) -> None:
+    data = msgpack.encode(content_of(VIEW, "msgpack") | {"header": to_builtins(REPLAY.header) | {"newer": value}})
+    with pytest.raises(Refused, match=r"Only dicts|Ext") as refused:
+        codec.header_sent(data, "msgpack")
+    assert refused.value.code == "bad-message"
 
 
 @every_form
