@@ -96,6 +96,28 @@ async def test_receipts_of_a_known_header_are_unchanged(tmp_path: Path) -> None:
     assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderKept(HEADER))
 
 
+async def test_receipts_of_a_header_with_numbers_as_keys_are_stored(tmp_path: Path) -> None:
+    async def script(peer: Peer) -> None:
+        await seated(peer, header=to_builtins(HEADER) | {"teams": {1: "red", 2: "black"}})
+        await peer.hear()
+
+    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=tmp_path):
+        (file,) = (tmp_path / "receipts").glob("*.ndjson")
+    header = json.decode(file.read_bytes().splitlines()[0])[1]
+    assert header == to_builtins(HEADER) | {"teams": {"1": "red", "2": "black"}}
+
+
+async def test_header_that_json_cannot_express_is_not_a_valid_message(tmp_path: Path) -> None:
+    async def script(peer: Peer) -> None:
+        await seated(peer, header=to_builtins(HEADER) | {"newer": {None: 1}}, seat=1)
+        await peer.hear()
+
+    async with server(script) as (url, _):
+        with pytest.raises(Unreachable, match="not a valid Same Deal message"):
+            async with Connection(url, RACE, name="ada", keep_in=tmp_path):
+                pass
+
+
 async def test_unreadable_header_is_declined_by_its_rules() -> None:
     async def script(peer: Peer) -> None:
         await seated(peer, header={"race": RACE, "game": "corners", "rules": "corners/2", "seals": [1]})

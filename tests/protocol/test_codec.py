@@ -125,6 +125,17 @@ def test_log_entries_are_canonical_json() -> None:
         assert data == written([entry.n, entry.at, to_builtins(entry.event)], "json")
 
 
+@every_form
+def test_the_id_of_a_request_is_read_even_if_the_rest_is_invalid(form: codec.Form) -> None:
+    for request in REQUESTS:
+        assert codec.number(codec.encode(request, form), form) == request.id
+    for rest in ({}, {"t": "chat"}, {"t": "move", "move": 1}):
+        assert codec.number(written({"id": 7} | rest, form), form) == 7
+    without: list[object] = [{}, {"id": -1}, {"id": "7"}, {"id": BIG + 1}, [7], 7]
+    assert [codec.number(written(content, form), form) for content in without] == [None] * len(without)
+    assert codec.number(b'{"id":', form) is None
+
+
 def test_default_values_are_omitted_from_replies_and_the_log() -> None:
     assert codec.encode(m.Pong(), "json") == b'{"t":"pong"}'
     assert entry_bytes(1, 2, finished("corners", moves=0).entries[3].event) == b'[1,2,{"seat":1,"t":"readied"}]'

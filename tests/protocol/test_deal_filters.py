@@ -7,7 +7,7 @@ import pytest
 
 from samedeal.computer import deal_filters
 from samedeal.computer.bots import Run, play, plays
-from samedeal.computer.deal_filters import FILTERS, check, first, passes
+from samedeal.computer.deal_filters import FILTERS, check, first, passes, usual_filter
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 
@@ -82,6 +82,12 @@ def test_in_corners_the_first_play_counts_and_the_variant_matters() -> None:
 def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
     assert passes(GAMES[slug], "x", {}, FRIENDLY)
     assert first(GAMES[slug], "x", {}, FRIENDLY) == 0
+
+
+def test_sealed_deals_are_friendly_in_every_filtered_game() -> None:
+    usual = {slug: usual_filter(game) for slug, game in GAMES.items()}
+    assert {slug for slug, name in usual.items() if name == FRIENDLY} == {row[0] for row in FIRSTS}
+    assert {name for slug, name in usual.items() if name != FRIENDLY} == {"any"}
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)

@@ -3,8 +3,9 @@
 import pytest
 
 from samedeal.race.due import EMPTY_MS, NONCE_MS, due, due_at
-from samedeal.race.events import Closed, Counting, Dealt, Left, Readied, Resigned
+from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned
 from samedeal.race.race import OPEN_MS, Race
+from support.finished_races import nonce
 from support.races_by_hand import counting, joined, opened, running
 
 AWAY_MS = 30_000
@@ -69,6 +70,17 @@ def test_the_deal_waits_for_its_number_and_for_nonces_that_can_still_arrive() ->
     assert due(race, started + NONCE_MS - 1, seen={}, away_ms=AWAY_MS, deal_number=0) is None
     assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS) is None
     assert due(race, started + NONCE_MS, seen={}, away_ms=AWAY_MS, deal_number=3) == Dealt(k=3)
+
+
+def test_the_deal_does_not_wait_once_all_nonces_have_arrived() -> None:
+    log = counting(start_delay_ms=700)
+    started = log.race.at
+    for seat in (1, 2):
+        log.say(Nonce(seat=seat, nonce=nonce(seat).hex()), 20)
+    for reachable_from in (0, started + 10_000):
+        assert due_at(log.race, seen={}, away_ms=AWAY_MS, reachable_from=reachable_from) == started + 700
+    assert due(log.race, started + 699, seen={}, away_ms=AWAY_MS, deal_number=0) is None
+    assert due(log.race, started + 700, seen={}, away_ms=AWAY_MS, deal_number=0) == Dealt()
 
 
 def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:

@@ -1,10 +1,11 @@
 """Clients read messages of newer servers leniently; stored records are read strictly."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from msgspec import to_builtins
+from msgspec import Struct, ValidationError, convert, msgpack, to_builtins
+from msgspec.msgpack import Ext
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
@@ -135,6 +136,19 @@ def test_a_header_keeps_its_unknown_fields(form: codec.Form) -> None:
         codec.header_sent(codec.encode(m.Pong(), form), form)
 
 
+def test_unknown_fields_of_a_header_are_written_as_in_json() -> None:
+    sent = edited("msgpack", lambda view: view["header"].update(teams={1: ["ada"], 2: ["bo"]}))
+    assert codec.header_sent(sent, "msgpack") == to_builtins(REPLAY.header) | {"teams": {"1": ["ada"], "2": ["bo"]}}
+
+
+@pytest.mark.parametrize("value", [Ext(5, b""), {None: 1}, [{True: 1}]], ids=["extension", "null key", "boolean key"])
+def test_a_header_that_json_cannot_express_is_refused(value: object) -> None:
+    data = msgpack.encode(content_of(VIEW, "msgpack") | {"header": to_builtins(REPLAY.header) | {"newer": value}})
+    with pytest.raises(Refused, match=r"Only dicts|Ext") as refused:
+        codec.header_sent(data, "msgpack")
+    assert refused.value.code == "bad-message"
+
+
 @every_form
 def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None:
     for kind, record in ((Header, REPLAY.header), (Options, REPLAY.header.options)):
@@ -146,6 +160,21 @@ def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None
         codec.decode(written(to_builtins(REPLAY.header.options) | {"filter": "certified/1"}, form), form, Options)
     with pytest.raises(Refused, match="newer"):
         codec.decode_to_server(written({"t": "ping", "id": 1, "newer": 1}, form), form)
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    colour: Literal["red", "black"]
+    back: Literal["blue", "green"] = "blue"
+    sizes: list[Literal["small", "large"]] = []
+
+
+def test_lenient_fields_are_required_or_have_the_same_defaults() -> None:
+    settings = convert({"colour": "white"}, lenient(Settings))
+    assert to_builtins(settings) == {"colour": "white", "back": "blue", "sizes": []}
+    with pytest.raises(ValidationError, match="colour"):
+        convert({}, lenient(Settings))
+    other = convert({"colour": "red"}, lenient(Settings))
+    assert settings.sizes is not other.sizes
 
 
 def test_a_type_that_is_lenient_already_is_its_own_lenient_type() -> None:

@@ -263,6 +263,14 @@ def test_a_lost_game_can_be_restarted_if_the_race_allows_it() -> None:
     assert standing(log.race, 1).outcome == "playing"
 
 
+def test_a_won_game_cannot_be_restarted() -> None:
+    won = _ended("corner-stones", WINS["corner-stones"])
+    assert won.game.won
+    with pytest.raises(IllegalMove, match="You cannot restart a game that you have won"):
+        won.after(RESTART, 0)
+    assert not won.may(RESTART)
+
+
 def test_the_best_attempt_counts_with_the_time_of_its_peak() -> None:
     log = running(slug="the-edge", seed="731")
     start = log.race.at

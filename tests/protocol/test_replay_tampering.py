@@ -343,6 +343,15 @@ def test_the_races_of_a_replay_match_the_original_fold() -> None:
         list(edited(replay, 1, name="eve").races())
 
 
+def test_the_races_of_a_truncated_replay_are_refused() -> None:
+    replay = race_of("corners")
+    for count in (0, 5):
+        truncated = with_entries(replay, list(replay.entries[:count]))
+        with pytest.raises(Refused, match=f"The log ends at entry {count} without a closing entry") as refusal:
+            truncated.races()
+        assert refusal.value.code == "bad-replay"
+
+
 def test_a_replay_requires_a_closed_race_and_its_own_entries() -> None:
     """The fold refuses entries of another log."""
     ours = race_of("corners")

@@ -53,6 +53,18 @@ def test_an_index_out_of_range_is_refused() -> None:
         PersistentList[int]().without_last()
 
 
+def test_a_list_equals_lists_and_tuples_with_the_same_items() -> None:
+    trail = PersistentList([1, 2])
+    assert trail == PersistentList([1]).appended(2) == (1, 2)
+    assert trail != PersistentList([1])
+    assert trail != (1, 3)
+    assert trail != [1, 2]
+
+
+def test_the_representation_shows_the_items() -> None:
+    assert repr(PersistentList(["a", "b"]).without_last()) == "PersistentList(['a'])"
+
+
 def test_appending_does_not_copy() -> None:
     trail = PersistentList(range(5))
     longer = trail.appended(5)

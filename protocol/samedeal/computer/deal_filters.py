@@ -50,10 +50,10 @@ def check(game: type[Game], root: str, variant: Variant, name: str, k: int) -> b
 def _is_won_sometimes(game: type[Game], seed: str, variant: Variant) -> bool:
     """Return whether the bot wins 18 to 48 of its first 60 plays. Stops as soon as the answer is known."""
     fewest, most = 0, _PLAYS  # bounds on the number of wins
-    for run in plays(game, seed, range(_PLAYS), variant):
-        fewest, most = fewest + run.won, most - (not run.won)
-        if most < _WINS[0] or fewest > _WINS[-1] or (fewest in _WINS and most in _WINS):
-            break
+    runs = plays(game, seed, range(_PLAYS), variant)
+    while most >= _WINS[0] and fewest <= _WINS[-1] and not (fewest in _WINS and most in _WINS):
+        won = next(runs).won
+        fewest, most = fewest + won, most - (not won)
     return fewest in _WINS and most in _WINS
 
 

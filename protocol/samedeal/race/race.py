@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Literal, Self
+from typing import Literal, Self, assert_never
 
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -129,6 +129,8 @@ class Race(Value, frozen=True):
                 if not self.finished(at) or bytes.fromhex(secret) != self.secret:
                     raise Refused("untimely", "The race cannot be closed now, or not with this secret.")
                 return replace(self, closed=True)
+            case _:
+                assert_never(event)
 
     # Queries.
 

@@ -99,8 +99,15 @@ def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:
 
 
 def header_sent(data: bytes, form: Form) -> dict[str, Any]:
-    """Return the header in a message with all fields, even unknown ones. Raises the errors of ``decode_to_server``."""
-    return decode(data, form, _Headed).header
+    """Return the header in a message with all fields, even unknown ones, as JSON can express it.
+
+    Raises the errors of ``decode_to_server``.
+    """
+    try:
+        header: dict[str, Any] = msgspec.to_builtins(decode(data, form, _Headed).header, str_keys=True)
+    except TypeError as error:  # MessagePack has more types of keys and values
+        raise Refused("bad-message", f"{error}.") from error
+    return header
 
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:

@@ -5,7 +5,7 @@ from operator import or_
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import NODEFAULT, Struct, defstruct, field, structs
+from msgspec import Struct, defstruct, field, structs
 
 
 @cache
@@ -27,16 +27,11 @@ def lenient(kind: Any) -> Any:
 
 
 def _lenient_struct(kind: type[Struct]) -> type[Struct]:
-    changed: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    changed = list[tuple[str, Any, Any]]()
     for old in structs.fields(kind):
-        if (type_ := lenient(old.type)) == old.type:
-            continue
-        if old.required:
-            changed.append((old.name, type_))
-        elif old.default is not NODEFAULT:
-            changed.append((old.name, type_, old.default))
-        else:
-            changed.append((old.name, type_, field(default_factory=old.default_factory)))
+        if (type_ := lenient(old.type)) != old.type:
+            default = {"default": old.default, "default_factory": old.default_factory}
+            changed.append((old.name, type_, field(**default)))
     if not changed and not kind.__struct_config__.forbid_unknown_fields:
         return kind
     return defstruct(kind.__name__, changed, bases=(kind,), forbid_unknown_fields=False, module=kind.__module__)

@@ -95,13 +95,13 @@ class Transport:
             data = packet.encode() if isinstance(packet, str) else packet
             try:
                 message = decode_from_server(data, self._form)
+                has_header = isinstance(message, View) and message.header
+                return Received(message, header_sent(data, self._form) if has_header else {})
             except UnknownMessage:
                 continue  # from a newer server
             except (Malformed, Refused) as error:
                 self._check_version(data)
                 raise Unreachable(self._server, f"not a valid Same Deal message: {plain(error)}") from error
-            has_header = isinstance(message, View) and message.header
-            return Received(message, header_sent(data, self._form) if has_header else {})
 
     async def close(self) -> None:
         await self._socket.close()

@@ -1,0 +1,46 @@
+"""Documents of the HTTP API describe games and races."""
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import codec
+from samedeal.wire.documents import GameDescription, Listed
+from support.race_steps import every_game
+from support.races_by_hand import closed, counting, joined, opened, running
+
+
+@every_game
+def test_a_game_is_described_by_its_own_attributes(slug: str) -> None:
+    game: type[Game] = GAMES[slug]
+    described = GameDescription.of(game)
+    assert (described.slug, described.title, described.rules) == (slug, game.title, game.rules)
+    assert (described.layout, described.goal, described.limit_ms) == (game.layout, game.goal, game.limit_ms)
+    assert (described.labels, described.options) == (game.labels, game.options)
+    for name in ("fanned", "foundations", "hidden"):
+        assert getattr(described, name) == sorted(getattr(game, name))
+
+
+@every_game
+def test_the_description_of_a_game_survives_encoding(slug: str) -> None:
+    data = codec.encode(GameDescription.of(GAMES[slug]), "json")
+    assert codec.encode(codec.decode(data, "json", GameDescription), "json") == data
+
+
+def test_a_race_is_listed_with_its_seats_and_options() -> None:
+    log = opened("gallery", max_racers=3)
+    header = log.race.header
+    expected = {"race": "calm-otter-42", "game": "gallery", "max_racers": 3, "opened_at": header.opened_at}
+    for racers in (0, 1, 2):
+        listed = Listed.of(log.race)
+        assert {name: getattr(listed, name) for name in expected} == expected
+        assert listed.racers == racers
+        log.say(joined(log, racers + 1))
+
+
+def test_a_race_is_listed_with_its_stage() -> None:
+    logs = (opened(), counting(), running(), closed(running()))
+    assert [Listed.of(log.race).stage for log in logs] == ["open", "countdown", "running", "over"]
+
+
+def test_a_list_tells_sealed_open_and_daily_deals_apart() -> None:
+    listed = [Listed.of(log.race) for log in (opened(), opened(seed="42"), opened(daily=True))]
+    assert [(race.sealed, race.daily) for race in listed] == [(True, False), (False, False), (False, True)]
