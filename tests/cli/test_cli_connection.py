@@ -9,7 +9,7 @@ from msgspec import structs
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.commitments import nonce_commitment
-from samedeal.proof.receipts import DigestKept
+from samedeal.proof.receipts import DigestReceipt
 from samedeal.proof.verification import verify
 from samedeal.race.race import Stage
 from samedeal.wire import messages as m
@@ -47,7 +47,7 @@ async def test_lost_move_is_resent_with_its_original_ply() -> None:
         news = aiter(connection)
         assert isinstance(await anext(news), Lost)
         assert isinstance(await anext(news), Restored)
-        assert connection.receipts.digests == (DigestKept(8, f"{7:064}"), DigestKept(9, f"{8:064}"))
+        assert connection.receipts.digests == (DigestReceipt(8, f"{7:064}"), DigestReceipt(9, f"{8:064}"))
     moves = [message for message in received if isinstance(message, m.Move)]
     assert [(move.move, move.ply) for move in moves] == [("draw", 7), ("draw", 7)]
     hellos = [message for message in received if isinstance(message, m.Hello)]
@@ -251,7 +251,7 @@ async def test_answer_of_the_expected_kind_is_returned() -> None:
 
 
 async def test_reconnecting_gives_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(module, "MAX_RECONNECT_S", 0.1)
 
     async def script(peer: Peer) -> None:
         await peer.seat()

@@ -66,7 +66,7 @@ def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(connection, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int, str, str]:

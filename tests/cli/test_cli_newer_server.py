@@ -93,7 +93,7 @@ async def test_receipts_of_a_known_header_are_unchanged(tmp_path: Path) -> None:
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=tmp_path) as connection:
         assert connection.receipts.header == HEADER
     (file,) = (tmp_path / "receipts").glob("*.ndjson")
-    assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderKept(HEADER))
+    assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderReceipt(HEADER))
 
 
 async def test_receipts_of_a_header_with_numbers_as_keys_are_stored(tmp_path: Path) -> None:

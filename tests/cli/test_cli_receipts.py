@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from samedeal.proof.receipts import DigestKept, HeaderKept, NonceKept, Receipts
+from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipts
 from samedeal.race.events import Header
 from samedeal.wire import messages as m
 from samedeal_cli.failure import Failure, Unreachable
@@ -48,8 +48,8 @@ async def test_countdown_receipt_is_stored_before_the_nonce_is_sent(state: Path)
     async with server(script) as (url, received), Connection(url, RACE, name="ada", keep_in=state):
         await asyncio.wait_for(heard.wait(), 60)
     (nonce,) = [message.nonce for message in received if isinstance(message, m.Nonce)]
-    digests = (DigestKept(1, f"{0:064}"), DigestKept(5, f"{0:064}"))
-    assert on_disk == [Receipts(HEADER, (NonceKept(1, nonce),), digests, 5)]
+    digests = (DigestReceipt(1, f"{0:064}"), DigestReceipt(5, f"{0:064}"))
+    assert on_disk == [Receipts(HEADER, (NonceReceipt(1, nonce),), digests, 5)]
 
 
 async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> None:
@@ -180,11 +180,11 @@ async def test_unwritable_receipts_do_not_end_the_game(state: Path, capsys: pyte
 async def test_disk_full_during_a_race_does_not_end_the_game(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
     book = ReceiptBook(HEADER, state)
     (file,) = files(RACE)
-    book.note(DigestKept(1, f"{0:064}"))
+    book.note(DigestReceipt(1, f"{0:064}"))
     os.unlink(file)
     file.symlink_to("/dev/full")
-    book.note(DigestKept(2, f"{1:064}"))
-    book.note(DigestKept(3, f"{2:064}"))
+    book.note(DigestReceipt(2, f"{1:064}"))
+    book.note(DigestReceipt(3, f"{2:064}"))
     assert capsys.readouterr().err == "samedeal: no more receipts of this race are stored: No space left on device\n"
 
 
@@ -205,7 +205,7 @@ def test_receipts_file_is_bounded(
     state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 10_000)
-    file = keep(state, [HeaderKept(HEADER), *(DigestKept(n, f"{n:064}") for n in range(500))])
+    file = keep(state, [HeaderReceipt(HEADER), *(DigestReceipt(n, f"{n:064}") for n in range(500))])
     assert 9_800 < file.stat().st_size <= 10_000
     assert capsys.readouterr().err == "samedeal: no more receipts of this race are stored: File too large\n"
     assert len(in_file(file)[0].digests) > 100

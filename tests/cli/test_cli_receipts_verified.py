@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from samedeal.proof.receipts import DigestKept
+from samedeal.proof.receipts import DigestReceipt
 from samedeal.proof.signature import public_key
 from samedeal.wire import codec
 from samedeal_cli.net.receipts import in_file
@@ -68,7 +68,7 @@ def test_verify_detects_a_rewritten_log_at_its_first_change(state: Path, tmp_pat
 def test_verify_detects_a_truncated_log(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     last = len(replay.entries)
-    keep(state, [*told(replay, 9), DigestKept(last + 1, "0" * 64)])
+    keep(state, [*told(replay, 9), DigestReceipt(last + 1, "0" * 64)])
     code, out, _ = run("verify", written(tmp_path / "race.json", replay))
     assert code == 5
     assert f"the log ends at entry {last}, but entry {last + 1} was received" in fact(out)

@@ -24,7 +24,7 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 def replay_app(*, holds: bool = True, playing: bool = False) -> ReplayApp:
@@ -37,7 +37,7 @@ def lines(app: ReplayApp) -> list[str]:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + TIMEOUT_S
     while not holds():
         assert time.monotonic() < end
         await pilot.pause(0.02)
@@ -133,7 +133,7 @@ class Terminal:
 
     def until(self, text: str) -> str:
         """Wait until a text is shown, and return the screen."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + TIMEOUT_S
         while text not in (shown := "\n".join(self.screen.display)):
             assert time.monotonic() < end, shown
             self._read()

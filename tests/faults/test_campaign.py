@@ -275,10 +275,10 @@ def survivors(replay: Replay, histories: list[History]) -> list[Survivor]:
     for seat, history in enumerate(histories, start=1):
         player = Survivor(history.name, replay.header.race, [], Random(1))
         player.history = history
-        player.receipts = [receipts.HeaderKept(replay.header)]
+        player.receipts = [receipts.HeaderReceipt(replay.header)]
         counting = next(entry.n for entry in replay.entries if isinstance(entry.event, Counting))
-        digests = [receipts.DigestKept(entry.n, entry.h) for entry in replay.entries]
-        player.receipts += [*digests[:counting], receipts.NonceKept(seat, nonce(seat).hex()), *digests[counting:]]
+        digests = [receipts.DigestReceipt(entry.n, entry.h) for entry in replay.entries]
+        player.receipts += [*digests[:counting], receipts.NonceReceipt(seat, nonce(seat).hex()), *digests[counting:]]
         last = replay.entries[-1]
         player.view = m.View(race=player.race, n=last.n, h=last.h, stage="over", standings=replay.standings)
         players.append(player)
@@ -299,11 +299,11 @@ def test_torture_finds_refusals_and_wrong_standings_receipts_and_headers() -> No
     assert violations(replay, players) == ["cy received other standings than the replay's"]
 
     bo, cy = players = survivors(replay, histories)
-    bo.receipts[3] = receipts.DigestKept(3, "0" * 64)
+    bo.receipts[3] = receipts.DigestReceipt(3, "0" * 64)
     assert any(fault.startswith("receipts does not hold") for fault in violations(replay, players))
 
     bo, cy = players = survivors(replay, histories)
-    bo.receipts[0] = receipts.HeaderKept(replace(replay.header, salt="11" * 16))
+    bo.receipts[0] = receipts.HeaderReceipt(replace(replay.header, salt="11" * 16))
     assert "a racer received another header than the replay's" in violations(replay, players)
 
 

@@ -12,7 +12,7 @@ from support.campaign import eventually
 from support.faulty_proxy import Proxy
 
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-PATIENCE_S = 10
+TIMEOUT_S = 10
 
 
 class Target:
@@ -46,7 +46,7 @@ async def running_proxy(folder: Path, *, unix: bool = False) -> AsyncIterator[tu
         server = await asyncio.start_server(target.serve, "127.0.0.1", 0)
         url = "redis://{}:{}".format(*server.sockets[0].getsockname())
     try:
-        async with asyncio.timeout(PATIENCE_S), Proxy(url) as proxy:
+        async with asyncio.timeout(TIMEOUT_S), Proxy(url) as proxy:
             yield target, proxy
     finally:
         server.close()

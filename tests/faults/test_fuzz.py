@@ -115,8 +115,11 @@ def named(data: bytes) -> None:
 
 def kept(replay: Replay) -> bytes:
     """Read the receipts of a racer."""
-    digests = [receipts.line(receipts.DigestKept(entry.n, entry.h)) for entry in replay.entries[:4]]
-    header, nonce = receipts.line(receipts.HeaderKept(replay.header)), receipts.line(receipts.NonceKept(1, "0f" * 32))
+    digests = [receipts.line(receipts.DigestReceipt(entry.n, entry.h)) for entry in replay.entries[:4]]
+    header, nonce = (
+        receipts.line(receipts.HeaderReceipt(replay.header)),
+        receipts.line(receipts.NonceReceipt(1, "0f" * 32)),
+    )
     return b"".join([header, *digests, nonce])
 
 

@@ -13,7 +13,7 @@ from msgspec import structs
 from samedeal.errors import Refused
 from samedeal.games.corners import Corners
 from samedeal.proof.commitments import commitment, daily_commitment, nonce_commitment, root
-from samedeal.proof.receipts import DigestKept, HeaderKept, NonceKept, Receipts, line, read
+from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipts, line, read
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Nonce, Readied
@@ -126,8 +126,8 @@ def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out(
         log.say(Dealt(), log.race.options.start_delay_ms)
         chosen = closed(log).replay()
         deals.add(list(chosen.races())[-1].deal)
-        header, sent = HeaderKept(chosen.header), NonceKept(1, nonce(1).hex())
-        old, *_, countdown, _, later = (DigestKept(entry.n, entry.h) for entry in chosen.entries[:7])
+        header, sent = HeaderReceipt(chosen.header), NonceReceipt(1, nonce(1).hex())
+        old, *_, countdown, _, later = (DigestReceipt(entry.n, entry.h) for entry in chosen.entries[:7])
         for order, ends in (
             ((header, old, sent, countdown, later), 5),
             ((header, sent, old, countdown, later), 5),
@@ -190,7 +190,7 @@ def test_who_has_the_signing_key_can_sign_any_log_and_receipts_still_contradict_
     assert isinstance(event, Joined)
     forged = structs.replace(fair.entries[0], event=structs.replace(event, name="Eve"))
     rewritten = written_anew(structs.replace(fair, entries=(forged, *fair.entries[1:])), fair.header, SECRET)
-    stored = Receipts(fair.header, (), (DigestKept(3, fair.entries[2].h),))
+    stored = Receipts(fair.header, (), (DigestReceipt(3, fair.entries[2].h),))
     failed = {fact.name: fact.entry for fact in verify(rewritten, {public_key(SIGNING_KEY)}, stored) if not fact.holds}
     assert failed == {"receipts": 3}
 

@@ -6,25 +6,35 @@ from msgspec import json, structs, to_builtins
 from samedeal.errors import Refused
 from samedeal.proof import receipts
 from samedeal.proof.commitments import first_digest
-from samedeal.proof.receipts import DigestKept, HeaderKept, Kept, NonceKept, Receipts, about, header_line, line, read
+from samedeal.proof.receipts import (
+    DigestReceipt,
+    HeaderReceipt,
+    NonceReceipt,
+    Receipt,
+    Receipts,
+    about,
+    header_line,
+    line,
+    read,
+)
 from samedeal.proof.verification import verify
 from samedeal.race.events import Nonce, header_bytes
 from support.finished_races import SECRET, finished
 
 REPLAY = finished("corners")
-HEADER = HeaderKept(REPLAY.header)
-OTHER = HeaderKept(structs.replace(REPLAY.header, salt="11" * 16))
-MINE, REUSED = NonceKept(1, "01" * 32), NonceKept(1, "02" * 32)
+HEADER = HeaderReceipt(REPLAY.header)
+OTHER = HeaderReceipt(structs.replace(REPLAY.header, salt="11" * 16))
+MINE, REUSED = NonceReceipt(1, "01" * 32), NonceReceipt(1, "02" * 32)
 
 
-def digest(n: int) -> DigestKept:
+def digest(n: int) -> DigestReceipt:
     """The receipt for an entry of REPLAY."""
-    return DigestKept(n, REPLAY.entries[n - 1].h)
+    return DigestReceipt(n, REPLAY.entries[n - 1].h)
 
 
-def stored(*kept: Kept) -> list[Receipts]:
+def stored(*receipts: Receipt) -> list[Receipts]:
     """The receipts in a file with these lines."""
-    return read(map(line, kept))
+    return read(map(line, receipts))
 
 
 def refusal(*lines: bytes) -> Refused:
@@ -38,7 +48,7 @@ def refusal(*lines: bytes) -> Refused:
 
 def test_lines_have_the_documented_form() -> None:
     assert line(MINE) == b'["nonce",1,"' + b"01" * 32 + b'"]\n'
-    assert line(DigestKept(0, "0f" * 32)) == b'["digest",0,"' + b"0f" * 32 + b'"]\n'
+    assert line(DigestReceipt(0, "0f" * 32)) == b'["digest",0,"' + b"0f" * 32 + b'"]\n'
     assert line(HEADER) == b'["header",' + header_bytes(REPLAY.header) + b"]\n"
 
 
@@ -65,14 +75,14 @@ def test_receipts_belong_to_the_header_before_them() -> None:
     ],
 )
 def test_the_newest_entry_before_the_nonce_is_counted_from_the_header(
-    lines: tuple[Kept, ...], sent_after: int | None
+    lines: tuple[Receipt, ...], sent_after: int | None
 ) -> None:
     (receipts_,) = stored(*lines)
     assert receipts_.sent_after == sent_after
 
 
 @pytest.mark.parametrize("first", [MINE, digest(1)])
-def test_receipts_before_the_first_header_are_refused(first: Kept) -> None:
+def test_receipts_before_the_first_header_are_refused(first: Receipt) -> None:
     refused = refusal(line(first), line(HEADER))
     assert refused.code == "bad-replay"
     assert refused.text == "Receipts must start with a header, but line 1 comes before the first one."
@@ -134,9 +144,9 @@ def test_the_number_of_lines_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_receipts_of_the_same_race_are_merged() -> None:
-    ada, bo = NonceKept(1, "0a" * 32), NonceKept(2, "0b" * 32)
-    kept = [*stored(HEADER, digest(5), ada), *stored(OTHER, MINE), *stored(HEADER, digest(4), bo), *stored(HEADER)]
-    assert about(REPLAY.header, kept) == Receipts(REPLAY.header, (ada, bo), (digest(5), digest(4)), 4)
+    ada, bo = NonceReceipt(1, "0a" * 32), NonceReceipt(2, "0b" * 32)
+    receipts = [*stored(HEADER, digest(5), ada), *stored(OTHER, MINE), *stored(HEADER, digest(4), bo), *stored(HEADER)]
+    assert about(REPLAY.header, receipts) == Receipts(REPLAY.header, (ada, bo), (digest(5), digest(4)), 4)
 
 
 def test_receipts_without_a_nonce_have_no_time_of_sending() -> None:
@@ -144,8 +154,8 @@ def test_receipts_without_a_nonce_have_no_time_of_sending() -> None:
 
 
 def test_receipts_of_another_race_are_returned_if_there_are_no_others() -> None:
-    kept = stored(OTHER, digest(5), MINE)
-    assert about(REPLAY.header, kept) is kept[0]
+    receipts = stored(OTHER, digest(5), MINE)
+    assert about(REPLAY.header, receipts) is receipts[0]
 
 
 def test_a_nonce_that_was_sent_in_another_race_counts_as_sent_at_the_start() -> None:
@@ -159,19 +169,19 @@ def test_a_nonce_that_was_sent_in_another_race_counts_as_sent_at_the_start() -> 
 
 
 def test_receipts_hold_against_the_replay_of_their_race() -> None:
-    before = DigestKept(0, first_digest(SECRET, header_bytes(REPLAY.header)))
+    before = DigestReceipt(0, first_digest(SECRET, header_bytes(REPLAY.header)))
     assert failure(HEADER, before, *map(digest, range(1, len(REPLAY.entries) + 1))) is None
 
 
 def test_another_digest_before_the_first_entry_contradicts_the_replay() -> None:
     note = "the digest before the first entry does not match the one received"
-    assert failure(HEADER, DigestKept(0, "0" * 64), digest(1)) == (None, note)
+    assert failure(HEADER, DigestReceipt(0, "0" * 64), digest(1)) == (None, note)
 
 
 def test_another_digest_contradicts_the_replay_at_its_entry() -> None:
     note = "the digest of entry 5 does not match the one received"
-    assert failure(HEADER, digest(4), DigestKept(5, "0" * 64), digest(6)) == (5, note)
-    assert failure(HEADER, digest(5), DigestKept(5, "0" * 64)) == (5, note)
+    assert failure(HEADER, digest(4), DigestReceipt(5, "0" * 64), digest(6)) == (5, note)
+    assert failure(HEADER, digest(5), DigestReceipt(5, "0" * 64)) == (5, note)
 
 
 def test_another_header_contradicts_the_replay() -> None:
@@ -181,7 +191,7 @@ def test_another_header_contradicts_the_replay() -> None:
 def test_an_entry_that_the_log_does_not_have_contradicts_the_replay() -> None:
     last = len(REPLAY.entries)
     note = f"the log ends at entry {last}, but entry {last + 1} was received"
-    assert failure(HEADER, DigestKept(last + 1, "0" * 64)) == (last, note)
+    assert failure(HEADER, DigestReceipt(last + 1, "0" * 64)) == (last, note)
 
 
 def test_another_nonce_contradicts_the_replay_at_the_entry_that_opens_it() -> None:
@@ -191,7 +201,7 @@ def test_another_nonce_contradicts_the_replay_at_the_entry_that_opens_it() -> No
     assert failure(HEADER, digest(opening - 1), REUSED) == (opening, note)
 
 
-def failure(*kept: Kept) -> tuple[int | None, str] | None:
+def failure(*receipts: Receipt) -> tuple[int | None, str] | None:
     """Return the entry and the reason if these receipts contradict REPLAY."""
-    (fact,) = [fact for fact in verify(REPLAY, receipts=stored(*kept)[0]) if fact.name == "receipts"]
+    (fact,) = [fact for fact in verify(REPLAY, receipts=stored(*receipts)[0]) if fact.name == "receipts"]
     return None if fact.holds else (fact.entry, fact.note)

@@ -171,8 +171,8 @@ def test_the_receipts_on_the_page_hold_against_its_replay() -> None:
     facts = verify(read(example()), receipts=stored)
     assert [fact.name for fact in facts] == [*FACTS, *RECEIPTS]
     assert all(fact.holds for fact in facts)
-    lines: tuple[receipts.Kept, ...] = (
-        receipts.HeaderKept(stored.header),
+    lines: tuple[receipts.Receipt, ...] = (
+        receipts.HeaderReceipt(stored.header),
         *stored.digests[:2],
         *stored.nonces,
         *stored.digests[2:],

@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import DigestKept, Receipts
+from samedeal.proof.receipts import DigestReceipt, Receipts
 from samedeal.proof.signature import Signature, signed
 from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.race.events import Header, Options
@@ -127,7 +127,7 @@ def test_every_field_is_changed_in_every_race_that_has_it() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_untouched_replays_hold(slug: str, kind: Kind, form: Form) -> None:
     race = subject(slug, kind)
-    stored = Receipts(race.replay.header, (), tuple(DigestKept(entry.n, entry.h) for entry in race.replay.entries))
+    stored = Receipts(race.replay.header, (), tuple(DigestReceipt(entry.n, entry.h) for entry in race.replay.entries))
     assert failures(encoded(race.content, form), form, (OUR_KEY,), stored) == {}
 
 

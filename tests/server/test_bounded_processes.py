@@ -80,4 +80,4 @@ def test_bounded_processes_are_started_with_low_priority() -> None:
 
 
 def test_the_worker_has_no_other_tasks() -> None:
-    assert set(worker.TASKS) == {"deal", "par", "play", "strip", "replay", "steps", "verify"}
+    assert set(worker.TASKS) == {"deal", "par", "play", "par-chart", "replay", "steps", "verify"}

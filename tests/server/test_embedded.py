@@ -258,7 +258,7 @@ async def test_a_store_taken_over_is_stopped_by_its_new_server(server: Server, d
 
 
 async def test_a_store_that_does_not_exit_is_killed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_PATIENCE", 0.3)
+    monkeypatch.setattr(embedded, "_STOP_TIMEOUT_S", 0.3)
     async with EmbeddedStore(data_dir) as store:
         assert store.pid
         os.kill(store.pid, signal.SIGSTOP)

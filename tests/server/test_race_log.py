@@ -337,7 +337,7 @@ async def test_a_short_outage_is_retried(redis_url: str) -> None:
         assert await log.create(REPLAY.header, before(1))
         await wire.down()
         writing = asyncio.create_task(append(log, 1, 3))
-        await asyncio.sleep(0.3)  # less than PATIENCE_S
+        await asyncio.sleep(0.3)  # less than RETRY_S
         assert not writing.done()
         await wire.up()
         await writing

@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from msgspec import structs
 
-from samedeal.proof.receipts import DigestKept, HeaderKept, NonceKept
+from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt
 from samedeal.race.events import Header, Moved
 from samedeal.race.events import Nonce as NonceEvent
 from samedeal.race.race import Race
@@ -34,21 +34,21 @@ def fact(out: str, name: str = "receipts") -> str:
     return next(line for line in out.splitlines() if line.split()[1] == name)
 
 
-def told(replay: Replay, *numbers: int, seat: int | None = 1) -> list[HeaderKept | NonceKept | DigestKept]:
+def told(replay: Replay, *numbers: int, seat: int | None = 1) -> list[HeaderReceipt | NonceReceipt | DigestReceipt]:
     """The receipts of a client that saw these entries, starting with the countdown."""
     nonce = [
-        NonceKept(entry.event.seat, entry.event.nonce)
+        NonceReceipt(entry.event.seat, entry.event.nonce)
         for entry in replay.entries
         if isinstance(entry.event, NonceEvent) and entry.event.seat == seat
     ]
-    digests = [DigestKept(n, replay.entries[n - 1].h) for n in numbers]
-    return [HeaderKept(replay.header), *digests[:1], *nonce, *digests[1:]]
+    digests = [DigestReceipt(n, replay.entries[n - 1].h) for n in numbers]
+    return [HeaderReceipt(replay.header), *digests[:1], *nonce, *digests[1:]]
 
 
-def keep(folder: Path, kept: list[HeaderKept | NonceKept | DigestKept]) -> Path:
+def keep(folder: Path, kept: list[HeaderReceipt | NonceReceipt | DigestReceipt]) -> Path:
     """Store receipts as a client does, and return the file."""
     (header, *rest) = kept
-    assert isinstance(header, HeaderKept)
+    assert isinstance(header, HeaderReceipt)
     before = set(folder.glob("receipts/*"))
     book = ReceiptBook(header.header, folder)
     for receipt in rest:

@@ -9,7 +9,7 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.commitments import commitment, first_digest, nonce_commitment
-from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
+from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.proof.signature import Signature, public_key, signed
 from samedeal.race.events import header_bytes
 from samedeal.replays.replay import Replay
@@ -319,28 +319,30 @@ def against_receipts(race: Subject, random: Random) -> Iterator[Mutation]:
             content = msgspec.to_builtins(replay)
             yield _whole(kind, what, random, content, expected, keys=(OUR_KEY,), receipts=stored)
 
-    def untold(what: str, n: int, *digests: DigestKept, nonce: NonceKept | None = None, after: int = 10**6) -> Mutation:
+    def untold(
+        what: str, n: int, *digests: DigestReceipt, nonce: NonceReceipt | None = None, after: int = 10**6
+    ) -> Mutation:
         stored = Receipts(race.replay.header, (nonce,) if nonce else (), digests, after if nonce else None)
         return _whole(kind, what, random, race.content, Expected({"receipts": n}), keys=(OUR_KEY,), receipts=stored)
 
     for n in race.numbers("nonce"):
-        other = NonceKept(race.event(n)["seat"], random.randbytes(32).hex())
+        other = NonceReceipt(race.event(n)["seat"], random.randbytes(32).hex())
         yield untold(f"not the nonce of entry {n} was sent", n, nonce=other)
-        own, (counting,) = NonceKept(other.seat, race.event(n)["nonce"]), race.numbers("counting")
+        own, (counting,) = NonceReceipt(other.seat, race.event(n)["nonce"]), race.numbers("counting")
         after = random.randrange(counting)
         yield untold(f"the nonce of entry {n} was sent after entry {after}", counting, nonce=own, after=after)
     for n in random.sample(range(1, race.last + 1), 2):
-        two = [DigestKept(n, race.replay.entries[n - 1].h), DigestKept(n, random.randbytes(32).hex())]
+        two = [DigestReceipt(n, race.replay.entries[n - 1].h), DigestReceipt(n, random.randbytes(32).hex())]
         yield untold(f"two digests of entry {n}", n, *random.sample(two, 2))
-    yield untold("one entry more", race.last, DigestKept(race.last + 1, "0" * 64))
+    yield untold("one entry more", race.last, DigestReceipt(race.last + 1, "0" * 64))
 
 
 def _receipts(race: Subject, random: Random) -> Receipts:
     """Return receipts that a racer may have: some digests and the racer's own nonce."""
     told_of = sorted(random.sample(range(1, race.last + 1), random.randrange(1, 8)))
-    digests = [DigestKept(0, first_digest(SECRET, header_bytes(race.replay.header)))] * random.randrange(2)
-    digests += (DigestKept(n, race.replay.entries[n - 1].h) for n in told_of)
-    nonces = [NonceKept(race.event(n)["seat"], race.event(n)["nonce"]) for n in race.numbers("nonce")[:1]]
+    digests = [DigestReceipt(0, first_digest(SECRET, header_bytes(race.replay.header)))] * random.randrange(2)
+    digests += (DigestReceipt(n, race.replay.entries[n - 1].h) for n in told_of)
+    nonces = [NonceReceipt(race.event(n)["seat"], race.event(n)["nonce"]) for n in race.numbers("nonce")[:1]]
     return Receipts(race.replay.header, tuple(nonces), tuple(digests), race.last if nonces else None)
 
 

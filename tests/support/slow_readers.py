@@ -22,7 +22,7 @@ from support.servers import Racer
 SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
 ASKED = 18
 """How often each client requests the full view of a race."""
-PATIENCE_S = 90.0
+TIMEOUT_S = 90.0
 """Clients that are still connected after this time count as not dropped (s)."""
 
 
@@ -40,7 +40,7 @@ class Crowd:
     """The racer's maximum latency (s)."""
 
     def __str__(self) -> str:
-        dropped = self.dropped_s or [PATIENCE_S]
+        dropped = self.dropped_s or [TIMEOUT_S]
         count = len(dropped)
         return (
             f"{len(self.dropped_s)} dropped, half of them within {dropped[count // 2]:.1f} s, the last after"
@@ -64,7 +64,7 @@ def leave(clients: list[Hostile]) -> list[float]:
     for client in clients:
         poll.register(client.socket.fileno(), select.POLLRDHUP)
     times: list[float] = []
-    while waiting > len(times) and time.monotonic() < began + PATIENCE_S:
+    while waiting > len(times) and time.monotonic() < began + TIMEOUT_S:
         for number, _ in poll.poll(200):
             poll.unregister(number)
             times.append(time.monotonic() - began)

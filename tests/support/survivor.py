@@ -33,7 +33,7 @@ class Survivor(Persistent):
         """The moves of the current attempt, without undone ones."""
         self._line: list[str] = []
         """The longest attempt so far. Repeating it needs no legal moves, which is much cheaper for server and racer."""
-        self.receipts: list[receipts.Kept] = []
+        self.receipts: list[receipts.Receipt] = []
         self.overtaken = 0
         """How often an older, delayed connection of this racer took over the seat."""
         self.refusals: list[str] = []
@@ -43,7 +43,7 @@ class Survivor(Persistent):
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
         if kind is m.Nonce and self.view and self.view.seat:
-            self.receipts.append(receipts.NonceKept(self.view.seat, fields["nonce"]))
+            self.receipts.append(receipts.NonceReceipt(self.view.seat, fields["nonce"]))
         while True:
             answer = await super().ask(kind, **fields)
             if not (isinstance(answer, m.Problem) and answer.code == "replaced"):
@@ -56,8 +56,8 @@ class Survivor(Persistent):
         self.heard.clear()  # there are too many messages to store
         if isinstance(message, m.View):
             if message.header:
-                self.receipts.append(receipts.HeaderKept(message.header))
-            self.receipts.append(receipts.DigestKept(message.n, message.h))
+                self.receipts.append(receipts.HeaderReceipt(message.header))
+            self.receipts.append(receipts.DigestReceipt(message.n, message.h))
         return message
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:

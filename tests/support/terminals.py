@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def at_a_terminal(
 
 def until(terminal: int, wanted: str) -> str:
     """Read from the terminal until it shows a text; return everything read."""
-    text, end = b"", time.monotonic() + PATIENCE_S
+    text, end = b"", time.monotonic() + TIMEOUT_S
     while wanted not in text.decode(errors="replace"):
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
         assert ready, text

@@ -18,27 +18,27 @@ MAX_LINE_BYTES = 65_536
 MAX_LINES = 2**20
 
 
-class HeaderKept(Struct, frozen=True, array_like=True, tag="header", forbid_unknown_fields=True):
+class HeaderReceipt(Struct, frozen=True, array_like=True, tag="header", forbid_unknown_fields=True):
     """The header of the race, as received on entering it."""
 
     header: Header
 
 
-class NonceKept(Struct, frozen=True, array_like=True, tag="nonce", forbid_unknown_fields=True):
+class NonceReceipt(Struct, frozen=True, array_like=True, tag="nonce", forbid_unknown_fields=True):
     """The client's nonce and its seat."""
 
     seat: SeatNumber
     nonce: Hex32
 
 
-class DigestKept(Struct, frozen=True, array_like=True, tag="digest", forbid_unknown_fields=True):
+class DigestReceipt(Struct, frozen=True, array_like=True, tag="digest", forbid_unknown_fields=True):
     """The digest of the log up to and including entry n; n is 0 before the first entry."""
 
     n: Annotated[int, Meta(ge=0, le=2**53 - 1)]
     digest: Hex32
 
 
-Kept = HeaderKept | NonceKept | DigestKept
+Receipt = HeaderReceipt | NonceReceipt | DigestReceipt
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,22 @@ class Receipts:
     """The receipts of one client for one race."""
 
     header: Header
-    nonces: tuple[NonceKept, ...] = ()
+    nonces: tuple[NonceReceipt, ...] = ()
     """The client's nonce, if it was sent."""
-    digests: tuple[DigestKept, ...] = ()
+    digests: tuple[DigestReceipt, ...] = ()
     """The digests in order of arrival. If the server changed its log, they contradict each other."""
     sent_after: int | None = None
     """The newest entry received before the nonce was sent, counted from the preceding header. If the nonce was sent
     several times, the oldest of these entries. None if it was not sent."""
 
 
-_encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Kept)
-_newer_decoder: "json.Decoder[HeaderKept]" = json.Decoder(lenient(HeaderKept))
+_encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Receipt)
+_newer_decoder: "json.Decoder[HeaderReceipt]" = json.Decoder(lenient(HeaderReceipt))
 
 
-def line(kept: Kept) -> bytes:
+def line(receipt: Receipt) -> bytes:
     """Encode one line, including the line end."""
-    return _encoder.encode(kept) + b"\n"
+    return _encoder.encode(receipt) + b"\n"
 
 
 def header_line(header: dict[str, Any]) -> bytes:
@@ -75,44 +75,44 @@ def read(lines: Iterable[bytes]) -> list[Receipts]:
     Raises Refused("bad-replay") for an invalid file, and Refused("unsupported-version") if the header of a race has
     fields that this version does not know.
     """
-    by_header: dict[bytes, tuple[Header, list[NonceKept], list[DigestKept], list[int]]] = {}
+    by_header: dict[bytes, tuple[Header, list[NonceReceipt], list[DigestReceipt], list[int]]] = {}
     current, newest = None, 0
-    for number, kept in enumerate(_kept(lines), start=1):
-        if isinstance(kept, HeaderKept):
-            current, newest = by_header.setdefault(header_bytes(kept.header), (kept.header, [], [], [])), 0
+    for number, receipt in enumerate(_receipts(lines), start=1):
+        if isinstance(receipt, HeaderReceipt):
+            current, newest = by_header.setdefault(header_bytes(receipt.header), (receipt.header, [], [], [])), 0
         elif current is None:
             raise Refused(
                 "bad-replay", f"Receipts must start with a header, but line {number} comes before the first one."
             )
-        elif isinstance(kept, NonceKept):
-            current[1].append(kept)
+        elif isinstance(receipt, NonceReceipt):
+            current[1].append(receipt)
             current[3].append(newest)
         else:
-            current[2].append(kept)
-            newest = max(newest, kept.n)
+            current[2].append(receipt)
+            newest = max(newest, receipt.n)
     return [
         Receipts(header, tuple(nonces), tuple(digests), min(after, default=None))
         for header, nonces, digests, after in by_header.values()
     ]
 
 
-def about(header: Header, kept: Sequence[Receipts]) -> Receipts:
+def about(header: Header, stored: Sequence[Receipts]) -> Receipts:
     """Merge the receipts for the race with this header. If there are none, return those of another race.
 
     A nonce that was also sent in another race counts as sent before the first entry of this one.
     """
-    mine = [receipts for receipts in kept if receipts.header == header]
+    mine = [receipts for receipts in stored if receipts.header == header]
     if not mine:
-        return kept[0]
+        return stored[0]
     nonces = tuple(own for receipts in mine for own in receipts.nonces)
-    elsewhere = {own.nonce for receipts in kept if receipts.header != header for own in receipts.nonces}
+    elsewhere = {own.nonce for receipts in stored if receipts.header != header for own in receipts.nonces}
     after = [receipts.sent_after for receipts in mine if receipts.sent_after is not None]
     after += [0 for own in nonces if own.nonce in elsewhere]
     digests = tuple(digest for receipts in mine for digest in receipts.digests)
     return Receipts(header, nonces, digests, min(after, default=None))
 
 
-def _kept(lines: Iterable[bytes]) -> Iterator[Kept]:
+def _receipts(lines: Iterable[bytes]) -> Iterator[Receipt]:
     for number, text in enumerate(lines, start=1):
         if number > MAX_LINES or len(text) > MAX_LINE_BYTES:
             raise Refused("bad-replay", f"Receipts can have at most {MAX_LINES} lines of {MAX_LINE_BYTES} bytes.")

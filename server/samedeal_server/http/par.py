@@ -137,7 +137,7 @@ class ParOfDeals:
         if query.seat is not None and not racers:
             raise Refused("not-found", f"Nobody played in seat {query.seat}.")
         if picture:
-            data = await render(self._renderings, request, "strip", msgpack.encode((par, racers)))
+            data = await render(self._renderings, request, "par-chart", msgpack.encode((par, racers)))
             return Response(data, media_type=MEDIA["svg"], headers={"Vary": "Accept"})
         return json_response(RacePar(race=race_id, racers=racers, **_par_fields(par)), headers={"Vary": "Accept"})
 

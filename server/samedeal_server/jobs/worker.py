@@ -51,7 +51,7 @@ def _play(question: bytes) -> bytes:
     return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
 
 
-def _strip(question: bytes) -> bytes:
+def _par_chart(question: bytes) -> bytes:
     """Return the par chart of racers, as SVG."""
     return par_chart.svg(*msgpack.decode(question, type=tuple[Par, tuple[Compared, ...]])).encode()
 
@@ -83,7 +83,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
     "par": _par,
     "play": _play,
-    "strip": _strip,
+    "par-chart": _par_chart,
     "replay": _replay,
     "steps": _steps,
     "verify": _verify,

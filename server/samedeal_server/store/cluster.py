@@ -80,7 +80,7 @@ class Cluster(Store):
         values: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
         return values
 
-    async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
+    async def news(self, ends: Mapping[str, int], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Like ``Store.news``, but poll once. Streams on nodes that do not answer have no news."""
         await asyncio.sleep(POLL_S)
         wanted: dict[Node, list[tuple[Word, ...]]] = defaultdict(list)

@@ -27,7 +27,7 @@ with suppress(ImportError):  # installed by the extra "fast"
     pack = pack_command
 
 OLDEST = (7, 0)
-PATIENCE_S = 1.5
+RETRY_S = 1.5
 """How long a repeatable command is retried before it is refused with "store-unavailable"."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 12
@@ -79,7 +79,7 @@ class Store:
             raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
 
     async def retry(self, *command: Word) -> Any:
-        """Send a repeatable command, with retries for PATIENCE_S, and return the reply. Raises as ``ask``."""
+        """Send a repeatable command, with retries for RETRY_S, and return the reply. Raises as ``ask``."""
         return await _with_retries(lambda: self._answer(*command))
 
     async def retry_all(self, *commands: Sequence[Word]) -> None:
@@ -97,13 +97,13 @@ class Store:
         except AWAY as error:
             raise unavailable() from error
 
-    async def news(self, ends: Mapping[str, int], patience_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `patience_ms`.
+    async def news(self, ends: Mapping[str, int], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
+        """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `wait_ms`.
 
         Raises as ``ask``.
         """
         after = (f"{n}-0" for n in ends.values())
-        return await self.ask("XREAD", "BLOCK", patience_ms, "STREAMS", *ends, *after) or ()
+        return await self.ask("XREAD", "BLOCK", wait_ms, "STREAMS", *ends, *after) or ()
 
     async def describe(self) -> str:
         """Describe the store for the operator. Raises Refused, and UnfitStoreError if it is too old or evicts keys."""
@@ -156,7 +156,7 @@ class Script:
         self._digest = sha1(source, usedforsecurity=False).hexdigest()
 
     async def run(self, keys: Sequence[str], arguments: Sequence[Word]) -> Any:
-        """Run the script, with retries for PATIENCE_S, and return its reply. Raises Refused("store-unavailable")."""
+        """Run the script, with retries for RETRY_S, and return its reply. Raises Refused("store-unavailable")."""
         return await _with_retries(lambda: self._reply(len(keys), *keys, *arguments))
 
     async def _reply(self, *arguments: Word) -> Any:
@@ -261,7 +261,7 @@ async def _connected(connection: Any) -> None:
 
 async def _with_retries(command: Callable[[], Awaitable[Any]]) -> Any:
     loop = asyncio.get_running_loop()
-    deadline, pause_s = loop.time() + PATIENCE_S, 0.01
+    deadline, pause_s = loop.time() + RETRY_S, 0.01
     while True:
         try:
             return await command()

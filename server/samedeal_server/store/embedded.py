@@ -36,7 +36,7 @@ if sys.platform != "win32":
     import fcntl
 
 _POLL = 0.05  # seconds between checks of a lock or a process
-_PATIENCE = 30.0  # seconds before a store that does not exit is killed
+_STOP_TIMEOUT_S = 30.0  # seconds before a store that does not exit is killed
 _CRASHES, _WITHIN = 5, 60.0  # this many crashes within this many seconds are too many
 _LEAST_FREE = 200  # MB
 _ROOM, _RETRY = 10**6, 1.0  # bytes that must be writable before a restart; seconds between checks
@@ -227,7 +227,7 @@ class EmbeddedStore:
                 with suppress(ProcessLookupError):
                     os.kill(pid, sig)
             with suppress(TimeoutError):
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_STOP_TIMEOUT_S):
                     await _until(lambda: not self._runs())
 
     def _runs(self) -> bool:

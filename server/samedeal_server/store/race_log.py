@@ -101,19 +101,19 @@ class RaceLog:
         await append.written
 
     async def follow(
-        self, known: Callable[[], Mapping[str, int]], patience_s: float = BLOCK_S
+        self, known: Callable[[], Mapping[str, int]], wait_s: float = BLOCK_S
     ) -> dict[str, list[Entry] | None]:
-        """Return new entries of the followed races, by race id. Waits up to `patience_s` for them.
+        """Return new entries of the followed races, by race id. Waits up to `wait_s` for them.
 
         `known` returns the last known number of each followed race. It is called again when entries arrive, since most
         of them were written by this process. The value is None for entries that this version cannot read.
         """
         known_before = known()
         if not known_before:
-            await asyncio.sleep(patience_s)
+            await asyncio.sleep(wait_s)
             return {}
         streams = await self._store.news(
-            {_log(race_id): n for race_id, n in known_before.items()}, round(1000 * patience_s)
+            {_log(race_id): n for race_id, n in known_before.items()}, round(1000 * wait_s)
         )
         known_now = known()
         news = ((_race_id(key), lines) for key, lines in streams)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 
 from samedeal.proof.commitments import nonce_commitment
-from samedeal.proof.receipts import DigestKept, NonceKept, Receipts
+from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import Header
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
@@ -37,7 +37,7 @@ from samedeal_cli.net.transport import (
 )
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
-PATIENCE_S = 300.0
+MAX_RECONNECT_S = 300.0
 """How long to try to reconnect."""
 GREETING_S: Final = 15.0
 """Maximum wait for the server's welcome and the first view."""
@@ -244,7 +244,7 @@ class Connection(LiveView):
 
     async def _reconnect(self) -> None:
         """Take the seat again, with exponential backoff and jitter."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + MAX_RECONNECT_S
         for attempt in count():
             longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
@@ -316,7 +316,7 @@ class Connection(LiveView):
     def _apply_view(self, view: m.View) -> None:
         self.apply_view(view)
         if self._book:
-            self._book.note(DigestKept(view.n, view.h))
+            self._book.note(DigestReceipt(view.n, view.h))
 
     def _check_header(self, header: Header, sent: dict[str, Any]) -> None:
         """Raises Failure if the header is not of this race, or has changed since the client joined."""
@@ -341,7 +341,7 @@ class Connection(LiveView):
                 self._nonce = self._nonces.nonce(self._nonce_key, opened=not self._seen_open)
                 self._nonces.note(self._nonce_key)
             if self._book:
-                self._book.note(NonceKept(self.view.seat, self._nonce.hex()))
+                self._book.note(NonceReceipt(self.view.seat, self._nonce.hex()))
             await self._send(m.Nonce(id=self._nonce_id, nonce=self._nonce.hex()))
 
     async def _reveal_nonce_again(self) -> None:

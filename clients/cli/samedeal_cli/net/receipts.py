@@ -11,7 +11,16 @@ from secrets import token_hex
 from typing import Any, Final
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import MAX_LINE_BYTES, HeaderKept, Kept, NonceKept, Receipts, header_line, line, read
+from samedeal.proof.receipts import (
+    MAX_LINE_BYTES,
+    HeaderReceipt,
+    NonceReceipt,
+    Receipt,
+    Receipts,
+    header_line,
+    line,
+    read,
+)
 from samedeal.race.events import Header
 from samedeal_cli.failure import Misused, warn
 from samedeal_cli.settings import state_dir
@@ -38,7 +47,7 @@ class ReceiptBook:
         self._size = 0
         self._full = False
         self._path = _new_path(folder, header.race) if folder else None
-        self._add(line(HeaderKept(header)) if sent is None else header_line(sent))
+        self._add(line(HeaderReceipt(header)) if sent is None else header_line(sent))
 
     @property
     def receipts(self) -> Receipts:
@@ -46,9 +55,9 @@ class ReceiptBook:
         (receipts,) = read(self._lines)
         return receipts
 
-    def note(self, receipt: Kept) -> None:
+    def note(self, receipt: Receipt) -> None:
         """Store a receipt. If this fails, warn once and store no more; the game continues."""
-        self._add(line(receipt), sync=isinstance(receipt, NonceKept))
+        self._add(line(receipt), sync=isinstance(receipt, NonceReceipt))
 
     def _add(self, text: bytes, *, sync: bool = False) -> None:
         if self._full or text in self._lines:
