@@ -154,7 +154,8 @@ async def test_labels_have_only_known_values(server: LoggedServer) -> None:
         await asyncio.gather(*(racer.dealt() for racer in both))
         for racer in both:
             await racer.ask(m.Move, move=f"{racer.name}{race_id}", ply=0)
-        text = server.get("/metrics")[1].decode()
+    await becomes(lambda: b'code="' in server.get("/metrics")[1], True)
+    text = server.get("/metrics")[1].decode()
     for racer in both:
         for value in (race_id, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
             assert str(value) not in text
