@@ -21,12 +21,15 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-browser_marks = [
-    pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.asyncio(loop_scope="module"),
-]
-"""Marks of all tests in a browser."""
+
+
+def browser_marks(group: str = "browser") -> list[pytest.MarkDecorator]:
+    """Return the marks of tests in a browser. Tests of the same group do not run at the same time."""
+    return [
+        pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
+        pytest.mark.xdist_group(group),
+        pytest.mark.asyncio(loop_scope="module"),
+    ]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SIZES = ((320, 568), (390, 844), (768, 1024), (1440, 900))
 BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((element) => !element.hidden)"

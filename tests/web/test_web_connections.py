@@ -22,7 +22,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 

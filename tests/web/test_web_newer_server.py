@@ -12,7 +12,7 @@ from support.browser import SOLO, browser_marks, join_race, open_page, page_brow
 from support.saved_store import replay_file
 from support.servers import Server, racers
 
-pytestmark = browser_marks
+pytestmark = browser_marks()
 chromium = page_browser
 
 

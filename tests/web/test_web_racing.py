@@ -22,14 +22,14 @@ from support.browser import (
 )
 from support.servers import Server
 
-pytestmark = browser_marks
+pytestmark = browser_marks("racing")
 server, chromium = page_server, page_browser
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_race_can_be_won_by_tapping(slug: str, server: Server, chromium: Browser) -> None:
     race_id = solo(server, slug)
-    async with open_page(chromium) as watched:
+    async with open_page(chromium, reduced_motion="reduce") as watched:
         await join_race(watched.page, server, race_id)
         await wait_for_deal(watched.page)
         await tap_moves(watched.page, WINS[slug]["moves"])

@@ -8,7 +8,7 @@ from samedeal.wire import messages as m
 from support.browser import WINS, browser_marks, open_page, page_browser, page_server, solo
 from support.servers import Server, racers
 
-pytestmark = browser_marks
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 

@@ -9,7 +9,7 @@ from support.browser import SOLO, browser_marks, join_race, open_page, page_brow
 from support.servers import Server
 from support.sixth_game import SEED, WIN, sixth_game
 
-pytestmark = browser_marks
+pytestmark = browser_marks()
 chromium = page_browser
 
 
