@@ -190,10 +190,10 @@ function read(bytes) {
   expect(Array.isArray(replay.entries) && Array.isArray(replay.standings), "entries and standings are arrays");
   replay.standings.forEach((standing, at) => expectFields(standing, STANDING, `standing ${at + 1}`));
   replay.entries.forEach((entry, at) => {
-    expect(Array.isArray(entry) && entry.length === 4, `entry ${at + 1} is no array of four`);
+    expect(Array.isArray(entry) && entry.length === 4, `entry ${at + 1} is not an array of four items`);
     const [n, when, event, h] = entry;
     expect(whole(n) && n > 0 && time(when) && hex32(h), `entry ${at + 1} has no number, no time or no digest`);
-    expect(Object.hasOwn(EVENTS, event?.t), `entry ${at + 1} is no event that is known`);
+    expect(Object.hasOwn(EVENTS, event?.t), `entry ${at + 1} is not a known event`);
     expectFields(event, EVENTS[event.t], `entry ${at + 1}`);
   });
   return replay;

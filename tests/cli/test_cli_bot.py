@@ -13,7 +13,7 @@ from samedeal_cli.net.connection import Connection
 from support.scripted_server import RACE, Peer, server, view
 
 AWAY = m.Problem.of(Refused("store-unavailable", "The store does not answer."))
-WRONG = m.Problem.of(Refused("illegal-move", "That is no move."))
+WRONG = m.Problem.of(Refused("illegal-move", "That is not a legal move."))
 
 
 class Draws(Player):

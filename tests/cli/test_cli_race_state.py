@@ -169,7 +169,7 @@ def test_the_move_line_completes_recalls_and_closes() -> None:
     assert keys(once, "shift+tab")[0].input == moves[-1]
     _, commands = keys(once, "enter")
     assert commands == [PlayMove(moves[0])]
-    used = move_refused(keys(state, "9", "enter")[0], "'l9' is no move.")
+    used = move_refused(keys(state, "9", "enter")[0], "'l9' is not a legal move.")
     assert keys(used, "/", "up")[0].input == "l9"
     assert keys(used, "/", "up", "down")[0].input == ""
     assert keys(used, "/", "x", "escape")[0].input is None

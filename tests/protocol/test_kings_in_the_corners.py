@@ -123,7 +123,7 @@ def test_the_first_filling_of_a_recorded_win() -> None:
         ("a4-", "7H is not a ten."),
         ("a1-", "KS cannot be removed: only cards from ace to ten can."),
         ("d2+b2", "Name the cells of a group in alphabetical order, each once."),
-        ("b2", "There is no card in hand to place."),
+        ("b2", "You have no card in hand to place."),
     ],
 )
 def test_other_moves_are_refused_with_a_reason(move: str, words: str) -> None:

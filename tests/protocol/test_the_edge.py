@@ -118,7 +118,7 @@ def test_drawing_is_the_only_move_after_the_last_group() -> None:
 
 def test_no_card_is_placed_while_groups_are_removed() -> None:
     game = on_grid(TheEdge, FULL, stock="JD").after("a3-")
-    assert refusal(game, "a3") == "There is no card in hand to place."
+    assert refusal(game, "a3") == "You have no card in hand to place."
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ async def test_closed_connections_are_counted_by_the_first_code(server: LoggedSe
 
     before = {code: closes(code) for code in ("1000", "4001", "4003", "other")}
     async with await Line.open(server) as line:
-        await line.send(b"this is no message")
+        await line.send(b"this is not a message")
         assert await line.close_code() == 4001
     async with await Line.open(server) as line:
         await line.ask("hello", token="wrong")

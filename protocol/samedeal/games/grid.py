@@ -91,7 +91,7 @@ class Grid(Game, frozen=True):
         if not set(cells) <= set(CELLS) or move not in (written(cells), *CELLS):
             return f"{move!r} is not a move in {self.title}: {self.writing}"
         if move in CELLS:
-            return self._why_not_place(hand, move) if hand else "There is no card in hand to place."
+            return self._why_not_place(hand, move) if hand else "You have no card in hand to place."
         if hand:
             return "You can remove cards only when the grid is full."
         return self._why_not_remove(cells)
