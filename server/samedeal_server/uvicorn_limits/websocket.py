@@ -11,6 +11,7 @@ from websockets.server import ServerProtocol
 
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.uvicorn_limits.config import LimitedConfig
+from samedeal_server.uvicorn_limits.frames import server_frame
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
 
 RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
@@ -72,11 +73,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         is_open = self.handshake_complete and not self.close_sent and self.conn.state is State.OPEN
         if not is_open or not self.writable.is_set() or self.disconnected or self.transport.is_closing():
             return False
-        if text:
-            self.conn.send_text(data)
-        else:
-            self.conn.send_binary(data)
-        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.transport.write(server_frame(Opcode.TEXT if text else Opcode.BINARY, data))
         return True
 
     async def send(self, message: Any) -> None:
