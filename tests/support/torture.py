@@ -127,7 +127,9 @@ class Torture:
 
     async def go(self, jobs: int, keep_going: bool) -> None:
         """Start runs until the test is over. A violation ends it unless `keep_going`."""
-        await asyncio.gather(*(self._one_after_another(keep_going) for _ in range(jobs)))
+        async with asyncio.TaskGroup() as group:  # when cancelled, waits until all runs have cleaned up
+            for _ in range(jobs):
+                group.create_task(self._one_after_another(keep_going))
 
     async def _one_after_another(self, keep_going: bool) -> None:
         while not self.over:
