@@ -235,3 +235,14 @@ def test_configured_name_is_the_default_name(file: Path, capsys: Capsys) -> None
     file.write_text('name = "ada"\n')
     assert json.loads(called(capsys, "whoami", "--json")[1])["default"] == "ada"
     assert called(capsys, "logout", "--server", "http://127.0.0.1:1")[2].startswith("samedeal: ada was not found for")
+
+
+def test_config_lists_each_key_with_its_value_and_source(file: Path, capsys: Capsys) -> None:
+    file.write_text('theme = "dark"\n')
+    code, out, _ = called(capsys, "config")
+    rows = [line.split(maxsplit=3) for line in out.splitlines()]
+    assert code == 0
+    assert [row[0] for row in rows] == list(KEYS)
+    assert ["theme", "dark", "file"] in [row[:3] for row in rows]
+    assert ["name", "-", "default"] in [row[:3] for row in rows]
+    assert called(capsys, "config", "path") == (0, f"{file}\n", "")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
+from support.terminals import at_a_terminal, until
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 README = EXAMPLES.parent / "README.md"
@@ -154,6 +156,35 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
         process.send_signal(stop)
         assert process.wait(20) == 0
     assert not state(environment).exists()
+    assert_nothing_left(environment)
+
+
+def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str]) -> None:
+    command = [*SAMEDEAL, "--color", "never", "demo", "--line", "--speed", "1"]
+    with at_a_terminal(environment | {"TERM": "xterm"}, command) as (process, ours):
+        screen = until(ours, "[q] quit")
+        assert "[Enter] join   [w] watch the bots" in screen
+        race = re.search(r" join (\S+)\r", screen)
+        assert race
+        until(ours, "\r\x1b[K  ")  # the live line
+        os.write(ours, b"\r")
+        until(ours, "ready? (y)\r\n> ")
+        os.write(ours, b"yes\n")
+        until(ours, "home 0  pass 1 of 3\r\n")
+        os.write(ours, b"draw\nquit\n")
+        assert f"return to {race[1]}" in until(ours, "[q] quit")  # the seat in a running race is reserved
+        os.write(ours, b"\r")
+        until(ours, "stock 42  waste")
+        os.write(ours, b"resign\n")
+        until(ours, "resign for good? (y)")
+        os.write(ours, b"y\nquit\n")
+        assert "[Enter] join" in until(ours, "[q] quit")
+        os.write(ours, b"w")
+        until(ours, "> ")
+        os.write(ours, b"quit\n")
+        until(ours, "[q] quit")
+        os.write(ours, b"q")
+        assert process.wait(20) == 0
     assert_nothing_left(environment)
 
 
