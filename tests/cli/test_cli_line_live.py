@@ -47,7 +47,7 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
 
 def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
     opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
-    link, stderr = opening.communicate(timeout=20)
+    link, stderr = opening.communicate(timeout=240)
     assert opening.returncode == 0
     assert link.startswith(f"{live.url}/r/")
     assert "samedeal join http" in stderr
@@ -56,7 +56,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
     lines = {}
     for name, process in (("ada", ada), ("bo", bo)):
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=240)
         assert (process.returncode, err) == (0, "")
         lines[name] = out.splitlines()
     assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
@@ -67,7 +67,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
         assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)
         assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-1])
     whoami = samedeal(environment, "whoami", "--json")
-    guests = json.loads(whoami.communicate(timeout=20)[0])["guests"]
+    guests = json.loads(whoami.communicate(timeout=240)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 
@@ -86,7 +86,7 @@ def test_new_warns_that_a_local_link_works_on_this_machine_only(
 
 def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, str]) -> None:
     process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=240)
     assert (process.returncode, err) == (0, "")
     messages = [json.loads(line) for line in out.splitlines()]
     assert messages[0]["t"] == "welcome"
@@ -106,19 +106,19 @@ def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[s
         assert [json.loads(watching.stdout.readline())["t"] for _ in range(2)] == ["welcome", "view"]
         watching.stdout.close()
         joining = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        joining.communicate(timeout=30)
-        assert watching.wait(20) == 141
+        joining.communicate(timeout=240)
+        assert watching.wait(240) == 141
         assert watching.stderr.read() == ""
 
 
 def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=30)
+    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=240)
     command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as watching:
-        assert watching.wait(20) == 0
+        assert watching.wait(240) == 0
         assert watching.stdout
         lines = watching.stdout.read().splitlines()
     assert lines[1].startswith("open deal corners:42, ")
@@ -128,7 +128,7 @@ def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[
 def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     here = environment | {"PYTHONIOENCODING": "ascii"}
-    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=30)
+    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=240)
     assert "you are Zo?, seat 1" in out
     assert err == ""
 
@@ -194,7 +194,7 @@ def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[st
         until(ours, "not resigned")
         os.write(ours, b"\x03")
         until(ours, "your seat is reserved. To rejoin: ")
-        assert process.wait(10) == 130
+        assert process.wait(240) == 130
 
 
 def test_news_is_written_above_unfinished_input(environment: dict[str, str], live: Server) -> None:
@@ -204,7 +204,7 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         os.write(ours, b"stan")
         until(ours, "stan")
         bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        bo.communicate(timeout=30)
+        bo.communicate(timeout=240)
         assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "0/48  waiting")
@@ -229,7 +229,7 @@ def test_terminal_state_is_restored(
             os.write(ours, end)
         else:
             process.send_signal(end)
-        assert process.wait(20) == code
+        assert process.wait(240) == code
         assert termios.tcgetattr(ours) == before
         until(ours, "your seat is held for 30 s. To rejoin: ")
 
@@ -240,5 +240,5 @@ def test_dumb_terminal_gets_no_control_characters(environment: dict[str, str], l
         text = until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"quit\n")
         text += until(ours, "your seat is held for 30 s. To rejoin: ")
-        assert process.wait(20) == 0
+        assert process.wait(240) == 0
     assert "\x1b" not in text

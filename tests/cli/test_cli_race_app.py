@@ -24,7 +24,7 @@ from samedeal_cli.state.race_state import RaceState
 from support.servers import Racer, Server, racers
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
-WAIT_S = 60.0
+WAIT_S = 240.0
 """The timeout of every step, for slow machines."""
 
 

@@ -64,7 +64,7 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
         await peer.hear()
 
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state) as connection:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             async for _ in connection:
                 if connection.view.n == 6:
                     break
@@ -162,7 +162,7 @@ async def _played(state: Path) -> None:
 
     nonces = Nonces.load(state)
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=nonces) as ada:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while ada.view.stage != "running":
                 await anext(aiter(ada))
             await ada.move("draw")

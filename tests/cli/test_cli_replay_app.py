@@ -24,7 +24,7 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 
 
 def replay_app(*, holds: bool = True, playing: bool = False) -> ReplayApp:

@@ -21,7 +21,7 @@ def run_torture(*words: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:  # a short name, because socket paths are limited
         env = os.environ | {"TMPDIR": folder}
         result = subprocess.run(
-            [sys.executable, *TORTURE, *words], env=env, capture_output=True, text=True, timeout=115
+            [sys.executable, *TORTURE, *words], env=env, capture_output=True, text=True, timeout=240
         )
         assert os.listdir(folder) == []
     return result
@@ -78,7 +78,7 @@ def test_terminated_test_prints_its_results_and_leaves_nothing_behind() -> None:
             while len(os.listdir(folder)) < 2:
                 time.sleep(0.01)
             process.terminate()
-            stdout, stderr = process.communicate(timeout=30)
+            stdout, stderr = process.communicate(timeout=240)
         assert process.returncode == 143, stderr
         assert stderr == ""
         assert re.search("store-kills +0 of 200\n", stdout)

@@ -291,7 +291,7 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
         await reached.wait()
         with Redis.from_url(redis_url) as redis:
             async with process(redis_url, started=True) as other:
-                await until(lambda: redis.zscore("races:due", room.race.id) is None, timeout_s=60)
+                await until(lambda: redis.zscore("races:due", room.race.id) is None)
                 assert await searched(other.archive, other.clock) == [room.race.id]
                 assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
                 assert await listed(other) == []

@@ -134,7 +134,7 @@ async def test_a_running_race_continues(server: TimedServer, store: Saved) -> No
         assert racer.board.ply == 4
         assert isinstance(await racer.ask(m.Resign), m.View)
         await racer.close()
-    assert_continues(await server.replay(race_id, timeout_s=60), store, race_id)
+    assert_continues(await server.replay(race_id), store, race_id)
 
 
 async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> None:
@@ -150,19 +150,19 @@ async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> 
         await racer.until(lambda view: view.stage == "running")
         assert isinstance(await racer.ask(m.Resign), m.View)
         await racer.close()
-    assert_continues(await server.replay(race_id, timeout_s=60), store, race_id)
+    assert_continues(await server.replay(race_id), store, race_id)
 
 
 async def test_abandoned_races_are_closed_on_time(server: TimedServer, store: Saved) -> None:
     server.set_clock(store.at + LONGEST_MS)
-    running = await server.replay(store.races["running"], timeout_s=60)
+    running = await server.replay(store.races["running"])
     assert_continues(running, store, store.races["running"])
     assert [standing.outcome for standing in running.standings] == ["timeout", "timeout"]
     assert [seat.ms for seat in running.standings] == [
         seat["ms"] for seat in store.answers[f"races/{store.races['running']}"]["standings"]
     ]
     server.set_clock(store.at + 24 * HOUR_MS)
-    cancelled = await server.replay(store.races["open"], timeout_s=60)
+    cancelled = await server.replay(store.races["open"])
     assert_continues(cancelled, store, store.races["open"])
     assert not any(isinstance(entry.event, Dealt) for entry in cancelled.entries)
     await until(lambda: json.loads(get(server, "races"))["races"] == [], 60)

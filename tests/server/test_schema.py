@@ -32,7 +32,7 @@ def test_a_server_refuses_a_newer_schema_and_changes_nothing(found: str, redis_u
             env=server._env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
         )
         assert ended.returncode == 1
         assert f"reads schemas up to {SCHEMA}" in ended.stderr

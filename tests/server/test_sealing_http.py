@@ -136,7 +136,7 @@ async def test_par_does_not_reveal_a_running_race(server: LoggedServer) -> None:
 
 async def par_of(server: LoggedServer, seed: str) -> Answer:
     """Wait for the par of a deal of Corners."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:
             answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
             if answer.status != 202:

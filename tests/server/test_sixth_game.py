@@ -39,7 +39,9 @@ def samedeal(*args: str, typed: str = "") -> str:
     """Run a command and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     command = [sys.executable, "-m", "samedeal_cli.main", *args]
-    run = subprocess.run(command, input=typed, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    run = subprocess.run(
+        command, input=typed, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -141,7 +143,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
     )
 
     async def until_ply(ply: int) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not (app.state.board and app.state.board.ply == ply):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
@@ -155,7 +157,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
         await pilot.click(offset=(talon.column + 3, talon.row))
         await until_ply(2)
         await pilot.press("exclamation_mark", "y")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not app.state.checks:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert all(fact.holds for fact in app.state.checks)

@@ -74,7 +74,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
             waiting = request(server, "POST", "/api/v1/races", opening, **token).json["race"]
             for racer in (ada, bo):
                 await racer.join(waiting)
-            await until(lambda: redis.exists(f"seen:{{{waiting}}}"), timeout_s=60)
+            await until(lambda: redis.exists(f"seen:{{{waiting}}}"))
         async with process(redis_url, replay_days=3) as parts:
             rooms = [await opened(parts), await opened(parts, seed="open")]
             for room in rooms:
@@ -106,7 +106,7 @@ async def daily_race(server: LoggedServer) -> str:
         await cy.ask(m.Resign)
         await cy.until(lambda view: view.stage == "over")
     with Redis.from_url(server._env["REDIS_URL"]) as redis:
-        await until(lambda: redis.keys("daily:*") and redis.zscore("races:due", race_id) is None, timeout_s=60)
+        await until(lambda: redis.keys("daily:*") and redis.zscore("races:due", race_id) is None)
     return race_id
 
 

@@ -100,7 +100,7 @@ async def test_an_unreadable_log_does_not_prevent_closing_other_races(line: dict
             redis.zadd("races:due", {bad.race.id: 1, good.race.id: 2})
     async with process(redis_url, started=True, clock=Later) as after:
         with Redis.from_url(redis_url) as redis:
-            await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"), timeout_s=60)
+            await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"))
             await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)
             assert not any(task.done() for task in after.registry._tasks)
             redis.zadd("races:due", {bad.race.id: 1})

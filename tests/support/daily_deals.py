@@ -75,7 +75,7 @@ async def once(
     server: TimedServer, day: Day, true: Callable[[dict[str, Any]], object], game: str = "corner-stones"
 ) -> dict[str, Any]:
     """Return the daily deal once a condition holds. Races are archived shortly after they end."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while True:
             document = await asyncio.to_thread(daily, server, day, game)
             if true(document):

@@ -40,7 +40,7 @@ class Hostile:
         self.socket = socket.socket()
         if receives is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
-        self.socket.settimeout(20)
+        self.socket.settimeout(240)
         self.socket.connect(("127.0.0.1", server.port))
         self._got = b""
 

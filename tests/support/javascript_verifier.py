@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 def run(*arguments: str | Path) -> tuple[int, str]:
     """The exit code and the output of the verifier."""
     done = subprocess.run(
-        [str(NODE), FOLDER / "verify.mjs", *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
+        [str(NODE), FOLDER / "verify.mjs", *arguments], capture_output=True, encoding="utf-8", timeout=240, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 
 def request(server: Server, method: str, target: str, body: bytes | None = None, **headers: str) -> Answer:
     """Send a request with exactly this target. ``_`` in header names stands for ``-``."""
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=240)
     try:
         connection.putrequest(method, target, skip_host="Host" in headers, skip_accept_encoding=True)
         if body is not None and headers.keys().isdisjoint({"Content_Length", "Transfer_Encoding"}):

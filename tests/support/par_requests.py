@@ -26,7 +26,7 @@ def address(code: str, more: str = "") -> str:
 async def computed(server: Server, target: str, **headers: str) -> tuple[Answer, list[dict[str, int]]]:
     """Wait for the computation. Return the answer, and the progress before it."""
     progress: list[dict[str, int]] = []
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(240):
         while True:
             answer = await asyncio.to_thread(request, server, "GET", target, None, **headers)
             if answer.status != 202:
@@ -38,7 +38,7 @@ async def computed(server: Server, target: str, **headers: str) -> tuple[Answer,
 
 async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
     """Wait for a computation and return its result."""
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(240):
         while True:
             if not isinstance(result := await ask(), ParProgress):
                 return result

@@ -117,7 +117,7 @@ async def _write(number: int, url: str, folder: Path) -> None:
         await ada.join(races["cancelled"])
         server.set_clock(noon)
         began_s = time.monotonic()
-        await server.replay(races["cancelled"], timeout_s=60)
+        await server.replay(races["cancelled"])
         races |= await _finished(server, ada, bo)
         with Redis.from_url(url) as redis:
             _unpack(redis, races["plain"])
@@ -172,7 +172,7 @@ async def _finished(server: Server, ada: Racer, bo: Racer) -> dict[str, str]:
         if "daily" in name:
             await until(lambda: race in str(_answer(server, f"daily/{DATE}/corner-stones")["results"]), 60)
         else:
-            await server.replay(race, timeout_s=60)
+            await server.replay(race)
 
     win = WINS["corners"]
     moves = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]

@@ -65,7 +65,7 @@ class Server:
         """End the process, with SIGKILL by default."""
         assert self.process
         self.process.send_signal(how)
-        self.process.wait(15)
+        self.process.wait(240)
         if self.process.stdout:
             self.process.stdout.close()
 
@@ -81,7 +81,7 @@ class Server:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:
+            with urllib.request.urlopen(request, timeout=240) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -100,7 +100,7 @@ class Server:
         race: str = json.loads(body)["race"]
         return race
 
-    async def replay(self, race: str, timeout_s: float = 30) -> Replay:
+    async def replay(self, race: str, timeout_s: float = 240) -> Replay:
         """Wait for the replay of a race and return it."""
         async with asyncio.timeout(timeout_s):
             while True:

@@ -113,7 +113,7 @@ async def run(room: Room, racers: int = 2) -> None:
     await until(lambda: room.race.stage == "running")
 
 
-async def until(true: Callable[[], object], timeout_s: float = 60) -> None:
+async def until(true: Callable[[], object], timeout_s: float = 240) -> None:
     """Wait until a condition is true."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s

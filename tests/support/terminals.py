@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def away_ms(player: Persistent) -> float:
 async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Server, Server]) -> None:
     chance = seeded_random()
     first, second = pair
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)
         players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
         players[3].servers.reverse()
@@ -58,7 +58,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Serv
 
 async def test_draining_server_refuses_new_players_but_serves_connected_ones(redis_url: str) -> None:
     first, second = pair = Server(redis_url, drain_seconds="3600"), Server(redis_url)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         with await start_server(first), await start_server(second):
             race = first.create("corners", start_delay_ms=0, max_racers=1)
             ada = Persistent("ada", race, pair, Random(7))

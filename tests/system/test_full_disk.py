@@ -59,7 +59,7 @@ class Full(LoggedServer):
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         while not await asyncio.to_thread(true):  # noqa: ASYNC110 - depends on other processes
             await asyncio.sleep(0.05)
 
@@ -107,7 +107,7 @@ def test_server_reports_a_full_disk_after_its_timeout(tmp_path: Path) -> None:
     server = Full(tmp_path, store_wait_seconds="0.2", log_level="error")
     server.data_dir.mkdir(mode=0o700)
     command = [sys.executable, *server.program, "--port", "0"]
-    ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=240)
     assert (ended.returncode, ended.stderr) == (1, f"samedeal: The disk of {server.data_dir} is full.\n")
 
 

@@ -81,7 +81,7 @@ def commands(title: str) -> str:
 
 
 def do(script: str, home: Path) -> None:
-    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=os.environ | {"HOME": str(home)}, timeout=30)
+    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=os.environ | {"HOME": str(home)}, timeout=240)
     assert done.returncode == 0
 
 
@@ -92,7 +92,7 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
     own_keys = {"master_key": "", "signing_key": ""}
     data_dirs[there].mkdir(parents=True)
     (data_dirs[there] / "of-the-old-one").touch()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         with Server(data_dir=data_dirs[here], **own_keys) as server:
             over = server.create("corners", start_delay_ms=0, max_racers=1)
             async with racing([Persistent("bo", over, [server], Random(5))]):

@@ -46,7 +46,7 @@ class ProgramServer(Server):
 def test_sigterm_during_startup_stops_the_server(arguments: tuple[str, ...], redis_url: str) -> None:
     with ProgramServer(redis_url).run(SIGTERM_AT_STARTUP, *arguments) as process:
         try:
-            process.wait(30)
+            process.wait(240)
         finally:
             process.kill()
     assert process.returncode == 0
@@ -59,7 +59,7 @@ def test_hanging_shutdown_writes_a_traceback_and_exits(redis_url: str) -> None:
         try:
             assert "http://" in process.stdout.readline()
             process.send_signal(signal.SIGTERM)
-            process.wait(30)
+            process.wait(240)
         finally:
             process.kill()
         assert process.returncode == 1

@@ -82,7 +82,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
     how: signal.Signals, told: str, redis_url: str, tmp_path: Path
 ) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         with await started_workers(Workers(redis_url, tmp_path / "log", metrics="on")) as server:
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
@@ -108,7 +108,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
 async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> None:
     chance = seeded_random()
     data, log = tmp_path / "data", tmp_path / "log"
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(240):
         with await started_workers(Embedded(data, log)) as server:
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
@@ -131,7 +131,7 @@ async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> Non
 
 
 async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path: Path) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(240):
         server = await started_workers(Workers(redis_url, tmp_path / "log"))
         both = [server.pid(1), server.pid(2)]
         server.kill()
@@ -148,7 +148,7 @@ def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None
                 env=server._env | {"SAMEDEAL_WORKERS": workers},
                 capture_output=True,
                 text=True,
-                timeout=30,
+                timeout=240,
             )
             assert ended.returncode == 1
             assert message in ended.stderr

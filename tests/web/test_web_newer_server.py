@@ -78,7 +78,7 @@ async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -
         await bo.begin(race_id)
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
-    await server.replay(race_id, timeout_s=60)
+    await server.replay(race_id)
     replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/2")
 
     async def send_replay(route: Route) -> None:

@@ -35,7 +35,7 @@ def test_page_and_cli_read_the_same_places(game: type[Game]) -> None:
     known: dict[str, Any] = {"moves": sorted(moves), "places": places(game), "hidden": sorted(game.hidden)}
     command = ["node", "--input-type=module", "--eval", SCRIPT, MODULE.as_uri()]
     run = subprocess.run(
-        command, input=json.dumps(known), capture_output=True, encoding="utf-8", timeout=60, check=True
+        command, input=json.dumps(known), capture_output=True, encoding="utf-8", timeout=240, check=True
     )
     parsed = json.loads(run.stdout)
     assert [choice["move"] for choice in parsed] == sorted(moves)

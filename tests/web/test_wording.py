@@ -54,7 +54,7 @@ def page_wording() -> dict[str, Any]:
     module = (ROOT / "clients" / "web" / "phrases.js").as_uri()
     command = ["node", "--input-type=module", "--eval", SCRIPT, module]
     process = subprocess.run(
-        command, input=json.dumps(WORDING), capture_output=True, encoding="utf-8", timeout=60, check=True
+        command, input=json.dumps(WORDING), capture_output=True, encoding="utf-8", timeout=240, check=True
     )
     wording: dict[str, Any] = json.loads(process.stdout)
     return wording

@@ -227,7 +227,7 @@ async def _read_key() -> str:
             key.set_result(os.read(fd, 1).decode(errors="replace"))
 
     before = termios.tcgetattr(fd)
-    tty.setcbreak(fd)
+    tty.setcbreak(fd, termios.TCSADRAIN)  # keeps keys that were typed early
     loop.add_reader(fd, read_one)
     try:
         return await key
