@@ -1,0 +1,43 @@
+// The games, and the deal that follows from a seed.
+
+import { sha256 } from "./encoding.mjs";
+import cornerStones from "./games/corner-stones.mjs";
+import corners from "./games/corners.mjs";
+import gallery from "./games/gallery.mjs";
+import { kingsInTheCorners, theEdge } from "./games/grid.mjs";
+
+export const GAMES = new Map([cornerStones, theEdge, corners, kingsInTheCorners, gallery].map((game) => [game.slug, game]));
+
+/** Returns a function that answers the next random number below n. */
+function numbersOf(label) {
+  let block = 0;
+  let words = [];
+  const nextWord = async () => {
+    if (words.length === 0) {
+      const view = new DataView(await sha256(`${label}|${block++}`));
+      words = Array.from({ length: 8 }, (_, i) => view.getUint32(4 * i));
+    }
+    return words.shift();
+  };
+  return async (n) => {
+    // Words beyond the last multiple of n would make small numbers more likely.
+    for (;;) {
+      const word = await nextWord();
+      if (word < 2 ** 32 - (2 ** 32 % n)) return word % n;
+    }
+  };
+}
+
+/** Shuffles until the rules accept the cards. Returns them in the order they are dealt, with the first state. */
+export async function deal(game, seed, variant = {}) {
+  const below = numbersOf(`${game.slug}|${seed}`);
+  for (let shuffles = 1; ; shuffles++) {
+    const cards = game.pack();
+    for (let i = cards.length - 1; i > 0; i--) {
+      const j = await below(i + 1);
+      [cards[i], cards[j]] = [cards[j], cards[i]];
+    }
+    const state = game.deal(cards, variant);
+    if (state !== null) return { cards, shuffles, state };
+  }
+}

@@ -1,0 +1,193 @@
+// Reads a replay: JSON or NDJSON, and the fields of every object with their forms.
+
+import { Decimal, FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
+
+export const FORMAT = "samedeal.replay/1";
+export const MAX_LINE = 65_536;
+const MAX_BYTES = 64 * 2 ** 20;
+const MAX_ENTRIES = 2 ** 19;
+
+function expect(holds, what) {
+  if (!holds) throw new FormatError(what);
+}
+
+// A form answers whether a value has it.
+const text = (value) => typeof value === "string";
+const bool = (value) => typeof value === "boolean";
+const matches = (pattern) => (value) => text(value) && pattern.test(value);
+const characters = (most) => (value) => text(value) && value !== "" && [...value].length <= most;
+const integer = (least, most = Number.MAX_SAFE_INTEGER) => (value) =>
+  Number.isSafeInteger(value) && value >= least && value <= most;
+const oneOf = (...values) => (value) => values.includes(value);
+const time = integer(0, 253_402_300_799_999);
+const seat = integer(1, 2 ** 20);
+const hex32 = matches(/^[0-9a-f]{64}$/);
+const hex64 = matches(/^[0-9a-f]{128}$/);
+
+/** A field that is omitted when it has its default, which is therefore not one of the forms. */
+const optional = (form) => ({ form, optional: true });
+const isTrue = optional(oneOf(true));
+
+const isObject = (value) => typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
+
+function isVariant(value) {
+  const values = isObject(value) ? Object.values(value) : [];
+  return values.length > 0 && values.every((option) => text(option) || bool(option));
+}
+
+const OPTIONS = {
+  limit_ms: integer(1000, 7_200_000),
+  max_racers: optional((value) => integer(1, 32)(value) && value !== 8),
+  start_delay_ms: optional((value) => integer(0, 60_000)(value) && value !== 5000),
+  undo: optional(oneOf(false)),
+  attempts: optional(integer(1, 1000)),
+  spectators: optional(oneOf("after", "open")),
+  filter: optional(oneOf("friendly/1")),
+  unlisted: isTrue,
+};
+
+const HEADER = {
+  race: matches(/^[a-z0-9-]{1,64}$/),
+  game: text,
+  rules: text,
+  variant: optional(isVariant),
+  seed: optional(matches(/^[^|\x00-\x1f\x7f]{1,128}$/u)),
+  daily: isTrue,
+  commitment: hex32,
+  salt: optional(matches(/^[0-9a-f]{32}$/)),
+  opened_at: time,
+  options: (value) => hasFields(value, OPTIONS, "options"),
+};
+
+const EVENTS = {
+  joined: { seat, player: characters(64), name: characters(48), bot: isTrue, commitment: optional(hex32), by: optional(matches(/^[0-9a-f]{16}$/)) },
+  left: { seat },
+  readied: { seat },
+  unreadied: { seat },
+  counting: {},
+  nonce: { seat, nonce: hex32 },
+  dealt: { k: optional(integer(1)) },
+  moved: { seat, move: matches(/^[!-~]{1,64}$/) },
+  taken: { seat, by: optional(matches(/^[0-9a-f]{16}$/)) },
+  resigned: { seat },
+  closed: { secret: hex32 },
+};
+
+const STANDING = {
+  place: integer(1),
+  seat,
+  name: characters(48),
+  bot: bool,
+  outcome: oneOf("won", "lost", "stuck", "over", "resigned", "timeout", "scratched", "ready", "waiting"),
+  done: oneOf(true),
+  home: integer(0),
+  goal: integer(1),
+  progress: (value) => value instanceof Decimal,
+  attempts: integer(0),
+  ms: integer(0),
+};
+
+const HEAD = { format: oneOf(FORMAT), header: (value) => hasFields(value, HEADER, "header") };
+const FOOT = {
+  digest: hex32,
+  signature: (value) => hasFields(value, { key: hex32, value: hex64 }, "signature"),
+  standings: (value) => Array.isArray(value) && value.every((one, i) => hasFields(one, STANDING, `standing ${i + 1}`)),
+};
+const REPLAY = { ...HEAD, entries: (value) => Array.isArray(value) && value.every(isEntry), ...FOOT };
+
+/** Throws unless an object has these fields and no others, each in its form. */
+function hasFields(object, fields, where) {
+  expect(isObject(object), `${where} is not an object`);
+  for (const [name, field] of Object.entries(fields)) {
+    const form = field.form ?? field;
+    expect(name in object || field.optional, `${where}: ${name} is missing`);
+    expect(!(name in object) || form(object[name]), `${where}: ${name} is not valid, or has its default`);
+  }
+  for (const name of Object.keys(object)) expect(Object.hasOwn(fields, name), `${where}: the field ${name} is unknown`);
+  return true;
+}
+
+function isEntry(entry, i) {
+  const where = `entry ${i + 1}`;
+  expect(Array.isArray(entry) && entry.length === 4, `${where} is not an array of four`);
+  const [n, at, event, h] = entry;
+  expect(integer(1)(n) && time(at) && hex32(h), `${where}: its number, time or digest is not valid`);
+  expect(isObject(event) && Object.hasOwn(EVENTS, event.t), `${where}: the event is unknown`);
+  return hasFields(event, { t: text, ...EVENTS[event.t] }, where);
+}
+
+function expectFormat(value) {
+  const other = isObject(value) && text(value.format) && value.format.startsWith("samedeal.replay/");
+  expect(!other || value.format === FORMAT, `unsupported-version: the format is ${value.format}, not ${FORMAT}`);
+}
+
+function readLines(content) {
+  const lines = content.split("\n");
+  expect(lines.pop() === "", "the last line does not end with a line feed");
+  expect(lines.length <= MAX_ENTRIES + 2, "too many entries");
+  const values = lines.map((line, i) => {
+    expect(utf8Length(line) < MAX_LINE, `line ${i + 1} is too long`);
+    const value = parseJson(line);
+    expect(canonical(value) === line, `line ${i + 1} is not canonical`);
+    return value;
+  });
+  const [head, ...entries] = values;
+  const foot = entries.pop();
+  expectFormat(head);
+  hasFields(head, HEAD, "the first line");
+  hasFields(foot, FOOT, "the last line");
+  return Object.assign(Object.create(null), head, { entries }, foot);
+}
+
+function isHead(line) {
+  try {
+    const head = parseJson(line);
+    return isObject(head) && Object.keys(head).sort().join() === "format,header";
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the replay in a file, or throws a FormatError. */
+export function readReplay(bytes) {
+  const content = decodeUtf8(bytes);
+  let replay;
+  if (isHead(content.split("\n", 1)[0])) {
+    replay = readLines(content);
+  } else {
+    expect(/^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON; MessagePack is not read here");
+    expect(bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
+    replay = parseJson(content);
+    expectFormat(replay);
+  }
+  hasFields(replay, REPLAY, "the file");
+  expect(!("seed" in replay.header && "filter" in replay.header.options), "a public deal has no filter");
+  return replay;
+}
+
+/** Whether the header has only fields that are known here. */
+export function isHeader(value) {
+  try {
+    return hasFields(value, HEADER, "header");
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the lines of a file of receipts, or throws a FormatError. */
+export function readReceipts(bytes) {
+  const lines = decodeUtf8(bytes).split("\n");
+  expect(lines.pop() === "", "receipts: the last line does not end with a line feed");
+  expect(lines.length <= 2 ** 20, "receipts: too many lines");
+  return lines.map((line, i) => {
+    const where = `receipts, line ${i + 1}`;
+    expect(utf8Length(line) < MAX_LINE, `${where}: too long`);
+    const receipt = parseJson(line);
+    const [type, a, b] = Array.isArray(receipt) ? receipt : [];
+    const header = type === "header" && receipt.length === 2 && isObject(a);
+    const nonce = type === "nonce" && receipt.length === 3 && seat(a) && hex32(b);
+    const digest = type === "digest" && receipt.length === 3 && integer(0)(a) && hex32(b);
+    expect(header || ((nonce || digest) && i > 0), `${where}: not a receipt`);
+    return receipt;
+  });
+}

@@ -1,0 +1,203 @@
+// The fold of a race: which entries are allowed, and what follows from them (replay format, section 4).
+
+import { deal } from "./deals.mjs";
+import { Decimal, sha256Hex } from "./encoding.mjs";
+import { Racer } from "./racer.mjs";
+
+const DAY = 86_400_000;
+const MAX_SEATS = 64;
+const MAX_ENTRIES_OF_SEAT = 8000;
+const MAX_K = 4095;
+
+/** What refuses an entry: the fact that it fails, and why. */
+export class Refusal extends Error {
+  constructor(fact, note) {
+    super(note);
+    this.fact = fact;
+  }
+}
+
+export class Race {
+  stage = "open"; // then countdown, running, closed
+  seats = new Map(); // those that are taken: number to { player, name, bot, commitment, ready, nonce, racer }
+  holders = []; // the last player of each number; the first is at 1
+  counts = new Map(); // entries by seat
+  root = null;
+  seed = null;
+  filterUnchecked = false;
+
+  constructor(header, game, secret) {
+    Object.assign(this, { header, game, secret });
+    this.options = { max_racers: 8, start_delay_ms: 5000, filter: "any", ...header.options };
+    this.isPublic = "seed" in header;
+    this.isDaily = "daily" in header;
+    this.isSealed = !this.isPublic && !this.isDaily;
+    this.dayEnd = (Math.floor(header.opened_at / DAY) + 1) * DAY;
+  }
+
+  /** Applies an entry, or throws a Refusal. */
+  async apply(at, event) {
+    const fact = ["moved", "resigned"].includes(event.t) ? "moves" : "order";
+    const allow = (allowed, note) => {
+      if (!allowed) throw new Refusal(fact, note);
+    };
+    allow(this.stage !== "closed", "the race is over");
+    if ("seat" in event) {
+      const count = (this.counts.get(event.seat) ?? 0) + 1;
+      allow(count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
+      this.counts.set(event.seat, count);
+      allow(event.t === "joined" || this.seats.has(event.seat), "the seat is not taken");
+    }
+    await this[event.t](event, at, allow);
+  }
+
+  joined({ seat, player, name, bot = false, commitment }, at, allow) {
+    allow(this.stage === "open", "the countdown has started");
+    allow(this.seats.size < this.options.max_racers, "all seats are taken");
+    allow([...this.seats.values()].every((taken) => taken.player !== player), "the player has a seat");
+    allow(seat === this.#numberFor(player), "another seat is next");
+    if (this.isSealed && commitment === undefined) throw new Refusal("nonces", "no commitment to a nonce");
+    this.holders[seat] = player;
+    this.seats.set(seat, { player, name, bot, commitment, ready: false });
+  }
+
+  #numberFor(player) {
+    const earlier = this.holders.indexOf(player);
+    if (earlier > 0) return earlier;
+    const next = Math.max(this.holders.length, 1);
+    if (next <= MAX_SEATS) return next;
+    return this.holders.findIndex((_, number) => number > 0 && !this.seats.has(number));
+  }
+
+  left({ seat }, at, allow) {
+    allow(this.stage === "open", "the countdown has started");
+    this.seats.delete(seat);
+  }
+
+  readied({ seat }, at, allow) {
+    allow(this.stage === "open", "the countdown has started");
+    this.seats.get(seat).ready = true;
+  }
+
+  unreadied({ seat }, at, allow) {
+    allow(this.stage === "open", "the countdown has started");
+    this.seats.get(seat).ready = false;
+  }
+
+  counting(event, at, allow) {
+    allow(this.stage === "open", "the countdown has started");
+    allow([...this.seats.values()].every(({ ready }) => ready), "somebody is not ready");
+    allow(this.seats.size >= (this.options.max_racers === 1 ? 1 : 2), "too few racers");
+    this.stage = "countdown";
+    this.countingAt = at;
+  }
+
+  async nonce({ seat, nonce }, at, allow) {
+    const taken = this.seats.get(seat);
+    allow(this.stage === "countdown", "not during the countdown");
+    allow(taken.nonce === undefined, "the seat has revealed its nonce");
+    const commitment = await sha256Hex(`samedeal/1/nonce|${this.header.race}|${nonce}`);
+    if (commitment !== taken.commitment) throw new Refusal("nonces", "not the nonce that the seat is committed to");
+    taken.nonce = nonce;
+  }
+
+  async dealt({ k = 0 }, at, allow) {
+    allow(this.stage === "countdown", "not during the countdown");
+    allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
+    allow(!this.isDaily || at < this.dayEnd, "the day is over");
+    allow(!this.isPublic || k === 0, "a public deal has no number");
+    this.#filter(k);
+    const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);
+    const nonces = this.isDaily ? [] : racers.map(([, seat]) => seat.nonce);
+    this.root = await sha256Hex(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
+    this.seed = this.isPublic ? this.header.seed : `${this.root}.${k}`;
+    const { state } = await deal(this.game, this.seed, this.header.variant);
+    for (const [, seat] of racers) seat.racer = new Racer(this.game, state, this.options);
+    this.stage = "running";
+    this.dealtAt = at;
+  }
+
+  /** Whether a later deal of the root may be dealt depends on bots, which are not part of this verifier. */
+  #filter(k) {
+    const selective = this.options.filter !== "any" && !["corner-stones", "gallery"].includes(this.game.slug);
+    if (!selective && k > 0) throw new Refusal("filter", "every deal passes, so 0 is the first");
+    if (k > MAX_K) throw new Refusal("filter", `no deal after ${MAX_K} is dealt`);
+    this.filterUnchecked = selective;
+  }
+
+  moved({ seat, move }, at, allow) {
+    const racer = this.#racer(seat, at, allow);
+    allow(racer.move(move, at - this.dealtAt), "the move is not allowed");
+  }
+
+  resigned({ seat }, at, allow) {
+    this.#racer(seat, at, allow).resigned = true;
+  }
+
+  #racer(seat, at, allow) {
+    const { racer } = this.seats.get(seat);
+    allow(this.stage === "running" && racer !== undefined, "the racer has no deal");
+    allow(at < this.dealtAt + this.options.limit_ms, "the time limit is over");
+    allow(!racer.stopped, "the racer has stopped");
+    return racer;
+  }
+
+  taken() {} // nothing changes in the game
+
+  closed(event, at, allow) {
+    if (this.stage === "running") {
+      const allStopped = [...this.seats.values()].every(({ racer }) => racer === undefined || racer.stopped);
+      allow(allStopped || at >= this.dealtAt + this.options.limit_ms, "somebody could still play");
+    } else {
+      const cancelled = this.isDaily ? at >= this.dayEnd : this.stage === "open" && at >= this.header.opened_at + DAY;
+      allow(cancelled, "too early to cancel the race");
+    }
+    this.stage = "closed";
+  }
+
+  #inOrder() {
+    return [...this.seats].sort(([one], [other]) => one - other);
+  }
+
+  standings() {
+    const rows = this.#inOrder().map(([number, seat]) => ({ rank: this.#rank(seat), row: this.#row(number, seat) }));
+    // Array.prototype.sort is stable: racers who are equal stay in the order of their seats.
+    rows.sort((one, other) => compare(one.rank, other.rank));
+    rows.forEach(({ rank, row }, i) => {
+      const tied = i > 0 && compare(rows[i - 1].rank, rank) === 0;
+      row.place = tied ? rows[i - 1].row.place : i + 1;
+    });
+    return rows.map(({ row }) => row);
+  }
+
+  /** Numbers that are compared one after another; less is better. */
+  #rank({ racer }) {
+    if (racer === undefined) return [2, 0, 0];
+    const { home, ms } = racer.best;
+    return racer.outcome === "won" ? [0, 0, ms] : [1, -home, ms];
+  }
+
+  #row(number, { name, bot, ready, racer }) {
+    const { home, ms } = racer?.best ?? { home: 0, ms: 0 };
+    const { goal } = this.game;
+    const progress = Decimal.of(racer?.outcome === "won" ? 1 : home / goal);
+    const outcome = racer === undefined ? this.#idle(ready) : this.#outcome(racer);
+    const attempts = racer?.attempt ?? 0;
+    return { place: 0, seat: number, name, bot, outcome, done: true, home, goal, progress, attempts, ms };
+  }
+
+  #idle(ready) {
+    if (this.dealtAt !== undefined) return "scratched";
+    return ready ? "ready" : "waiting";
+  }
+
+  #outcome({ outcome, resigned }) {
+    if (outcome !== "playing") return outcome;
+    return resigned ? "resigned" : "timeout";
+  }
+}
+
+function compare(one, other) {
+  const at = one.findIndex((value, i) => value !== other[i]);
+  return at < 0 ? 0 : one[at] - other[at];
+}

@@ -1,0 +1,73 @@
+// What one racer does with the deal: moves, undo, restart, and the best attempt.
+
+import { reveals } from "./games/cards.mjs";
+
+const MAX_MOVES = 5000;
+
+export class Racer {
+  /** `start` is the state of the deal; `undo` and `attempts` are the options of the race. */
+  constructor(game, start, { undo = true, attempts = 0 } = {}) {
+    Object.assign(this, { game, start, undoAllowed: undo, maxAttempts: attempts });
+    Object.assign(this, { attempt: 0, made: 0, resigned: false, best: { home: -1, ms: 0 }, revealed: false });
+    this.#deal();
+  }
+
+  #deal() {
+    this.attempt += 1;
+    this.inEffect = 0; // the moves of this attempt, without those that were undone
+    this.past = []; // the states that undo can return to
+    this.#enter(this.start, 0);
+  }
+
+  #enter(state, ms) {
+    this.state = state;
+    this.outcome = this.game.outcome(state);
+    const home = this.game.home(state);
+    // The time of a winner is that of the win.
+    if (home > this.best.home || this.outcome === "won") this.best = { home: Math.max(home, this.best.home), ms };
+  }
+
+  get moves() {
+    return this.outcome === "playing" ? this.game.moves(this.state) : [];
+  }
+
+  get canUndo() {
+    return this.undoAllowed && this.past.length > 0 && ["playing", "stuck"].includes(this.outcome);
+  }
+
+  get canRestart() {
+    const more = this.maxAttempts === 0 || this.attempt < this.maxAttempts;
+    return more && this.outcome !== "won" && this.inEffect > 0;
+  }
+
+  /** Whether the racer can do nothing any more. */
+  get stopped() {
+    if (this.resigned || this.outcome === "won") return true;
+    return this.outcome !== "playing" && !this.canUndo && !this.canRestart;
+  }
+
+  /** Makes a move at a time since the deal, and answers whether it is allowed. */
+  move(move, ms = 0) {
+    if (this.stopped || this.made >= MAX_MOVES) return false;
+    if (move === "undo") {
+      if (!this.canUndo) return false;
+      this.inEffect -= 1;
+      this.#enter(this.past.pop(), ms);
+      this.revealed = false;
+    } else if (move === "restart") {
+      if (!this.canRestart) return false;
+      this.#deal();
+      this.revealed = false;
+    } else {
+      if (!this.moves.includes(move)) return false;
+      const before = this.state;
+      this.inEffect += 1;
+      this.#enter(this.game.play(before, move), ms);
+      this.revealed = reveals(before, this.state);
+      if (this.revealed) this.past = [];
+      else this.past.push(before);
+    }
+    this.made += 1;
+    return true;
+  }
+}
