@@ -1,8 +1,5 @@
 // Bytes and texts: strict JSON, canonical JSON, hexadecimal digits, hashes and signatures.
 
-import { verifyEd25519 } from "./ed25519.mjs";
-
-const { subtle } = globalThis.crypto;
 const encoder = new TextEncoder();
 
 /** A file that cannot be read as what it should be. */
@@ -111,22 +108,21 @@ export function decodeUtf8(bytes) {
 export const utf8Length = (text) => encoder.encode(text).length;
 export const toHex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 export const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-export const sha256 = (text) => subtle.digest("SHA-256", encoder.encode(text));
+export const sha256 = (text) => crypto.subtle.digest("SHA-256", encoder.encode(text));
 export const sha256Hex = async (text) => toHex(await sha256(text));
 
 /** Returns a function from a text to its HMAC-SHA256 in hexadecimal. */
 export async function hmac(hexKey) {
-  const key = await subtle.importKey("raw", fromHex(hexKey), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return async (text) => toHex(await subtle.sign("HMAC", key, encoder.encode(text)));
+  const key = await crypto.subtle.importKey("raw", fromHex(hexKey), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return async (text) => toHex(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
 }
 
+/** Whether a text has this Ed25519 signature, or null if the browser is too old to check that. */
 export async function isSigned(text, hexKey, hexSignature) {
-  const [message, key, signature] = [encoder.encode(text), fromHex(hexKey), fromHex(hexSignature)];
   try {
-    const imported = await subtle.importKey("raw", key, { name: "Ed25519" }, false, ["verify"]);
-    return await subtle.verify({ name: "Ed25519" }, imported, signature, message);
+    const key = await crypto.subtle.importKey("raw", fromHex(hexKey), { name: "Ed25519" }, false, ["verify"]);
+    return await crypto.subtle.verify({ name: "Ed25519" }, key, fromHex(hexSignature), encoder.encode(text));
   } catch (error) {
-    // A browser that doesn't know Ed25519 says so by this name; any other error is about the key.
-    return error.name === "NotSupportedError" ? verifyEd25519(message, key, signature) : false;
+    return error.name === "NotSupportedError" ? null : false; // any other error is about the key
   }
 }

@@ -4,11 +4,14 @@
 //   {"variant":{"refill":"waste"}}   deals again in another variant; likewise "game", "seed" or "root" alone
 //   {"move":"draw"}                  makes a move; also undo and restart
 
+import { webcrypto } from "node:crypto";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 import { GAMES, deal } from "./deals.mjs";
 import { Racer } from "./racer.mjs";
+
+globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
 
 /** Answers one command after another; each is an object as above, and so is each answer. */
 export function player() {

@@ -5,8 +5,10 @@ import { canonical, hmac, isSigned, sha256Hex } from "./encoding.mjs";
 import { Race, Refusal } from "./race.mjs";
 import { compareReceipts } from "./receipts.mjs";
 
-/** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked. */
+/** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because of
+ *  another one that fails or, if `unsupported` is true, because this verifier doesn't know how. */
 const fact = (name, holds, note = "", entry = null) => ({ name, holds, entry, note });
+const unsupported = (name, note) => ({ ...fact(name, null, note), unsupported: true });
 const failedAt = (name, entry, note) => fact(name, false, note, entry);
 
 /** A fact that fails at an entry, by its index, or holds if that is -1. */
@@ -66,7 +68,6 @@ function foldFacts(entries, folded) {
   if (folded === null) return new Map(names.map((name) => [name, fact(name, null)]));
   const { race, index, refusal } = folded;
   const whole = index === entries.length;
-  const dealing = entries.findIndex(([, , event]) => event.t === "dealt");
   const isDealt = race.dealtAt !== undefined;
   const known = whole || isDealt; // whether there is a deal, or none at all
   const facts = new Map(names.map((name) => [name, fact(name, whole ? true : null)]));
@@ -74,7 +75,7 @@ function foldFacts(entries, folded) {
   if (known) facts.set("deal", fact("deal", true, note));
   if (known) facts.set("filter", fact("filter", true));
   if (race.filterUnchecked && isDealt) {
-    facts.set("filter", { ...fact("filter", null, `needs the bots of ${race.options.filter}`, dealing + 1), unsupported: true });
+    facts.set("filter", unsupported("filter", `${race.options.filter} needs the bots`));
   }
   if (refusal) facts.set(refusal.fact, failedAt(refusal.fact, index + 1, refusal.message));
   return facts;
@@ -101,13 +102,14 @@ function checkStandings(entries, standings, folded) {
 
 async function checkSignature({ header, digest, signature }, keys) {
   const signed = await isSigned(`samedeal/1/replay|${header.race}|${digest}`, signature.key, signature.value);
+  if (signed === null) return unsupported("signature", "this browser does not have Ed25519");
   if (!signed) return fact("signature", false, "not a signature by its key");
   const wanted = keys.length === 0 || keys.includes(signature.key);
   return fact("signature", wanted, `by ${signature.key}${wanted ? "" : ", which is not the requested key"}`);
 }
 
 /** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` the lines
- *  that readReceipts returns, if any. Returns the facts in order, and the outcome: refused, filter, unknown-key or
+ *  that readReceipts returns, if any. Returns the facts in order, and the outcome: refused, unchecked, unknown-key or
  *  verified. */
 export async function verify(replay, { keys = [], receipts } = {}) {
   const { header, entries, standings } = replay;
@@ -143,6 +145,6 @@ export async function verify(replay, { keys = [], receipts } = {}) {
 
 function outcomeOf(facts, keys) {
   if (facts.some(({ holds, unsupported }) => holds !== true && !unsupported)) return "refused";
-  if (facts.some(({ unsupported }) => unsupported)) return "filter";
+  if (facts.some(({ unsupported }) => unsupported)) return "unchecked";
   return keys.length > 0 ? "verified" : "unknown-key";
 }

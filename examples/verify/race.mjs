@@ -9,6 +9,12 @@ const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
 const MAX_K = 4095;
 
+/** The stage that an event belongs to; others are checked below. */
+const STAGES = {
+  ...{ joined: "open", left: "open", readied: "open", unreadied: "open", counting: "open" },
+  ...{ nonce: "countdown", dealt: "countdown", moved: "running", resigned: "running" },
+};
+
 /** What refuses an entry: the fact that it fails, and why. */
 export class Refusal extends Error {
   constructor(fact, note) {
@@ -41,7 +47,7 @@ export class Race {
     const allow = (allowed, note) => {
       if (!allowed) throw new Refusal(fact, note);
     };
-    allow(this.stage !== "closed", "the race is over");
+    allow(this.stage === (STAGES[event.t] ?? this.stage) && this.stage !== "closed", `not while the race is ${this.stage}`);
     if ("seat" in event) {
       const count = (this.counts.get(event.seat) ?? 0) + 1;
       allow(count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
@@ -52,7 +58,6 @@ export class Race {
   }
 
   joined({ seat, player, name, bot = false, commitment }, at, allow) {
-    allow(this.stage === "open", "the countdown has started");
     allow(this.seats.size < this.options.max_racers, "all seats are taken");
     allow([...this.seats.values()].every((taken) => taken.player !== player), "the player has a seat");
     allow(seat === this.#numberFor(player), "another seat is next");
@@ -69,23 +74,19 @@ export class Race {
     return this.holders.findIndex((_, number) => number > 0 && !this.seats.has(number));
   }
 
-  left({ seat }, at, allow) {
-    allow(this.stage === "open", "the countdown has started");
+  left({ seat }) {
     this.seats.delete(seat);
   }
 
-  readied({ seat }, at, allow) {
-    allow(this.stage === "open", "the countdown has started");
+  readied({ seat }) {
     this.seats.get(seat).ready = true;
   }
 
-  unreadied({ seat }, at, allow) {
-    allow(this.stage === "open", "the countdown has started");
+  unreadied({ seat }) {
     this.seats.get(seat).ready = false;
   }
 
   counting(event, at, allow) {
-    allow(this.stage === "open", "the countdown has started");
     allow([...this.seats.values()].every(({ ready }) => ready), "somebody is not ready");
     allow(this.seats.size >= (this.options.max_racers === 1 ? 1 : 2), "too few racers");
     this.stage = "countdown";
@@ -94,7 +95,6 @@ export class Race {
 
   async nonce({ seat, nonce }, at, allow) {
     const taken = this.seats.get(seat);
-    allow(this.stage === "countdown", "not during the countdown");
     allow(taken.nonce === undefined, "the seat has revealed its nonce");
     const commitment = await sha256Hex(`samedeal/1/nonce|${this.header.race}|${nonce}`);
     if (commitment !== taken.commitment) throw new Refusal("nonces", "not the nonce that the seat is committed to");
@@ -102,7 +102,6 @@ export class Race {
   }
 
   async dealt({ k = 0 }, at, allow) {
-    allow(this.stage === "countdown", "not during the countdown");
     allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
     allow(!this.isDaily || at < this.dayEnd, "the day is over");
     allow(!this.isPublic || k === 0, "a public deal has no number");
@@ -136,7 +135,7 @@ export class Race {
 
   #racer(seat, at, allow) {
     const { racer } = this.seats.get(seat);
-    allow(this.stage === "running" && racer !== undefined, "the racer has no deal");
+    allow(racer !== undefined, "the racer was not dealt in");
     allow(at < this.dealtAt + this.options.limit_ms, "the time limit is over");
     allow(!racer.stopped, "the racer has stopped");
     return racer;

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Verifies a Same Deal replay without Same Deal's own code; see README.md.
 
+import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
@@ -8,6 +9,8 @@ import { GAMES, deal } from "./deals.mjs";
 import { FormatError } from "./encoding.mjs";
 import { readReceipts, readReplay } from "./format.mjs";
 import { verify } from "./proof.mjs";
+
+globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
 
 const USAGE = `usage: node verify.mjs [--key HEX]... [--receipts FILE] REPLAY
        node verify.mjs --deal GAME:SEED
@@ -17,13 +20,15 @@ REPLAY is a file in JSON or NDJSON, or - for the standard input.`;
 const OUTCOMES = {
   verified: { exitCode: 0, text: "verified: every fact holds, and the key is known" },
   refused: { exitCode: 1, text: "refused" },
+  unreadable: { exitCode: 2, text: "not a replay" },
   usage: { exitCode: 2, text: USAGE },
   "unknown-key": { exitCode: 3, text: "verified, but the key is unknown: compare it with the server's, or use --key" },
-  filter: { exitCode: 4, text: "not checked: filter. Everything else holds; the deal filter needs the bots" },
+  unchecked: { exitCode: 4, text: "not checked" },
 };
 
-function finish(outcome, text = OUTCOMES[outcome].text) {
-  (outcome === "usage" ? console.error : console.log)(text);
+function finish(outcome, detail) {
+  const text = [OUTCOMES[outcome].text, detail].filter(Boolean).join(": ");
+  (OUTCOMES[outcome].exitCode === 2 ? console.error : console.log)(text);
   process.exitCode = OUTCOMES[outcome].exitCode;
 }
 
@@ -65,11 +70,14 @@ async function main() {
     const replay = readReplay(readFileSync(given.file === "-" ? 0 : given.file));
     const { facts, outcome } = await verify(replay, { keys: given.key, receipts });
     facts.forEach(print);
-    finish(outcome);
+    const failed = facts.find(({ holds }) => holds === false);
+    const unchecked = facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
+    if (outcome === "refused") finish(outcome, failed.name + (failed.entry === null ? "" : `, entry ${failed.entry}`));
+    else finish(outcome, outcome === "unchecked" ? unchecked.join(", ") : "");
   } catch (error) {
-    const expected = error instanceof FormatError || error.code !== undefined;
+    const expected = error instanceof FormatError || typeof error.code === "string"; // such as ENOENT
     if (!expected) throw error;
-    finish("usage", `${given.file}: ${error.message}`);
+    finish("unreadable", error.message);
   }
 }
 
