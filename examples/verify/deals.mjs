@@ -6,7 +6,8 @@ import corners from "./games/corners.mjs";
 import gallery from "./games/gallery.mjs";
 import { kingsInTheCorners, theEdge } from "./games/grid.mjs";
 
-export const GAMES = new Map([cornerStones, theEdge, corners, kingsInTheCorners, gallery].map((game) => [game.slug, game]));
+const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery];
+export const GAMES = new Map(ALL.map((game) => [game.slug, game]));
 
 /** Returns a function that answers the next random number below n. */
 function numbersOf(label) {

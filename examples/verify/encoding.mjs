@@ -106,7 +106,8 @@ export function decodeUtf8(bytes) {
 }
 
 export const utf8Length = (text) => encoder.encode(text).length;
-export const toHex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const toHexByte = (byte) => byte.toString(16).padStart(2, "0");
+export const toHex = (buffer) => Array.from(new Uint8Array(buffer), toHexByte).join("");
 export const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 export const sha256 = (text) => crypto.subtle.digest("SHA-256", encoder.encode(text));
 export const sha256Hex = async (text) => toHex(await sha256(text));

@@ -23,10 +23,12 @@ const time = integer(0, 253_402_300_799_999);
 const seat = integer(1, 2 ** 20);
 const hex32 = matches(/^[0-9a-f]{64}$/);
 const hex64 = matches(/^[0-9a-f]{128}$/);
+const name = characters(48);
 
 /** A field that is omitted when it has its default, which is therefore not one of the forms. */
 const optional = (form) => ({ form, optional: true });
 const isTrue = optional(oneOf(true));
+const by = optional(matches(/^[0-9a-f]{16}$/));
 
 const isObject = (value) => typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
 
@@ -60,7 +62,7 @@ const HEADER = {
 };
 
 const EVENTS = {
-  joined: { seat, player: characters(64), name: characters(48), bot: isTrue, commitment: optional(hex32), by: optional(matches(/^[0-9a-f]{16}$/)) },
+  joined: { seat, player: characters(64), name, bot: isTrue, commitment: optional(hex32), by },
   left: { seat },
   readied: { seat },
   unreadied: { seat },
@@ -68,7 +70,7 @@ const EVENTS = {
   nonce: { seat, nonce: hex32 },
   dealt: { k: optional(integer(1)) },
   moved: { seat, move: matches(/^[!-~]{1,64}$/) },
-  taken: { seat, by: optional(matches(/^[0-9a-f]{16}$/)) },
+  taken: { seat, by },
   resigned: { seat },
   closed: { secret: hex32 },
 };
@@ -76,7 +78,7 @@ const EVENTS = {
 const STANDING = {
   place: integer(1),
   seat,
-  name: characters(48),
+  name,
   bot: bool,
   outcome: oneOf("won", "lost", "stuck", "over", "resigned", "timeout", "scratched", "ready", "waiting"),
   done: oneOf(true),
@@ -150,12 +152,13 @@ function isHead(line) {
 
 /** Returns the replay in a file, or throws a FormatError. */
 export function readReplay(bytes) {
+  expect(bytes[0] !== 0x86, "MessagePack is not read here"); // a map of six fields
   const content = decodeUtf8(bytes);
   let replay;
   if (isHead(content.split("\n", 1)[0])) {
     replay = readLines(content);
   } else {
-    expect(/^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON; MessagePack is not read here");
+    expect(/^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON");
     expect(bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
     replay = parseJson(content);
     expectFormat(replay);

@@ -5,8 +5,8 @@ import { canonical, hmac, isSigned, sha256Hex } from "./encoding.mjs";
 import { Race, Refusal } from "./race.mjs";
 import { compareReceipts } from "./receipts.mjs";
 
-/** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because of
- *  another one that fails or, if `unsupported` is true, because this verifier doesn't know how. */
+/** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because
+ *  another one fails or, if `unsupported` is true, because this verifier doesn't know how. */
 const fact = (name, holds, note = "", entry = null) => ({ name, holds, entry, note });
 const unsupported = (name, note) => ({ ...fact(name, null, note), unsupported: true });
 const failedAt = (name, entry, note) => fact(name, false, note, entry);
@@ -89,15 +89,14 @@ async function checkChain({ header, entries, digest }, secret, folded) {
     previous = await keyed(`${previous}|${canonical([n, at, event])}`);
     if (h !== previous) return failedAt("chain", index + 1, "another digest follows");
   }
-  if (digest !== previous) return failedAt("chain", entries.length, "the digest of the replay is not that of its last entry");
+  if (digest !== previous) return failedAt("chain", entries.length, "the digest is not that of the last entry");
   return folded?.index === entries.length ? fact("chain", true) : fact("chain", null);
 }
 
 function checkStandings(entries, standings, folded) {
   if (folded?.index !== entries.length || folded.race.stage !== "closed") return fact("standings", null);
-  const computed = folded.race.standings().map(canonical);
-  const differs = computed.length === standings.length ? computed.findIndex((row, i) => row !== canonical(standings[i])) : 0;
-  return fact("standings", differs < 0, differs < 0 ? "" : `line ${differs + 1} does not follow from the log`);
+  const holds = canonical(folded.race.standings()) === canonical(standings);
+  return fact("standings", holds, holds ? "" : "others follow from the log");
 }
 
 async function checkSignature({ header, digest, signature }, keys) {
@@ -108,8 +107,8 @@ async function checkSignature({ header, digest, signature }, keys) {
   return fact("signature", wanted, `by ${signature.key}${wanted ? "" : ", which is not the requested key"}`);
 }
 
-/** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` the lines
- *  that readReceipts returns, if any. Returns the facts in order, and the outcome: refused, unchecked, unknown-key or
+/** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` what
+ *  readReceipts returns, if any. Returns the facts in order, and the outcome: refused, unchecked, unknown-key or
  *  verified. */
 export async function verify(replay, { keys = [], receipts } = {}) {
   const { header, entries, standings } = replay;

@@ -47,7 +47,8 @@ export class Race {
     const allow = (allowed, note) => {
       if (!allowed) throw new Refusal(fact, note);
     };
-    allow(this.stage === (STAGES[event.t] ?? this.stage) && this.stage !== "closed", `not while the race is ${this.stage}`);
+    const inStage = this.stage === (STAGES[event.t] ?? this.stage) && this.stage !== "closed";
+    allow(inStage, `not in the stage ${this.stage}`);
     if ("seat" in event) {
       const count = (this.counts.get(event.seat) ?? 0) + 1;
       allow(count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");

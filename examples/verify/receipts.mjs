@@ -10,7 +10,8 @@ export async function compareReceipts({ header, entries }, secret, receipts) {
   const own = canonical(header);
   const isSealed = !("seed" in header) && !("daily" in header);
   const counting = entries.findIndex(([, , event]) => event.t === "counting") + 1;
-  const logged = new Map(entries.filter(([, , { t }]) => t === "nonce").map(([n, , event]) => [event.seat, { n, nonce: event.nonce }]));
+  const revealed = entries.filter(([, , event]) => event.t === "nonce");
+  const logged = new Map(revealed.map(([n, , { seat, nonce }]) => [seat, { n, nonce }]));
   const initial = secret === undefined ? undefined : await (await hmac(secret))(`samedeal/1/log|${own}`);
   const digestOf = (n) => (n === 0 ? initial : entries[n - 1]?.[3]);
 
@@ -41,10 +42,11 @@ export async function compareReceipts({ header, entries }, secret, receipts) {
     }
   }
   if (!found) return mismatch("none are for a race with this header");
-  for (const [seat, own] of nonces) {
-    if (isSealed && [...own].some((nonce) => headersOf.get(nonce).size > 1)) return mismatch("a nonce is also under another header");
+  for (const [seat, sent] of nonces) {
+    const reused = isSealed && [...sent].some((nonce) => headersOf.get(nonce).size > 1);
+    if (reused) return mismatch("a nonce is also under another header");
     const { n, nonce } = logged.get(seat) ?? {};
-    if (nonce !== undefined && !own.has(nonce)) return mismatch("the nonce of this seat is another one", n);
+    if (nonce !== undefined && !sent.has(nonce)) return mismatch("the nonce of this seat is another one", n);
   }
   return { name: "receipts", holds: true, entry: null, note: "" };
 }

@@ -43,7 +43,9 @@ function readArguments() {
       },
     });
     const valid = values.key.every((key) => /^[0-9a-f]{64}$/.test(key));
-    return valid && positionals.length === (values.deal === undefined ? 1 : 0) ? { ...values, file: positionals[0] } : null;
+    const [file, ...others] = positionals;
+    const one = others.length === 0 && (file === undefined) === (values.deal !== undefined);
+    return valid && one ? { ...values, file } : null;
   } catch {
     return null;
   }

@@ -39,15 +39,16 @@ function isSafe({ piles, stock }, place) {
   const card = top(piles[place]); // its twin is equal to it
   if (stock.length === 0 && playable(piles).length === 1) return true;
   if (isBase(card)) return !inRow(rowOf(card)).some((spot) => isAstray(piles, spot));
-  const inTableau = (rule) => TABLEAU.some((t) => piles[t].some((twin, at) => twin === card && rule(piles[t].slice(at + 1))));
+  const twinUnder = (rule) =>
+    TABLEAU.some((t) => piles[t].some((twin, at) => twin === card && rule(piles[t].slice(at + 1))));
   const sameRow = place[0] === "t" ? [] : inRow(place[0]);
   return (
     accepting(piles, card).length > 1 ||
     SPOTS.some((spot) => isHome(piles, spot) && piles[spot].includes(card)) ||
     (place[0] === "t" && piles[place].slice(0, -1).includes(card)) ||
     sameRow.some((spot) => spot !== place && isAstray(piles, spot) && piles[spot][0] === card) ||
-    inTableau((above) => above.length > 0 && above[0] === shifted(card, -3)) ||
-    inTableau((above) => [3, 6, 9].some((by) => above.includes(shifted(card, by))))
+    twinUnder((above) => above.length > 0 && above[0] === shifted(card, -3)) ||
+    twinUnder((above) => [3, 6, 9].some((by) => above.includes(shifted(card, by))))
   );
 }
 

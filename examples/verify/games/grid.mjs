@@ -30,7 +30,7 @@ function game(slug, pairs) {
   const groupsOf = ({ grid }) => groups(grid, pairs ? 2 : 10);
 
   function outcome(state) {
-    const { hand, stock, removing, removed } = state;
+    const { hand, stock, removing, removed } = state; // removing: from when the grid is full until the next draw
     if (pairs ? hand === null && stock.length === 0 : faces(state) === 12) return "won";
     if (hand !== null) return freeFor(state).length > 0 ? "playing" : "lost";
     return removing && !removed && groupsOf(state).length === 0 ? "lost" : "playing";
@@ -45,7 +45,8 @@ function game(slug, pairs) {
   function remove(state, cells) {
     const grid = { ...state.grid };
     for (const cell of cells) delete grid[cell];
-    const after = { ...state, grid, discard: [...state.discard, ...cells.map((cell) => state.grid[cell])], removed: true };
+    const discard = [...state.discard, ...cells.map((cell) => state.grid[cell])];
+    const after = { ...state, grid, discard, removed: true };
     return pairs && groupsOf(after).length === 0 ? draw(after) : after;
   }
 
@@ -55,7 +56,7 @@ function game(slug, pairs) {
     goal: 52,
     variants: {},
     pack: () => deck(),
-    deal: (cards) => draw({ grid: {}, hand: null, stock: [...cards].reverse(), discard: [], removing: false, removed: false }),
+    deal: (cards) => draw({ grid: {}, hand: null, stock: [...cards].reverse(), discard: [] }),
     moves(state) {
       if (outcome(state) !== "playing") return [];
       if (state.hand !== null) return freeFor(state);
