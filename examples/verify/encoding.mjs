@@ -5,96 +5,37 @@ const encoder = new TextEncoder();
 /** A file that cannot be read as what it should be. */
 export class FormatError extends Error {}
 
-/** A number with a point. It keeps its text, so that 1.0 is never taken for 1. */
-export class Decimal {
-  constructor(text) {
-    this.text = text;
-  }
-  static of(number) {
-    return new Decimal(Number.isInteger(number) ? `${number}.0` : String(number));
-  }
+/** Writes JSON without white space. Only `progress` is not an integer, and always has a point. */
+function write(value, order, name) {
+  if (name === "progress" && Number.isInteger(value)) return `${value}.0`;
+  if (Array.isArray(value)) return `[${value.map((item) => write(item, order))}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value); // escapes exactly what it has to
+  const field = (own) => `${JSON.stringify(own)}:${write(value[own], order, own)}`;
+  return `{${order(Object.keys(value)).map(field)}}`;
 }
 
-const MAX_DEPTH = 16;
-const SPACE = /[ \t\n\r]*/y;
-const PUNCTUATION = /[{}[\]:,]/y;
-const STRING = /"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"/y;
-const WORD = /[-+.\w]+/y;
-const WORDS = new Map([["true", true], ["false", false]]);
+export const canonical = (value) => write(value, (names) => names.sort());
 
-/** Parses JSON as replays use it: unlike JSON.parse, it refuses duplicate fields, lone surrogates, null, and numbers in
- *  any form other than the canonical one. */
+function writtenAgain(string) {
+  const value = JSON.parse(string);
+  if (/\p{Surrogate}/u.test(value)) throw new SyntaxError("half a surrogate pair");
+  return JSON.stringify(value);
+}
+
+/** Parses JSON as replays use it. It must be what we would write ourselves, apart from white space, escapes in strings
+ *  and the order of fields: unlike JSON.parse, this refuses duplicate fields and numbers such as 1e0, -0 or 1.0 for 1. */
 export function parseJson(text) {
-  let at = 0;
-  const take = (pattern) => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(text);
-    if (found) at = pattern.lastIndex;
-    return found?.[0];
-  };
-  const next = (pattern) => {
-    take(SPACE);
-    return take(pattern);
-  };
-  const fail = (what) => {
-    throw new FormatError(`${what} at character ${at + 1}`);
-  };
-  const items = (end, item) => {
-    const before = at;
-    if (next(PUNCTUATION) === end) return;
-    at = before;
-    for (;;) {
-      item();
-      const mark = next(PUNCTUATION);
-      if (mark === end) return;
-      if (mark !== ",") fail(`, or ${end} is missing`);
-    }
-  };
-  const string = () => {
-    const found = next(STRING);
-    if (found === undefined) fail("no valid value");
-    const value = JSON.parse(found);
-    if (/\p{Surrogate}/u.test(value)) fail("half a surrogate pair");
-    return value;
-  };
-  const value = (depth) => {
-    if (depth > MAX_DEPTH) fail("nested too deeply");
-    const mark = next(PUNCTUATION);
-    if (mark === "[") {
-      const array = [];
-      items("]", () => array.push(value(depth + 1)));
-      return array;
-    }
-    if (mark === "{") {
-      const object = Object.create(null); // so that __proto__ is a field like any other
-      items("}", () => {
-        const name = string();
-        if (name in object) fail(`duplicate field ${name}`);
-        if (next(PUNCTUATION) !== ":") fail(": is missing");
-        object[name] = value(depth + 1);
-      });
-      return object;
-    }
-    if (mark !== undefined) fail(`unexpected ${mark}`);
-    const word = next(WORD);
-    if (word === undefined) return string();
-    if (WORDS.has(word)) return WORDS.get(word);
-    if (/^(0|[1-9]\d*)$/.test(word) && Number.isSafeInteger(Number(word))) return Number(word);
-    if (/^\d+\.\d+$/.test(word) && Decimal.of(Number(word)).text === word) return new Decimal(word);
-    return fail(`${word.slice(0, 40)} is not written canonically`);
-  };
-  const parsed = value(0);
-  take(SPACE);
-  if (at < text.length) fail("more text");
-  return parsed;
-}
-
-/** Canonical JSON. JSON.stringify escapes exactly what has to be escaped in a string. */
-export function canonical(value) {
-  if (value instanceof Decimal) return value.text;
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (value === null || typeof value !== "object") return JSON.stringify(value);
-  return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
+  try {
+    const value = JSON.parse(text);
+    const strings = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+/g;
+    const compact = text.replace(strings, (found) => (found[0] === '"' ? writtenAgain(found) : ""));
+    if (write(value, (names) => names) === compact) return value;
+  } catch (error) {
+    // JSON that is nested too deeply is a RangeError.
+    if (error instanceof SyntaxError || error instanceof RangeError) throw new FormatError(`not JSON: ${error.message}`);
+    throw error;
+  }
+  throw new FormatError("a duplicate field, or a number that is not in canonical form");
 }
 
 export function decodeUtf8(bytes) {

@@ -1,6 +1,6 @@
 // Reads a replay: JSON or NDJSON, and the fields of every object with their forms.
 
-import { Decimal, FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
+import { FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
 
 export const FORMAT = "samedeal.replay/1";
 export const MAX_LINE = 65_536;
@@ -30,7 +30,7 @@ const optional = (form) => ({ form, optional: true });
 const isTrue = optional(oneOf(true));
 const by = optional(matches(/^[0-9a-f]{16}$/));
 
-const isObject = (value) => typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function isVariant(value) {
   const values = isObject(value) ? Object.values(value) : [];
@@ -84,7 +84,7 @@ const STANDING = {
   done: oneOf(true),
   home: integer(0),
   goal: integer(1),
-  progress: (value) => value instanceof Decimal,
+  progress: (value) => typeof value === "number" && value >= 0 && value <= 1,
   attempts: integer(0),
   ms: integer(0),
 };
@@ -102,8 +102,9 @@ function hasFields(object, fields, where) {
   expect(isObject(object), `${where} is not an object`);
   for (const [name, field] of Object.entries(fields)) {
     const form = field.form ?? field;
-    expect(name in object || field.optional, `${where}: ${name} is missing`);
-    expect(!(name in object) || form(object[name]), `${where}: ${name} is not valid, or has its default`);
+    const present = Object.hasOwn(object, name);
+    expect(present || field.optional, `${where}: ${name} is missing`);
+    expect(!present || form(object[name]), `${where}: ${name} is not valid, or has its default`);
   }
   for (const name of Object.keys(object)) expect(Object.hasOwn(fields, name), `${where}: the field ${name} is unknown`);
   return true;
@@ -138,7 +139,7 @@ function readLines(content) {
   expectFormat(head);
   hasFields(head, HEAD, "the first line");
   hasFields(foot, FOOT, "the last line");
-  return Object.assign(Object.create(null), head, { entries }, foot);
+  return { ...head, entries, ...foot };
 }
 
 function isHead(line) {

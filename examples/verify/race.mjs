@@ -1,7 +1,7 @@
 // The fold of a race: which entries are allowed, and what follows from them (replay format, section 4).
 
 import { deal } from "./deals.mjs";
-import { Decimal, sha256Hex } from "./encoding.mjs";
+import { sha256Hex } from "./encoding.mjs";
 import { Racer } from "./racer.mjs";
 
 const DAY = 86_400_000;
@@ -180,7 +180,7 @@ export class Race {
   #row(number, { name, bot, ready, racer }) {
     const { home, ms } = racer?.best ?? { home: 0, ms: 0 };
     const { goal } = this.game;
-    const progress = Decimal.of(racer?.outcome === "won" ? 1 : home / goal);
+    const progress = racer?.outcome === "won" ? 1 : home / goal;
     const outcome = racer === undefined ? this.#idle(ready) : this.#outcome(racer);
     const attempts = racer?.attempt ?? 0;
     return { place: 0, seat: number, name, bot, outcome, done: true, home, goal, progress, attempts, ms };
