@@ -1,6 +1,6 @@
 // Plays a game by lines of JSON on standard input, so that another program can compare its rules with these.
 //
-//   {"game":"corners","seed":"42"}   deals; also {"game":…,"root":"…"} for the deal root.0, and "variant":{…}
+//   {"game":"corners","seed":"42"}   deals; also {"game":…,"root":"…","k":0}, and "variant":{…}
 //   {"variant":{"refill":"waste"}}   deals again in another variant; likewise "game", "seed" or "root" alone
 //   {"move":"draw"}                  makes a move; also undo and restart
 
@@ -17,10 +17,10 @@ globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
 export function player() {
   const chosen = { game: undefined, seed: "1", variant: {} };
   let racer;
-  return async ({ game, seed, root, variant, move }) => {
+  return async ({ game, seed, root, k = 0, variant, move }) => {
     if (move === undefined) {
       if (game !== undefined && game !== chosen.game) Object.assign(chosen, { game, variant: {} });
-      if (root !== undefined) chosen.seed = `${root}.0`;
+      if (root !== undefined) chosen.seed = `${root}.${k}`;
       if (seed !== undefined) chosen.seed = seed;
       if (variant !== undefined) chosen.variant = variant;
       if (!GAMES.has(chosen.game)) return { error: "unknown game" };

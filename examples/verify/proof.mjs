@@ -101,10 +101,10 @@ function checkStandings(entries, standings, folded) {
 
 async function checkSignature({ header, digest, signature }, keys) {
   const signed = await isSigned(`samedeal/1/replay|${header.race}|${digest}`, signature.key, signature.value);
-  if (signed === null) return unsupported("signature", "this browser does not have Ed25519");
-  if (!signed) return fact("signature", false, "not a signature by its key");
+  if (signed === false) return fact("signature", false, "not a signature by its key");
   const wanted = keys.length === 0 || keys.includes(signature.key);
-  return fact("signature", wanted, `by ${signature.key}${wanted ? "" : ", which is not the requested key"}`);
+  if (wanted && signed === null) return unsupported("signature", "this browser does not have Ed25519");
+  return fact("signature", wanted, wanted ? `by ${signature.key}` : `by another key, ${signature.key}`);
 }
 
 /** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` what
