@@ -22,8 +22,8 @@ function writtenAgain(string) {
   return JSON.stringify(value);
 }
 
-/** Parses JSON as replays use it. It must be what we would write ourselves, apart from white space, escapes in strings
- *  and the order of fields: unlike JSON.parse, this refuses duplicate fields and numbers such as 1e0, -0 or 1.0 for 1. */
+/** Parses JSON as replays use it. It must be what we would write, apart from white space, escapes in strings and the
+ *  order of fields: unlike JSON.parse, this refuses duplicate fields and numbers such as 1e0, -0 or 1.0 for 1. */
 export function parseJson(text) {
   try {
     const value = JSON.parse(text);
@@ -32,8 +32,8 @@ export function parseJson(text) {
     if (write(value, (names) => names) === compact) return value;
   } catch (error) {
     // JSON that is nested too deeply is a RangeError.
-    if (error instanceof SyntaxError || error instanceof RangeError) throw new FormatError(`not JSON: ${error.message}`);
-    throw error;
+    const expected = error instanceof SyntaxError || error instanceof RangeError;
+    throw expected ? new FormatError(`not JSON: ${error.message}`) : error;
   }
   throw new FormatError("a duplicate field, or a number that is not in canonical form");
 }
