@@ -1,6 +1,6 @@
 // The games, and the deal that follows from a seed.
 
-import { sha256 } from "./encoding.mjs";
+import { hash } from "./encoding.mjs";
 import cornerStones from "./games/corner-stones.mjs";
 import corners from "./games/corners.mjs";
 import gallery from "./games/gallery.mjs";
@@ -13,29 +13,29 @@ export const GAMES = new Map(ALL.map((game) => [game.slug, game]));
 function numbersOf(label) {
   let block = 0;
   let words = [];
-  const nextWord = async () => {
+  const nextWord = () => {
     if (words.length === 0) {
-      const view = new DataView(await sha256(`${label}|${block++}`));
+      const view = new DataView(hash(`${label}|${block++}`).buffer);
       words = Array.from({ length: 8 }, (_, i) => view.getUint32(4 * i));
     }
     return words.shift();
   };
-  return async (n) => {
+  return (n) => {
     // Words beyond the last multiple of n would make small numbers more likely.
     for (;;) {
-      const word = await nextWord();
+      const word = nextWord();
       if (word < 2 ** 32 - (2 ** 32 % n)) return word % n;
     }
   };
 }
 
 /** Shuffles until the rules accept the cards. Returns them in the order they are dealt, with the first state. */
-export async function deal(game, seed, variant = {}) {
+export function deal(game, seed, variant = {}) {
   const below = numbersOf(`${game.slug}|${seed}`);
   for (let shuffles = 1; ; shuffles++) {
     const cards = game.pack();
     for (let i = cards.length - 1; i > 0; i--) {
-      const j = await below(i + 1);
+      const j = below(i + 1);
       [cards[i], cards[j]] = [cards[j], cards[i]];
     }
     const state = game.deal(cards, variant);

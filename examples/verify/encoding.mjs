@@ -1,5 +1,7 @@
 // Bytes and texts: strict JSON, canonical JSON, hexadecimal digits, hashes and signatures.
 
+import { hmacSha256, sha256 } from "./sha256.mjs";
+
 const encoder = new TextEncoder();
 
 /** A file that cannot be read as what it should be. */
@@ -48,15 +50,15 @@ export function decodeUtf8(bytes) {
 
 export const utf8Length = (text) => encoder.encode(text).length;
 const toHexByte = (byte) => byte.toString(16).padStart(2, "0");
-export const toHex = (buffer) => Array.from(new Uint8Array(buffer), toHexByte).join("");
+export const toHex = (bytes) => Array.from(bytes, toHexByte).join("");
 export const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-export const sha256 = (text) => crypto.subtle.digest("SHA-256", encoder.encode(text));
-export const sha256Hex = async (text) => toHex(await sha256(text));
+export const hash = (text) => sha256(encoder.encode(text));
+export const hexHash = (text) => toHex(hash(text));
 
 /** Returns a function from a text to its HMAC-SHA256 in hexadecimal. */
-export async function hmac(hexKey) {
-  const key = await crypto.subtle.importKey("raw", fromHex(hexKey), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  return async (text) => toHex(await crypto.subtle.sign("HMAC", key, encoder.encode(text)));
+export function hmac(hexKey) {
+  const keyed = hmacSha256(fromHex(hexKey));
+  return (text) => toHex(keyed(encoder.encode(text)));
 }
 
 /** Whether a text has this Ed25519 signature, or null if the browser is too old to check that. */

@@ -4,20 +4,17 @@
 //   {"variant":{"refill":"waste"}}   deals again in another variant; likewise "game", "seed" or "root" alone
 //   {"move":"draw"}                  makes a move; also undo and restart
 
-import { webcrypto } from "node:crypto";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 import { GAMES, deal } from "./deals.mjs";
 import { Racer } from "./racer.mjs";
 
-globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
-
 /** Answers one command after another; each is an object as above, and so is each answer. */
 export function player() {
   const chosen = { game: undefined, seed: "1", variant: {} };
   let racer;
-  return async ({ game, seed, root, k = 0, variant, move }) => {
+  return ({ game, seed, root, k = 0, variant, move }) => {
     if (move === undefined) {
       if (game !== undefined && game !== chosen.game) Object.assign(chosen, { game, variant: {} });
       if (root !== undefined) chosen.seed = `${root}.${k}`;
@@ -25,7 +22,7 @@ export function player() {
       if (variant !== undefined) chosen.variant = variant;
       if (!GAMES.has(chosen.game)) return { error: "unknown game" };
       const rules = GAMES.get(chosen.game);
-      racer = new Racer(rules, (await deal(rules, chosen.seed, chosen.variant)).state);
+      racer = new Racer(rules, deal(rules, chosen.seed, chosen.variant).state);
     } else if (!racer?.move(move)) return { error: "illegal move" };
     const { game: rules, state, outcome, moves, revealed, canUndo, canRestart } = racer;
     return {
@@ -46,6 +43,6 @@ export function player() {
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const answer = player();
   for await (const line of createInterface({ input: process.stdin })) {
-    if (line.trim() !== "") console.log(JSON.stringify(await answer(JSON.parse(line))));
+    if (line.trim() !== "") console.log(JSON.stringify(answer(JSON.parse(line))));
   }
 }

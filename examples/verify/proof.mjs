@@ -1,7 +1,7 @@
 // What a replay proves: one fact after another (replay format, sections 2 and 5).
 
 import { GAMES } from "./deals.mjs";
-import { canonical, hmac, isSigned, sha256Hex } from "./encoding.mjs";
+import { canonical, hmac, isSigned, hexHash } from "./encoding.mjs";
 import { Race, Refusal } from "./race.mjs";
 import { compareReceipts } from "./receipts.mjs";
 
@@ -35,25 +35,25 @@ function checkComplete(entries) {
   return unless("complete", closing === last ? -1 : closing, "entries follow the closing");
 }
 
-async function checkCommitment(header, secret, closing) {
+function checkCommitment(header, secret, closing) {
   if (secret === undefined) return fact("commitment", null, "there is no secret");
   if ("daily" in header && ("seed" in header || "variant" in header)) {
     return fact("commitment", false, "a daily deal has neither seed nor variant");
   }
   const day = new Date(header.opened_at).toISOString().slice(0, 10);
   const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${header.race}`;
-  const holds = (await sha256Hex(`samedeal/1/${subject}|${secret}`)) === header.commitment;
+  const holds = hexHash(`samedeal/1/${subject}|${secret}`) === header.commitment;
   return holds ? fact("commitment", true) : failedAt("commitment", closing, "the secret is another one");
 }
 
 /** Folds entries until one is refused, or needs a missing secret. Returns the race, the index of that entry, or of the
  *  end, and the refusal. */
-async function fold(header, entries, secret, sound) {
+function fold(header, entries, secret, sound) {
   const race = new Race(header, GAMES.get(header.game), secret);
   for (const [index, [, at, event]] of entries.entries()) {
     if (index >= sound || (event.t === "dealt" && secret === undefined && !race.isPublic)) return { race, index };
     try {
-      await race.apply(at, event);
+      race.apply(at, event);
     } catch (error) {
       if (error instanceof Refusal) return { race, index, refusal: error };
       throw error;
@@ -81,12 +81,12 @@ function foldFacts(entries, folded) {
   return facts;
 }
 
-async function checkChain({ header, entries, digest }, secret, folded) {
+function checkChain({ header, entries, digest }, secret, folded) {
   if (secret === undefined) return fact("chain", null, "there is no secret");
-  const keyed = await hmac(secret);
-  let previous = await keyed(`samedeal/1/log|${canonical(header)}`);
+  const keyed = hmac(secret);
+  let previous = keyed(`samedeal/1/log|${canonical(header)}`);
   for (const [index, [n, at, event, h]] of entries.entries()) {
-    previous = await keyed(`${previous}|${canonical([n, at, event])}`);
+    previous = keyed(`${previous}|${canonical([n, at, event])}`);
     if (h !== previous) return failedAt("chain", index + 1, "another digest follows");
   }
   if (digest !== previous) return failedAt("chain", entries.length, "the digest is not that of the last entry");
@@ -108,7 +108,7 @@ async function checkSignature({ header, digest, signature }, keys) {
 }
 
 /** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` what
- *  readReceipts returns, if any. Returns the facts in order, and the outcome: refused, unchecked, unknown-key or
+ *  readReceipts returns, if any. Returns the facts in order, and the outcome: refused, not-checked, key-unknown or
  *  verified. */
 export async function verify(replay, { keys = [], receipts } = {}) {
   const { header, entries, standings } = replay;
@@ -116,12 +116,12 @@ export async function verify(replay, { keys = [], receipts } = {}) {
   const secret = closing < 0 ? undefined : entries[closing][2].secret;
   const rules = checkRules(header);
   const complete = checkComplete(entries);
-  const commitment = await checkCommitment(header, secret, closing + 1);
+  const commitment = checkCommitment(header, secret, closing + 1);
   const misnumbered = entries.findIndex(([n], index) => n !== index + 1);
   const late = entries.findIndex(([, at], index) => at < (index === 0 ? header.opened_at : entries[index - 1][1]));
   const sound = Math.min(...[misnumbered, late].map((index) => (index < 0 ? entries.length : index)));
   const folds = rules.holds && commitment.holds !== false;
-  const folded = folds ? await fold(header, entries, secret, sound) : null;
+  const folded = folds ? fold(header, entries, secret, sound) : null;
   const { order, nonces, deal, filter, moves } = Object.fromEntries(foldFacts(entries, folded));
   const facts = [
     rules,
@@ -134,16 +134,16 @@ export async function verify(replay, { keys = [], receipts } = {}) {
     deal,
     filter,
     moves,
-    await checkChain(replay, secret, folded),
+    checkChain(replay, secret, folded),
     checkStandings(entries, standings, folded),
     await checkSignature(replay, keys),
   ];
-  if (receipts) facts.push(await compareReceipts(replay, secret, receipts));
+  if (receipts) facts.push(compareReceipts(replay, secret, receipts));
   return { facts, outcome: outcomeOf(facts, keys) };
 }
 
 function outcomeOf(facts, keys) {
   if (facts.some(({ holds, unsupported }) => holds !== true && !unsupported)) return "refused";
-  if (facts.some(({ unsupported }) => unsupported)) return "unchecked";
-  return keys.length > 0 ? "verified" : "unknown-key";
+  if (facts.some(({ unsupported }) => unsupported)) return "not-checked";
+  return keys.length > 0 ? "verified" : "key-unknown";
 }

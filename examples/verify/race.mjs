@@ -1,7 +1,7 @@
 // The fold of a race: which entries are allowed, and what follows from them (replay format, section 4).
 
 import { deal } from "./deals.mjs";
-import { sha256Hex } from "./encoding.mjs";
+import { hexHash } from "./encoding.mjs";
 import { Racer } from "./racer.mjs";
 
 const DAY = 86_400_000;
@@ -42,7 +42,7 @@ export class Race {
   }
 
   /** Applies an entry, or throws a Refusal. */
-  async apply(at, event) {
+  apply(at, event) {
     const fact = ["moved", "resigned"].includes(event.t) ? "moves" : "order";
     const allow = (allowed, note) => {
       if (!allowed) throw new Refusal(fact, note);
@@ -55,7 +55,7 @@ export class Race {
       this.counts.set(event.seat, count);
       allow(event.t === "joined" || this.seats.has(event.seat), "the seat is not taken");
     }
-    await this[event.t](event, at, allow);
+    this[event.t](event, at, allow);
   }
 
   joined({ seat, player, name, bot = false, commitment }, at, allow) {
@@ -94,24 +94,24 @@ export class Race {
     this.countingAt = at;
   }
 
-  async nonce({ seat, nonce }, at, allow) {
+  nonce({ seat, nonce }, at, allow) {
     const taken = this.seats.get(seat);
     allow(taken.nonce === undefined, "the seat has revealed its nonce");
-    const commitment = await sha256Hex(`samedeal/1/nonce|${this.header.race}|${nonce}`);
+    const commitment = hexHash(`samedeal/1/nonce|${this.header.race}|${nonce}`);
     if (commitment !== taken.commitment) throw new Refusal("nonces", "not the nonce that the seat is committed to");
     taken.nonce = nonce;
   }
 
-  async dealt({ k = 0 }, at, allow) {
+  dealt({ k = 0 }, at, allow) {
     allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
     allow(!this.isDaily || at < this.dayEnd, "the day is over");
     allow(!this.isPublic || k === 0, "a public deal has no number");
     this.#filter(k);
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);
     const nonces = this.isDaily ? [] : racers.map(([, seat]) => seat.nonce);
-    this.root = await sha256Hex(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
+    this.root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
     this.seed = this.isPublic ? this.header.seed : `${this.root}.${k}`;
-    const { state } = await deal(this.game, this.seed, this.header.variant);
+    const { state } = deal(this.game, this.seed, this.header.variant);
     for (const [, seat] of racers) seat.racer = new Racer(this.game, state, this.options);
     this.stage = "running";
     this.dealtAt = at;

@@ -6,13 +6,13 @@ import { isHeader } from "./format.mjs";
 const mismatch = (note, entry = null) => ({ name: "receipts", holds: false, entry, note });
 
 /** Returns the fact `receipts`. */
-export async function compareReceipts({ header, entries }, secret, receipts) {
+export function compareReceipts({ header, entries }, secret, receipts) {
   const own = canonical(header);
   const isSealed = !("seed" in header) && !("daily" in header);
   const counting = entries.findIndex(([, , event]) => event.t === "counting") + 1;
   const revealed = entries.filter(([, , event]) => event.t === "nonce");
   const logged = new Map(revealed.map(([n, , { seat, nonce }]) => [seat, { n, nonce }]));
-  const initial = secret === undefined ? undefined : await (await hmac(secret))(`samedeal/1/log|${own}`);
+  const initial = secret === undefined ? undefined : hmac(secret)(`samedeal/1/log|${own}`);
   const digestOf = (n) => (n === 0 ? initial : entries[n - 1]?.[3]);
 
   let under = null; // the header that a line is under

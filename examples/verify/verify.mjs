@@ -17,19 +17,20 @@ const USAGE = `usage: node verify.mjs [--key HEX]... [--receipts FILE] REPLAY
 
 REPLAY is a file in JSON or NDJSON, or - for the standard input.`;
 
+/** The exit code and the name of each outcome. */
 const OUTCOMES = {
-  verified: { exitCode: 0, text: "verified: every fact holds, and the key is known" },
-  refused: { exitCode: 1, text: "refused" },
-  unreadable: { exitCode: 2, text: "not a replay" },
-  usage: { exitCode: 2, text: USAGE },
-  "unknown-key": { exitCode: 3, text: "verified, but the key is unknown: compare it with the server's, or use --key" },
-  unchecked: { exitCode: 4, text: "not checked" },
+  verified: [0, "verified (key known)"],
+  "key-unknown": [0, "verified, key unknown"],
+  usage: [2, USAGE],
+  refused: [5, "refused"],
+  unreadable: [5, "not a replay"],
+  "not-checked": [6, "not checked"],
 };
 
-function finish(outcome, detail) {
-  const text = [OUTCOMES[outcome].text, detail].filter(Boolean).join(": ");
-  (OUTCOMES[outcome].exitCode === 2 ? console.error : console.log)(text);
-  process.exitCode = OUTCOMES[outcome].exitCode;
+function finish(outcome, detail = "") {
+  const [code, name] = OUTCOMES[outcome];
+  (code === 2 ? console.error : console.log)(name + detail);
+  process.exitCode = code;
 }
 
 function readArguments() {
@@ -51,10 +52,10 @@ function readArguments() {
   }
 }
 
-async function printDeal(code) {
+function printDeal(code) {
   const [slug, ...seed] = code.split(":");
   if (!GAMES.has(slug) || seed.length === 0) return finish("usage");
-  console.log((await deal(GAMES.get(slug), seed.join(":"))).cards.join(" "));
+  console.log(deal(GAMES.get(slug), seed.join(":")).cards.join(" "));
 }
 
 function print({ name, holds, entry, note, unsupported }) {
@@ -74,12 +75,14 @@ async function main() {
     facts.forEach(print);
     const failed = facts.find(({ holds }) => holds === false);
     const unchecked = facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
-    if (outcome === "refused") finish(outcome, failed.name + (failed.entry === null ? "" : `, entry ${failed.entry}`));
-    else finish(outcome, outcome === "unchecked" ? unchecked.join(", ") : "");
+    if (outcome === "refused") {
+      finish(outcome, ` (${failed.name}${failed.entry === null ? "" : `, entry ${failed.entry}`})`);
+    } else if (outcome === "not-checked") finish(outcome, `: ${unchecked.join(", ")}`);
+    else finish(outcome, outcome === "key-unknown" ? ": compare it with the server's, or use --key" : "");
   } catch (error) {
     const expected = error instanceof FormatError || typeof error.code === "string"; // such as ENOENT
     if (!expected) throw error;
-    finish("unreadable", error.message);
+    finish("unreadable", `: ${error.message}`);
   }
 }
 
