@@ -1,13 +1,15 @@
 """Replays of bots: they verify, contain the bot's moves, and are reproducible."""
 
 import re
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from samedeal.computer.bots import BOTS, MAX_MOVES, play
 from samedeal.game import Variant
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
+from samedeal.proof.signature import Signature, holds, public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved, Resigned
 from samedeal.replays.bot_replay import TICK_MS, replay_of
@@ -16,6 +18,7 @@ from samedeal.wire import codec
 from support.finished_races import SIGNING_KEY
 
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
+SAVED_PLAY = Path(__file__).parents[1] / "saved" / "plays-1" / "corners.json"
 SEED = "béla 7 / ?#%"
 
 
@@ -84,3 +87,21 @@ def test_an_invalid_deal_is_refused() -> None:
         replay_of(GAMES["corners"], "1|2", 0, SIGNING_KEY)
     with pytest.raises(ValueError, match="no variant"):
         replay_of(GAMES["corners"], "1", 0, SIGNING_KEY, {"refill": "never"})
+
+
+def test_signatures_of_plays_and_races_are_not_interchangeable() -> None:
+    replay = replay_of(GAMES["corners"], "1", 0, SIGNING_KEY)
+    key = Ed25519PrivateKey.from_private_bytes(SIGNING_KEY)
+    text = f"samedeal/1/play|{replay.header.race}|{replay.digest}"
+    assert bytes.fromhex(replay.signature.value) == key.sign(text.encode())
+    as_play = Signature(
+        key=replay.signature.key, value=key.sign(f"samedeal/1/play|calm-otter-42|{replay.digest}".encode()).hex()
+    )
+    assert not holds(as_play, "calm-otter-42", replay.digest)
+
+
+def test_plays_that_were_signed_like_races_still_verify() -> None:
+    replay = read(SAVED_PLAY.read_bytes())
+    text = f"samedeal/1/replay|{replay.header.race}|{replay.digest}"
+    assert Ed25519PrivateKey.from_private_bytes(SIGNING_KEY).sign(text.encode()).hex() == replay.signature.value
+    assert all(fact.holds for fact in verify(replay, [public_key(SIGNING_KEY)]))

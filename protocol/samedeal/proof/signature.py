@@ -1,4 +1,7 @@
-"""Signatures of the last digest of a race, which identify the server that hosted it."""
+"""Signatures of the last digest of a race, which identify the server that hosted it.
+
+Races and the computer's plays are signed with different texts, so that neither passes as the other.
+"""
 
 from typing import Annotated
 
@@ -7,6 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from msgspec import Meta
 
 from samedeal.race.events import Hex32, Record
+
+
+PLAY_PREFIX = "par-"
+"""The first characters of the ids of the computer's plays. No race has such an id."""
 
 
 class Signature(Record, frozen=True, kw_only=True):
@@ -23,20 +30,26 @@ def public_key(private_key: bytes) -> str:
 
 
 def signed(private_key: bytes, race: str, digest: str) -> Signature:
-    """Sign the last digest of a race, which covers its header and all entries. Signatures are deterministic."""
-    value = Ed25519PrivateKey.from_private_bytes(private_key).sign(_text(race, digest)).hex()
+    """Sign the last digest of a race or play, which covers its header and all entries. Signatures are deterministic."""
+    value = Ed25519PrivateKey.from_private_bytes(private_key).sign(_texts(race, digest)[0]).hex()
     return Signature(key=public_key(private_key), value=value)
 
 
 def holds(signature: Signature, race: str, digest: str) -> bool:
-    """Return whether the signature is valid for this race, this digest and its own key."""
+    """Return whether the signature is valid for this race or play, this digest and its own key."""
+    return any(_is_valid(signature, text) for text in _texts(race, digest))
+
+
+def _is_valid(signature: Signature, text: bytes) -> bool:
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.key))
-        key.verify(bytes.fromhex(signature.value), _text(race, digest))
+        key.verify(bytes.fromhex(signature.value), text)
     except (InvalidSignature, ValueError):  # ValueError: not a valid public key
         return False
     return True
 
 
-def _text(race: str, digest: str) -> bytes:
-    return f"samedeal/1/replay|{race}|{digest}".encode()
+def _texts(race: str, digest: str) -> tuple[bytes, ...]:
+    """Return the text to sign, then older ones that are still valid: plays were signed like races at first."""
+    what = ("play", "replay") if race.startswith(PLAY_PREFIX) else ("replay",)
+    return tuple(f"samedeal/1/{each}|{race}|{digest}".encode() for each in what)
