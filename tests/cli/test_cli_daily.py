@@ -98,7 +98,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
 
     server.set_clock(day.ends_at + 3 * 3_600_000)
     code, out, _ = said(capsys, "verify", listed)
-    assert (code, out[-1].partition(":")[0]) == (0, "VERIFIED")
+    assert (code, out[-1].partition(":")[0]) == (0, "verified (key known)")
     code, out, _ = said(capsys, "export", listed, "--format", "txt")
     deal = next(line for line in out if line.startswith("Deal  "))
     assert deal.endswith("(daily of 2027-04-01)")

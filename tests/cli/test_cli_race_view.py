@@ -45,7 +45,7 @@ def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState
     yield "race, asked", on_key(race, "!")[0]
     yield "race, rivals hidden", on_key(race, "z")[0]
     yield "race, connection lost", replace(race, connection_error="the connection broke")
-    yield "results", replace(finished(slug, width, height), checks=FINDINGS, par=PAR)
+    yield "results", replace(finished(slug, width, height), checks=FINDINGS, key_known=True, par=PAR)
 
 
 def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:

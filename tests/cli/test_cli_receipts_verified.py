@@ -40,7 +40,7 @@ def test_verify_uses_stored_receipts(state: Path, tmp_path: Path) -> None:
     assert (
         fact(out) == "✔ receipts    the log matches the digests received during the race: 4 digests agree (stored here)"
     )
-    assert out.splitlines()[-1].startswith("VERIFIED: ")
+    assert out.splitlines()[-1].startswith("verified (key known): ")
     code, out, _ = run("verify", file, "--no-receipts")
     assert (code, "receipts" in out) == (0, False)
     names = [one["name"] for one in json.loads(run("verify", file, "--json")[1])["facts"]]
@@ -62,7 +62,7 @@ def test_verify_detects_a_rewritten_log_at_its_first_change(state: Path, tmp_pat
     assert (
         fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} does not match the one received (stored here)"
     )
-    assert out.splitlines()[-1] == f"NOT VERIFIED: receipts, first at entry {n}."
+    assert out.splitlines()[-1] == f"refused (receipts, entry {n})"
 
 
 def test_verify_detects_a_truncated_log(state: Path, tmp_path: Path) -> None:

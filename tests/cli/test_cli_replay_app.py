@@ -16,6 +16,7 @@ import pyte
 import pytest
 from textual.pilot import Pilot
 
+from samedeal.proof.verification import Outcome
 from samedeal.wire import codec
 from samedeal_cli.render.themes import look
 from samedeal_cli.replay_app.app import ReplayApp
@@ -27,9 +28,9 @@ from support.finished_races import finished
 TIMEOUT_S = 240
 
 
-def replay_app(*, holds: bool = True, playing: bool = False) -> ReplayApp:
+def replay_app(*, outcome: Outcome = "verified", playing: bool = False) -> ReplayApp:
     player = Player.of(Recording.of(finished("corners", 60)))
-    return ReplayApp(replace(player, playing=playing), look("terminal"), lambda: holds)
+    return ReplayApp(replace(player, playing=playing), look("terminal"), lambda: outcome)
 
 
 def lines(app: ReplayApp) -> list[str]:
@@ -97,11 +98,14 @@ async def test_clicks_seek_watch_and_press_keys() -> None:
         assert app.player.track.index(app.player.n) == 1
 
 
-@pytest.mark.parametrize(("holds", "says"), [(True, " VERIFIED ✔"), (False, "NOT VERIFIED ✘")])
-async def test_the_verification_result_is_shown(holds: bool, says: str) -> None:
-    app = replay_app(holds=holds)
+@pytest.mark.parametrize(
+    ("outcome", "says"),
+    [("verified", " VERIFIED ✔"), ("key-unknown", "VERIFIED, KEY UNKNOWN"), ("refused", " REFUSED ✘")],
+)
+async def test_the_outcome_of_the_verification_is_shown(outcome: Outcome, says: str) -> None:
+    app = replay_app(outcome=outcome)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: app.player.verified is not None)
+        await until(pilot, lambda: app.player.outcome is not None)
         assert says in lines(app)[0]
 
 
@@ -159,7 +163,7 @@ def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) 
     file = tmp_path / "race.json"
     file.write_bytes(codec.encode(finished("corners"), "json"))
     terminal = Terminal("replay", str(file), "--at", "m2")
-    shown = terminal.until(" VERIFIED ✔")
+    shown = terminal.until(" VERIFIED, KEY UNKNOWN")
     assert " 2/30 " in shown
     assert "‖ 4×" in shown
     terminal.type("\x1b[C")

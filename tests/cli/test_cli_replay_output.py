@@ -34,7 +34,7 @@ HOSTILE = ["\x1b[2J\u202eeve", "</text><script>alert(1)</script>", '"]]> & <!--'
 
 
 def player(slug: str = "corners", moves: int = 40) -> Player:
-    return replace(Player.of(Recording.of(finished(slug, moves))), verified=True)
+    return replace(Player.of(Recording.of(finished(slug, moves))), outcome="verified")
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
         assert run("export", file, "-o", path).exit_code == 0
         assert run("export", file, "--format", path.suffix[1:]).stdout_bytes == path.read_bytes()
     assert "VERIFIED" in (tmp_path / "race.svg").read_text()
-    assert "NOT VERIFIED" not in (tmp_path / "race.svg").read_text()
+    assert "REFUSED" not in (tmp_path / "race.svg").read_text()
     parsed((tmp_path / "race.svg").read_text())
     events((tmp_path / "race.cast").read_text().splitlines())
 
@@ -270,16 +270,16 @@ def test_export_shows_the_given_moment_and_racer(file: Path) -> None:
     assert "The race at 0:" in (parsed(one).findtext(f"{SVG}desc") or "")
     assert len(one) < len(full)
     state = Player.of(Recording.of(finished("corners"))).watch_seat(2)
-    assert one == picture_svg(replace(state.step_by(3), verified=True), 1)
+    assert one == picture_svg(replace(state.step_by(3), outcome="key-unknown"), 1)
     late = run("export", file, "--format", "cast", "--at", "m30").stdout.splitlines()
     assert len(late) < len(run("export", file, "--format", "cast").stdout.splitlines())
 
 
-def test_a_picture_of_an_invalid_replay_says_not_verified(tmp_path: Path) -> None:
+def test_a_picture_of_an_invalid_replay_says_refused(tmp_path: Path) -> None:
     replay = finished("corners")
     standings = tuple(structs.replace(standing, home=40) for standing in replay.standings)
     file = written(tmp_path / "race.json", structs.replace(replay, standings=standings))
-    assert "NOT VERIFIED" in run("export", file, "--format", "svg").stdout
+    assert "REFUSED" in run("export", file, "--format", "svg").stdout
 
 
 @pytest.mark.parametrize("form", ["svg", "cast"])

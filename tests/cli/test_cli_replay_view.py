@@ -33,11 +33,11 @@ def player(slug: str, keys: str = "") -> Player:
 
 def picture(slug: str) -> str:
     """Draw a game at some positions and sizes, and once in ASCII."""
-    middle = replace(player(slug, "6→"), verified=True)
+    middle = replace(player(slug, "6→"), outcome="verified")
     shown = {
         "80x24, in the middle": draw_screen(middle, 80, 24),
         "60x20, in the middle": draw_screen(middle, 60, 20),
-        "80x24, two racers at the end": draw_screen(replace(player(slug, "c$"), verified=False), 80, 24),
+        "80x24, two racers at the end": draw_screen(replace(player(slug, "c$"), outcome="refused"), 80, 24),
         "60x20, the other racer before the first move, in ASCII": draw_screen(
             replace(player(slug, "⇥ "), plain=True), 60, 20
         ),

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from samedeal.replays.replay import read
-from samedeal_cli.commands.replays import is_verified, player_of
+from samedeal_cli.commands.replays import outcome, player_of
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.render.picture import picture_svg
 
@@ -27,7 +27,7 @@ LAYERS = ("<rect", "<path", "<text")
 def animation() -> str:
     """Return the animated picture: each element is visible in the frames that contain it."""
     race = read((ROOT / "docs/race.json").read_bytes())
-    player = replace(player_of(race), verified=is_verified(race))
+    player = replace(player_of(race), outcome=outcome(race, [race.signature.key]))
     moments = range(0, 1000 * (LENGTH_S + STEP_S), 1000 * STEP_S)
     pictures = [picture_svg(player.go_to(Moment(ms=ms))).splitlines() for ms in moments]
     frames: defaultdict[str, set[int]] = defaultdict(set)

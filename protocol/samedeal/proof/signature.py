@@ -11,7 +11,6 @@ from msgspec import Meta
 
 from samedeal.race.events import Hex32, Record
 
-
 PLAY_PREFIX = "par-"
 """The first characters of the ids of the computer's plays. No race has such an id."""
 

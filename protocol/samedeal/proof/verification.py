@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from itertools import chain
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -32,6 +33,15 @@ FACTS = {
 """The facts that a verification checks, in order, and what each one means if it holds."""
 RECEIPTS = {"receipts": "the log matches the digests received during the race"}
 """The additional fact if there are receipts."""
+
+Outcome = Literal["verified", "key-unknown", "refused"]
+"""What follows from all facts together, and from whether the signer's key is known."""
+OUTCOMES: Final[dict[Outcome, str]] = {
+    "verified": "verified (key known)",
+    "key-unknown": "verified, key unknown",
+    "refused": "refused",
+}
+"""The name of each outcome, which other verifiers use, too."""
 
 UNCHECKED = "not checked because of an earlier failure"
 """The note of a fact that cannot be checked because another one fails before it."""
@@ -71,6 +81,13 @@ def verify(log: Log, keys: Collection[str] = (), receipts: Receipts | None = Non
     return tuple(
         Fact(name=name, holds=name not in failures, entry=entry, note=note) for name, (entry, note) in facts.items()
     )
+
+
+def outcome_of(facts: Collection[Fact], *, key_known: bool) -> Outcome:
+    """Return the outcome of a verification. ``key_known`` says whether the signer's key is known to be the server's."""
+    if not all(fact.holds for fact in facts):
+        return "refused"
+    return "verified" if key_known else "key-unknown"
 
 
 def _check_numbers(log: Log) -> Iterator[Failure]:

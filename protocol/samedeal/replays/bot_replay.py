@@ -43,7 +43,8 @@ def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: 
     choices = {**(variant or {}), **BOTS[game.slug].variant}
     non_default = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
     name = f"{run.bot}|{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}|{k}"
-    id_, secret = f"{PLAY_PREFIX}{_sha256(f'samedeal/1/par|{name}').hex()[:32]}", _sha256(f"samedeal/1/par-secret|{name}")
+    id_ = f"{PLAY_PREFIX}{_sha256(f'samedeal/1/par|{name}').hex()[:32]}"
+    secret = _sha256(f"samedeal/1/par-secret|{name}")
     header = Header(
         race=id_,
         game=game.slug,

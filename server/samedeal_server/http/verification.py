@@ -8,7 +8,7 @@ from msgspec import Struct, msgpack
 from starlette.requests import Request
 
 from samedeal.errors import Refused
-from samedeal.proof.verification import Fact
+from samedeal.proof.verification import Fact, Outcome, outcome_of
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
 from samedeal_server.http.endpoint import V1, BodySpec, route
@@ -38,6 +38,7 @@ class Verification(Struct, frozen=True):
 
     ok: bool
     """Whether all facts are true."""
+    outcome: Outcome
     key: str
     """The public key of the replay's signature."""
     known_key: bool
@@ -70,9 +71,11 @@ class Verifications:
             except Refused:
                 metrics.VERIFICATIONS.labels("refused").inc()
                 raise
-        ok = all(fact.holds for fact in facts)
+        known = key in known_keys
+        outcome = outcome_of(facts, key_known=known or key in query.key)
+        ok = outcome != "refused"
         metrics.VERIFICATIONS.labels("holds" if ok else "fails").inc()
-        return Verification(ok=ok, key=key, known_key=key in known_keys, facts=facts)
+        return Verification(ok=ok, outcome=outcome, key=key, known_key=known, facts=facts)
 
 
 async def verify_file(jobs: Jobs, place: Place, path: str, keys: Collection[str] = ()) -> tuple[str, tuple[Fact, ...]]:

@@ -3,7 +3,7 @@
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +15,7 @@ import msgspec
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.verification import verify
+from samedeal.proof.verification import Outcome, outcome_of, verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART
@@ -28,7 +28,7 @@ from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused, Unverified
-from samedeal_cli.net.replay_loader import load_replay
+from samedeal_cli.net.replay_loader import load_replay, published_keys
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
 from samedeal_cli.render.cast import cast
@@ -98,7 +98,8 @@ def replay(
         loaded = load_replay(settings, replay)
     player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
     if chosen == "tui":
-        return _play(settings, loaded, player, playing=at is None and speed != 0)
+        keys = published_keys(settings, replay)
+        return _play(settings, player, lambda: outcome(loaded, keys), playing=at is None and speed != 0)
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
@@ -108,7 +109,7 @@ def replay(
     return 0
 
 
-def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) -> int:
+def _play(settings: Settings, player: Player, verify: Callable[[], Outcome], *, playing: bool) -> int:
     """Run the player on the full screen. Returns the exit code."""
     from samedeal_cli.race_app.splash import splash_screen
 
@@ -118,7 +119,7 @@ def _play(settings: Settings, replay: Replay, player: Player, *, playing: bool) 
         from samedeal_cli.running import run
 
         player = replace(player, playing=playing)
-        app = ReplayApp(player, shown, lambda: is_verified(replay), animation=settings.animation)
+        app = ReplayApp(player, shown, verify, animation=settings.animation)
         run(app.run_async(mouse=settings.mouse))
     return INTERRUPTED if app.interrupted else 0
 
@@ -194,7 +195,8 @@ def export(
             if format_ == "svg" and at is None:
                 speed = 0
             player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
-            data = PICTURES[format_](replace(player, verified=is_verified(loaded)), seat is not None)
+            player = replace(player, outcome=outcome(loaded, published_keys(settings, replay)))
+            data = PICTURES[format_](player, seat is not None)
         else:
             data = FORMATS[format_](loaded)
     write_output(settings, output, data)
@@ -295,6 +297,6 @@ def unverified_if_refused() -> Iterator[None]:
         raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
 
 
-def is_verified(replay: Replay) -> bool:
-    """Return whether all checks of a replay pass."""
-    return all(fact.holds for fact in verify(replay))
+def outcome(replay: Replay, keys: Collection[str]) -> Outcome:
+    """Verify a replay; if there are known keys, it must be signed with one of them."""
+    return outcome_of(verify(replay, keys), key_known=bool(keys))

@@ -9,16 +9,15 @@ from msgspec.structs import replace
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.receipts import Receipts, about
-from samedeal.proof.verification import UNCHECKED, Fact
+from samedeal.proof.verification import OUTCOMES, UNCHECKED, Fact, Outcome, outcome_of
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import FILE, KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
-from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file, lines
-from samedeal_cli.net.replay_loader import open_replay, server_and_race
+from samedeal_cli.net.replay_loader import open_replay, published_keys, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import clock, utc_time, with_unique_names
 from samedeal_cli.render.transcript import printable
@@ -55,7 +54,7 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     server, _ = server_and_race(settings, replay) or ("", "")
     try:
         with open_replay(settings, replay) as log:
-            published = Api(server).keys() if server and not keys else ()
+            published = () if keys else published_keys(settings, replay)
             stored = None if alone else _load_receipts(log.header, given)
             facts = verified(log, keys or published, stored)
             count = sum(1 for _ in log.entries)
@@ -69,14 +68,15 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
         "receipts": "" if given else _receipts_note(log.header, stored),
     }
     facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
-    holds = all(fact.holds for fact in facts)
+    outcome = outcome_of(facts, key_known=bool(keys or published))
+    holds = outcome != "refused"
     if settings.json:
-        document = {"ok": holds, "race": log.header.race, "game": log.header.game, "entries": count}
+        document = {"ok": holds, "outcome": outcome, "race": log.header.race, "game": log.header.game, "entries": count}
         _print_json(document | {"digest": log.digest, "facts": facts})
     else:
         for fact in facts:
             print_line(settings, _line(fact))
-        print_line(settings, _conclusion(log, count, facts))
+        print_line(settings, _conclusion(log, count, facts, outcome))
     return 0 if holds else Unverified.exit_code
 
 
@@ -132,18 +132,16 @@ def _line(fact: Fact) -> str:
     return f"{mark} {fact.name:<10}  {where}{printable(fact.note)}"
 
 
-def _conclusion(log: Log, count: int, facts: tuple[Fact, ...]) -> str:
-    failed = [fact for fact in facts if not fact.holds and fact.note != UNCHECKED]
-    if failed:
-        entries = [fact.entry for fact in failed if fact.entry is not None]
-        where = f", first at entry {min(entries)}" if entries else ""
-        return f"NOT VERIFIED: {', '.join(fact.name for fact in failed)}{where}."
+def _conclusion(log: Log, count: int, facts: tuple[Fact, ...], outcome: Outcome) -> str:
+    if outcome == "refused":
+        failed = next(fact for fact in facts if not fact.holds and fact.note != UNCHECKED)
+        return f"refused ({failed.name}{'' if failed.entry is None else f', entry {failed.entry}'})"
     race = f"{log.header.race}, {GAMES[log.header.game].title}, {count} entries"
     first = [standing for standing in with_unique_names(log.standings) if standing.place == 1]
     names = " and ".join(printable(standing.name) for standing in first) or "nobody"
     if any(standing.outcome == "won" for standing in first):
-        return f"VERIFIED: {race}, won by {names} in {clock(first[0].ms)}."
-    return f"VERIFIED: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
+        return f"{OUTCOMES[outcome]}: {race}, won by {names} in {clock(first[0].ms)}."
+    return f"{OUTCOMES[outcome]}: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
 
 
 def _print_json(document: object) -> None:

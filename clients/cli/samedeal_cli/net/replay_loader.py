@@ -86,6 +86,12 @@ def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:
     return None
 
 
+def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
+    """Return the public keys of the server that a replay comes from; none for a file."""
+    source = server_and_race(settings, replay)
+    return Api(source[0]).keys() if source else ()
+
+
 @contextmanager
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """Open the replay as a seekable file."""

@@ -265,11 +265,13 @@ class FullScreen(CanvasApp):
     async def _verify(self, race_id: str, connection: Connection) -> None:
         try:
             data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
+            keys = await asyncio.to_thread(self._api.keys)
         except Failure as failure:
             self._change(unverified_reason=f"not verified: {failure.format_message()}")
             return
         try:
-            self._change(checks=await asyncio.to_thread(run_checks, data, connection.receipts))
+            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
+            self._change(checks=checks, key_known=bool(keys))
         except Refused as refused:
             if refused.code == "unsupported-version":
                 self._change(unverified_reason=f"not verified: {refused.text}")
@@ -294,9 +296,9 @@ class FullScreen(CanvasApp):
             await asyncio.sleep(1)
 
 
-def run_checks(data: bytes, receipts: Receipts) -> tuple[Check, ...]:
-    """Verify a replay, and compare it with the receipts of the race. Raises Refused for an invalid replay."""
-    facts = verify(read(data), receipts=receipts)
+def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
+    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
+    facts = verify(read(data), keys, receipts)
     return tuple(
         Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
         for fact in facts

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
+from samedeal.proof.verification import OUTCOMES
 from samedeal.race.seat import Standing
 from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
 from samedeal_cli.race_app.overlays import BAD, GOOD
@@ -114,7 +115,8 @@ def _verdict(state: RaceState) -> tuple[str, Style]:
     failed = next((check for check in state.checks if not check.holds), None)
     if failed:
         return f"✗ {failed.name}: {failed.text}", BAD
-    return f"Verified ✓ {len(state.checks)} checks passed on this machine", GOOD
+    name = OUTCOMES["verified" if state.key_known else "key-unknown"].capitalize()
+    return f"{name} ✓ {len(state.checks)} checks passed here", GOOD if state.key_known else NEWS
 
 
 def _draw_par(par: ParSummary, canvas: Canvas, row: int, end: int) -> None:

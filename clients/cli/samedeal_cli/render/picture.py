@@ -61,8 +61,8 @@ def _head(player: Player, canvas: Canvas) -> None:
     recording = player.recording
     column = canvas.write(0, 1, recording.game.title, BOLD)
     canvas.write(0, column, f" · {recording.header.race} · {day(recording.dealt_at)}")
-    if player.verified is not None:
-        mark, style = VERDICTS[player.verified]
+    if player.outcome is not None:
+        mark, style = VERDICTS[player.outcome]
         canvas.write(0, canvas.width - 1 - cells(mark), mark, style)
     canvas.line(1)
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
+from samedeal.proof.verification import Outcome
 from samedeal_cli.race_app.canvas_widget import CanvasApp
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.replay_app.replay_view import draw_screen
@@ -22,8 +23,8 @@ FRAME_S: Final = 0.05
 class ReplayApp(CanvasApp):
     """Shows one replay until the user quits."""
 
-    def __init__(self, player: Player, look: Palette, verify: Callable[[], bool], *, animation: bool = True) -> None:
-        """Start from `player`; `verify` returns whether the replay is valid; it runs in a thread."""
+    def __init__(self, player: Player, look: Palette, verify: Callable[[], Outcome], *, animation: bool = True) -> None:
+        """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread."""
         super().__init__(animation=animation)
         self.player = player
         self._look, self._verify = look, verify
@@ -82,5 +83,5 @@ class ReplayApp(CanvasApp):
         self.widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
 
     async def _check(self) -> None:
-        verified = await asyncio.to_thread(self._verify)
-        self._show(replace(self.player, verified=verified))
+        outcome = await asyncio.to_thread(self._verify)
+        self._show(replace(self.player, outcome=outcome))

@@ -1,8 +1,10 @@
 """The view of the replay player: draws a moment of a recording on a canvas of any size."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from samedeal.game import Game
+from samedeal.proof.verification import Outcome
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
@@ -45,12 +47,13 @@ _HINTS: Final = (
     ("q", "q", "quit"),
 )
 """The keys of the footer: label, key for a click, and action."""
-VERDICTS: Final = {
+VERDICTS: Final[Mapping[Outcome | None, tuple[str, Style]]] = {
     None: ("checking …", DIM),
-    True: ("VERIFIED ✔", Style("good")),
-    False: ("NOT VERIFIED ✘", Style("bad", bold=True)),
+    "verified": ("VERIFIED ✔", Style("good")),
+    "key-unknown": ("VERIFIED, KEY UNKNOWN", Style("news")),
+    "refused": ("REFUSED ✘", Style("bad", bold=True)),
 }
-"""What is shown for the result of the verification."""
+"""What is shown for the outcome of the verification."""
 
 
 def draw_screen(player: Player, width: int, height: int) -> Canvas:
@@ -88,7 +91,7 @@ def _one_line(player: Player, canvas: Canvas) -> None:
 
 
 def _draw_heading(player: Player, canvas: Canvas) -> None:
-    track, (checked, style) = player.track, VERDICTS[player.verified]
+    track, (checked, style) = player.track, VERDICTS[player.outcome]
     ends = f"{outcome_text(track, player.n)}   "
     right = canvas.width - 1 - cells(ends + checked)
     name, game = racer_name(player, track), player.recording.game.title

@@ -95,6 +95,8 @@ class RaceState:
     watched_seat: int | None = None
     rivals_hidden: bool = False
     checks: tuple[Check, ...] = ()
+    key_known: bool = False
+    """Whether the replay was checked for the keys that the server publishes."""
     unverified_reason: str = ""
     par: ParSummary | None = None
 

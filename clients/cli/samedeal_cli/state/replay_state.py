@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from samedeal.proof.verification import Outcome
 from samedeal_cli.commands.timecode import Moment, parse_moment
 from samedeal_cli.state.recording import Recording, Step, Track
 
@@ -56,8 +57,8 @@ class Player:
     """The text typed after ``/``, or None."""
     note: str = ""
     """A message about the last key."""
-    verified: bool | None = None
-    """Whether the replay is valid, or None while that is unknown."""
+    outcome: Outcome | None = None
+    """The outcome of the verification, or None while that is unknown."""
     plain: bool = False
     """Whether to show only ASCII."""
     interactive: bool = True
