@@ -32,6 +32,7 @@ def test_valid_replay_is_verified_in_every_form(server: LoggedServer, form: str)
         assert answer.status == 200
         assert answer.json == {
             "ok": True,
+            "outcome": "key-unknown",
             "key": replay.signature.key,
             "known_key": False,
             "facts": [json.loads(codec.encode(fact, "json")) for fact in verify(replay)],
@@ -46,6 +47,7 @@ async def test_key_parameter_requires_a_signature_by_that_key(server: LoggedServ
     for query, holds in ((f"key={ours}", True), (f"key={other}&key={ours}", True), (f"key={other}", False), ("", True)):
         result = request(server, "POST", f"/api/v1/verify?{query}", body).json
         assert (result["ok"], result["key"], result["known_key"]) == (holds, ours, True)
+        assert result["outcome"] == ("verified" if holds else "refused")
         assert [fact["name"] for fact in result["facts"] if not fact["holds"]] == ([] if holds else ["signature"])
     forged = structs.replace(
         finished("corners"), signature=read(encode_replay(await server.replay(race_id), "json")).signature

@@ -162,5 +162,7 @@ async def test_who_signs_anew_has_a_key_that_is_not_known(redis_url: str, forged
         forgery = Replay.of(race, replay.entries, forged)
         verdict = verification(server, forgery)
         assert (verdict["ok"], verdict["known_key"], verdict["key"]) == (True, False, public_key(forged))
+        assert verdict["outcome"] == "key-unknown"
+        assert verification(server, forgery, public_key(forged))["outcome"] == "verified"  # the caller knows the key
         with_key = verification(server, forgery, public(SIGNING_KEY))
     assert [fact["name"] for fact in with_key["facts"] if not fact["holds"]] == ["signature"]
