@@ -112,6 +112,8 @@ def test_content_of_the_wrong_shape_is_refused(form: codec.Form, damage: Damage)
         (b'"place":1', b'"place":1,"more":' + b"[" * 100_000),
         (b'"place":1', b'"place":1,"more":' + b"[" * 900 + b"]" * 900),
         (b'"place":1', b'"place":1,"more":' + b'{"a":' * 100_000),
+        (b'"place":1', b'"place":1.0'),
+        (b'"place":1', b'"place":1e0'),
         (b'"ada"', b'"\\ud800"'),
         (b'"ada"', b'"\xff"'),
         (b'"ada"', b"'ada'"),
@@ -122,6 +124,32 @@ def test_ambiguous_json_is_refused(old: bytes, new: bytes) -> None:
     data = codec.encode(race_of("corners"), "json")
     assert data.count(old) >= 1
     refusal(data.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("zero", [b"0", b"-0", b"0.00", b"0e0", b"0.0e0", b"1e-400"])
+def test_progress_in_another_form_is_refused(zero: bytes) -> None:
+    data = codec.encode(finished("corners", moves=0), "json")
+    assert data.count(b'"progress":0.0') == 2
+    refusal(data.replace(b'"progress":0.0', b'"progress":' + zero, 1))
+
+
+@pytest.mark.parametrize("field", [b"home", b"ms"])
+def test_zero_with_a_sign_is_refused(field: bytes) -> None:
+    data = codec.encode(finished("corners", moves=0), "json")
+    assert data.count(b'"%s":0' % field) == 2
+    refusal(data.replace(b'"%s":0' % field, b'"%s":-0' % field, 1))
+
+
+def test_progress_with_a_sign_fails_the_standings() -> None:
+    data = codec.encode(finished("corners", moves=0), "json")
+    assert failures(read(data.replace(b'"progress":0.0', b'"progress":-0.0', 1))) == {"standings": None}
+
+
+@pytest.mark.parametrize("name", ["", "1", "Cap", "cap ", "é", "cap\n"])
+def test_variants_with_other_names_than_options_have_are_refused(name: str) -> None:
+    content = plain(race_of("corners"))
+    content["header"]["variant"] = {name: True}
+    refusal(codec.encode(content, "json"))
 
 
 @pytest.mark.parametrize("digits", [15, 30, 3_000, 5_000])

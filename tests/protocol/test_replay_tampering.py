@@ -14,6 +14,7 @@ from samedeal.race.race import Race
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from support.finished_races import OPENED_AT, SECRET, finished, nonce, opened
+from support.races_by_hand import closed, running
 from support.replay_edits import FORMS, failures, plain, race_of
 
 
@@ -249,6 +250,12 @@ def test_a_chosen_deal_is_found_even_if_the_chain_is_intact() -> None:
     assert failures(log.replay()) == {"filter": 6}
 
 
+def test_a_public_deal_with_a_filter_is_found_even_if_the_chain_is_intact() -> None:
+    log = running(seed="42", filter="friendly/1")
+    dealt = len(log.entries)
+    assert failures(closed(log).replay()) == {"filter": dealt}
+
+
 @pytest.mark.parametrize(
     ("fields", "fact", "entry"),
     [
@@ -261,6 +268,7 @@ def test_a_chosen_deal_is_found_even_if_the_chain_is_intact() -> None:
         ({"variant": {"refill": "moon"}}, "rules", None),
         ({"variant": {"cls": True}}, "rules", None),
         ({"variant": {"seed": "x"}}, "rules", None),
+        ({"variant": {"refill": "stock"}}, "rules", None),
         ({"seed": "42"}, "chain", 1),
         ({"salt": "11" * 16}, "chain", 1),
         ({"opened_at": OPENED_AT - 1}, "chain", 1),

@@ -322,7 +322,7 @@ def _header(race: Subject, field: str, content: Any) -> Expected:
     header = content["header"]
     daily, opened, variant = "daily" in header, "seed" in header, header.get("variant", {})
     known = GAMES[race.replay.header.game].options
-    if field in ("game", "rules") or any(value not in known.get(name, ()) for name, value in variant.items()):
+    if field in ("game", "rules") or any(value not in known.get(name, ())[1:] for name, value in variant.items()):
         return Expected({"rules": None})
     must = backwards(content) | ({"signature": None} if field == "race" else {})
     another_day = header["opened_at"] // DAY_MS != OPENED_AT // DAY_MS
@@ -359,7 +359,9 @@ def _option(race: Subject, field: str, value: Any) -> Expected:
             refused = {"moves": positions[allowed]} if len(positions) > allowed else {}
         case "filter" if value is None:
             refused = {"filter": dealt}
-        case "filter" if race.kind != "open":
+        case "filter" if race.kind == "open":
+            refused = {"filter": dealt}
+        case "filter":
             may = {"filter"}
     return Expected({"chain": 1, **refused}, may=frozenset(may))
 

@@ -19,6 +19,8 @@ Seed = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f
 """The text from which a deal is derived."""
 MoveText = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 """A move: one token of printable ASCII."""
+VariantName = Annotated[str, Meta(pattern=r"^[a-z_]+$(?!\n)")]
+"""An option of a game. Names without digits and capitals have the same order in every language."""
 
 
 LONGEST_MS = 7_200_000
@@ -57,7 +59,7 @@ class Header(Record, frozen=True, kw_only=True):
     """The slug of the game."""
     rules: str
     """The version of its rules."""
-    variant: dict[str, str | bool] = {}
+    variant: dict[VariantName, str | bool] = {}
     """The game's own options with non-default values."""
     seed: Seed | None = None
     """The seed of an open deal. The seed of a sealed deal is derived from the secret and the nonces instead."""

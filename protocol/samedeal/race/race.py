@@ -71,6 +71,8 @@ class Race(Value, frozen=True):
             game.check_variant(header.variant)
         except ValueError as error:
             raise Refused("unsupported-version", f"The variant is not known here: {error}.") from error
+        if any(choice == game.options[option][0] for option, choice in header.variant.items()):
+            raise Refused("unsupported-version", "The variant contains an option with its default.")
         if header.daily and (header.seed is not None or header.variant):
             raise Refused("bad-replay", "A daily deal has neither a seed nor a variant.")
         if committed(header, secret) != header.commitment:

@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)')
 """Matches a JSON string; the group is a colon if the string is a field name."""
+_NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 
 class Log(Protocol):
@@ -172,7 +173,7 @@ def read(data: bytes) -> Replay:
     Raises Refused("bad-replay") for invalid bytes and Refused("unsupported-version") for an unknown format.
 
     JSON may have whitespace and fields in any order. MessagePack must be canonical. Unknown and duplicate fields are
-    rejected, so that two programs cannot read different races from the same file.
+    rejected, and so are numbers in other forms, so that two programs cannot read different races from the same file.
     """
     if len(data) > MAX_BYTES:
         raise Refused("bad-replay", f"A replay can have at most {MAX_BYTES} bytes.")
@@ -180,8 +181,9 @@ def read(data: bytes) -> Replay:
     try:
         replay = codec.decode(data, form, Replay)
         canonical = codec.encode(replay, form)
-        if data != canonical and (form == "msgpack" or _fields(data) > _fields(canonical)):
-            raise Refused("bad-message", "It has an unknown or duplicate field, or is not in canonical form.")
+        if data != canonical and (form == "msgpack" or _parts(data) != _parts(canonical)):
+            text = "It has an unknown or duplicate field, a field with its default, or a number in another form."
+            raise Refused("bad-message", text)
     except (Malformed, Refused) as error:
         _check_format(data, form)
         _check_format(data.partition(b"\n")[0], form)
@@ -226,10 +228,10 @@ def _read_line(line: bytes, kind: type[T], number: int) -> T:
     return record
 
 
-def _fields(data: bytes) -> int:
-    """Return the total number of fields of all objects in a JSON text.
+def _parts(data: bytes) -> tuple[int, list[bytes]]:
+    """Return the total number of fields of all objects in a JSON text, and its numbers.
 
     The canonical text has every field that was decoded, once. If the original text does not have more fields, none of
-    them is unknown, duplicate or at its default value.
+    them is unknown, duplicate or at its default value. If it has the same numbers, all are in canonical form.
     """
-    return _STRING.findall(data).count(b":")
+    return _STRING.findall(data).count(b":"), sorted(_NUMBER.findall(_STRING.sub(b"", data)))
