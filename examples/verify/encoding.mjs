@@ -7,9 +7,16 @@ const encoder = new TextEncoder();
 /** A file that cannot be read as what it should be. */
 export class FormatError extends Error {}
 
-/** Writes JSON without white space. Only `progress` is not an integer, and always has a point. */
+/** Writes a number that is not counted: with a point, or with an exponent if it is very large or small. */
+function decimal(number) {
+  const size = Math.abs(number);
+  if (size >= 1e16 || (size > 0 && size < 1e-5)) return number.toExponential().replace("+", "");
+  return (Object.is(number, -0) ? "-0" : `${number}`) + (Number.isInteger(number) ? ".0" : "");
+}
+
+/** Writes JSON without white space. Only `progress` is not an integer. */
 function write(value, order, name) {
-  if (name === "progress" && Number.isInteger(value)) return `${value}.0`;
+  if (name === "progress" && typeof value === "number") return decimal(value);
   if (Array.isArray(value)) return `[${value.map((item) => write(item, order))}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value); // escapes exactly what it has to
   const field = (own) => `${JSON.stringify(own)}:${write(value[own], order, own)}`;

@@ -24,6 +24,8 @@ const seat = integer(1, 2 ** 20);
 const hex32 = matches(/^[0-9a-f]{64}$/);
 const hex64 = matches(/^[0-9a-f]{128}$/);
 const name = characters(48);
+const number = (value) => typeof value === "number";
+const whole = integer(-Number.MAX_SAFE_INTEGER);
 
 /** A field that is omitted when it has its default, which is therefore not one of the forms. */
 const optional = (form) => ({ form, optional: true });
@@ -33,8 +35,8 @@ const by = optional(matches(/^[0-9a-f]{16}$/));
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function isVariant(value) {
-  const values = isObject(value) ? Object.values(value) : [];
-  return values.length > 0 && values.every((option) => text(option) || bool(option));
+  const options = isObject(value) ? Object.entries(value) : [];
+  return options.length > 0 && options.every(([name, choice]) => /^[a-z_]+$/.test(name) && (text(choice) || bool(choice)));
 }
 
 const OPTIONS = {
@@ -68,25 +70,17 @@ const EVENTS = {
   unreadied: { seat },
   counting: {},
   nonce: { seat, nonce: hex32 },
-  dealt: { k: optional(integer(1)) },
+  dealt: { k: optional(integer(1, 2 ** 20)) },
   moved: { seat, move: matches(/^[!-~]{1,64}$/) },
   taken: { seat, by },
   resigned: { seat },
   closed: { secret: hex32 },
 };
 
+// Any values of these types can be read; verification compares them with those that follow from the log.
 const STANDING = {
-  place: integer(1),
-  seat,
-  name,
-  bot: bool,
-  outcome: oneOf("won", "lost", "stuck", "over", "resigned", "timeout", "scratched", "ready", "waiting"),
-  done: oneOf(true),
-  home: integer(0),
-  goal: integer(1),
-  progress: (value) => typeof value === "number" && value >= 0 && value <= 1,
-  attempts: integer(0),
-  ms: integer(0),
+  ...{ place: whole, seat: whole, name: text, bot: bool, outcome: text, done: bool },
+  ...{ home: whole, goal: whole, progress: number, attempts: whole, ms: whole },
 };
 
 const HEAD = { format: oneOf(FORMAT), header: (value) => hasFields(value, HEADER, "header") };
@@ -119,11 +113,6 @@ function isEntry(entry, i) {
   return hasFields(event, { t: text, ...EVENTS[event.t] }, where);
 }
 
-function expectFormat(value) {
-  const other = isObject(value) && text(value.format) && value.format.startsWith("samedeal.replay/");
-  expect(!other || value.format === FORMAT, `unsupported-version: the format is ${value.format}, not ${FORMAT}`);
-}
-
 function readLines(content) {
   const lines = content.split("\n");
   expect(lines.pop() === "", "the last line does not end with a line feed");
@@ -136,59 +125,55 @@ function readLines(content) {
   });
   const [head, ...entries] = values;
   const foot = entries.pop();
-  expectFormat(head);
   hasFields(head, HEAD, "the first line");
   hasFields(foot, FOOT, "the last line");
   return { ...head, entries, ...foot };
 }
 
-function isHead(line) {
+/** Returns the fields of an object in JSON, or none if it is something else. */
+function fieldsIn(json) {
   try {
-    const head = parseJson(line);
-    return isObject(head) && Object.keys(head).sort().join() === "format,header";
+    return JSON.parse(json) ?? {};
   } catch {
-    return false;
+    return {};
   }
+}
+
+/** Names another format of a replay, whatever else is new in it. */
+function expectFormat(json) {
+  const { format } = fieldsIn(json);
+  const other = text(format) && format.startsWith("samedeal.replay/") && format !== FORMAT;
+  expect(!other, `the replay is in the format ${format}, and this program reads ${FORMAT}`);
 }
 
 /** Returns the replay in a file, or throws a FormatError. */
 export function readReplay(bytes) {
   expect(bytes[0] !== 0x86, "MessagePack is not read here"); // a map of six fields
   const content = decodeUtf8(bytes);
-  let replay;
-  if (isHead(content.split("\n", 1)[0])) {
-    replay = readLines(content);
-  } else {
-    expect(/^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON");
-    expect(bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
-    replay = parseJson(content);
-    expectFormat(replay);
-  }
-  hasFields(replay, REPLAY, "the file");
-  expect(!("seed" in replay.header && "filter" in replay.header.options), "a public deal has no filter");
-  return replay;
-}
-
-/** Whether the header has only fields that are known here. */
-export function isHeader(value) {
+  const [first] = content.split("\n", 1);
   try {
-    return hasFields(value, HEADER, "header");
-  } catch {
-    return false;
+    const inLines = Object.keys(fieldsIn(first)).sort().join() === "format,header";
+    expect(inLines || /^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON");
+    expect(inLines || bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
+    const replay = inLines ? readLines(content) : parseJson(content);
+    hasFields(replay, REPLAY, "the file");
+    return replay;
+  } catch (error) {
+    if (error instanceof FormatError) for (const json of [first, content]) expectFormat(json);
+    throw error;
   }
 }
 
 /** Returns the lines of a file of receipts, or throws a FormatError. */
 export function readReceipts(bytes) {
-  const lines = decodeUtf8(bytes).split("\n");
-  expect(lines.pop() === "", "receipts: the last line does not end with a line feed");
-  expect(lines.length <= 2 ** 20, "receipts: too many lines");
+  const lines = decodeUtf8(bytes).split("\n").slice(0, -1); // without a last line that is not complete
+  expect(lines.length > 0 && lines.length <= 2 ** 20, "receipts: none, or too many lines");
   return lines.map((line, i) => {
     const where = `receipts, line ${i + 1}`;
     expect(utf8Length(line) < MAX_LINE, `${where}: too long`);
     const receipt = parseJson(line);
     const [type, a, b] = Array.isArray(receipt) ? receipt : [];
-    const header = type === "header" && receipt.length === 2 && isObject(a);
+    const header = type === "header" && receipt.length === 2 && hasFields(a, HEADER, where);
     const nonce = type === "nonce" && receipt.length === 3 && seat(a) && hex32(b);
     const digest = type === "digest" && receipt.length === 3 && integer(0)(a) && hex32(b);
     expect(header || ((nonce || digest) && i > 0), `${where}: not a receipt`);

@@ -5,6 +5,8 @@ import { canonical, hmac, isSigned, hexHash } from "./encoding.mjs";
 import { Race, Refusal } from "./race.mjs";
 import { compareReceipts } from "./receipts.mjs";
 
+const PAUSE_ENTRIES = 500;
+
 /** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because
  *  another one fails or, if `unsupported` is true, because this verifier doesn't know how. */
 const fact = (name, holds, note = "", entry = null) => ({ name, holds, entry, note });
@@ -30,112 +32,106 @@ function checkRules({ game, rules, variant = {} }) {
 
 function checkComplete(entries) {
   const closing = entries.findIndex(([, , event]) => event.t === "closed");
-  const last = entries.length - 1;
-  if (closing < 0) return fact("complete", false, "the race is not closed", last < 0 ? null : last + 1);
-  return unless("complete", closing === last ? -1 : closing, "entries follow the closing");
+  if (closing < 0) return failedAt("complete", entries.length, "the race is not closed");
+  return unless("complete", closing === entries.length - 1 ? -1 : closing, "entries follow the closing");
 }
 
-function checkCommitment(header, secret, closing) {
-  if (secret === undefined) return fact("commitment", null, "there is no secret");
+function checkCommitment({ header, entries }, secret) {
+  const fails = (note) => failedAt("commitment", entries.length, note);
   if ("daily" in header && ("seed" in header || "variant" in header)) {
-    return fact("commitment", false, "a daily deal has neither seed nor variant");
+    return fails("a daily deal has neither seed nor variant");
   }
   const day = new Date(header.opened_at).toISOString().slice(0, 10);
   const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${header.race}`;
   const holds = hexHash(`samedeal/1/${subject}|${secret}`) === header.commitment;
-  return holds ? fact("commitment", true) : failedAt("commitment", closing, "the secret is another one");
+  return holds ? fact("commitment", true) : fails("the secret is another one");
 }
 
-/** Folds entries until one is refused, or needs a missing secret. Returns the race, the index of that entry, or of the
- *  end, and the refusal. */
-function fold(header, entries, secret, sound) {
+/** Returns a function to call and await after each of `total` steps. It now and then reports the number of steps, and
+ *  lets other tasks run, such as those that draw a page. */
+function pacer(total, onProgress) {
+  let done = 0;
+  return async () => {
+    done += 1;
+    if (done % PAUSE_ENTRIES > 0) return;
+    onProgress(done, total);
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+}
+
+/** Folds the entries, and compares their digests, until one is refused. Returns the race, the refusal with its index,
+ *  and the index of the first digest that is wrong; -1 is none. The numbers and times that the chain needs are those that
+ *  are due: an entry with others breaks it. */
+async function fold({ header, entries, digest }, secret, pace) {
   const race = new Race(header, GAMES.get(header.game), secret);
-  for (const [index, [, at, event]] of entries.entries()) {
-    if (index >= sound || (event.t === "dealt" && secret === undefined && !race.isPublic)) return { race, index };
+  const keyed = hmac(secret);
+  let previous = keyed(`samedeal/1/log|${canonical(header)}`);
+  let latest = header.opened_at;
+  let broken = -1;
+  for (const [index, [n, at, event, h]] of entries.entries()) {
+    await pace();
+    latest = Math.max(latest, at);
     try {
-      race.apply(at, event);
-    } catch (error) {
-      if (error instanceof Refusal) return { race, index, refusal: error };
-      throw error;
+      race.apply(latest, event);
+    } catch (refusal) {
+      if (refusal instanceof Refusal) return { race, index, refusal, broken };
+      throw refusal;
     }
+    previous = keyed(`${previous}|${canonical([index + 1, latest, event])}`);
+    if (broken < 0 && (h !== previous || n !== index + 1 || at !== latest)) broken = index;
   }
-  return { race, index: entries.length };
+  if (broken < 0 && digest !== previous) broken = entries.length - 1;
+  return { race, broken };
 }
 
-/** The facts that follow from the fold. */
-function foldFacts(entries, folded) {
-  const names = ["order", "nonces", "deal", "filter", "moves"];
-  if (folded === null) return new Map(names.map((name) => [name, fact(name, null)]));
-  const { race, index, refusal } = folded;
-  const whole = index === entries.length;
-  const isDealt = race.dealtAt !== undefined;
-  const known = whole || isDealt; // whether there is a deal, or none at all
-  const facts = new Map(names.map((name) => [name, fact(name, whole ? true : null)]));
-  const note = isDealt ? `${race.game.slug}:${race.seed}` : "none was dealt";
-  if (known) facts.set("deal", fact("deal", true, note));
-  if (known) facts.set("filter", fact("filter", true));
-  if (race.filterUnchecked && isDealt) {
-    facts.set("filter", unsupported("filter", `${race.options.filter} needs the bots`));
-  }
-  if (refusal) facts.set(refusal.fact, failedAt(refusal.fact, index + 1, refusal.message));
+/** The facts that follow from the fold, if there was one. After a refused entry, all of them that have not failed before
+ *  are unknown. */
+function foldFacts({ entries, standings }, folded) {
+  const { race, index, refusal, broken } = folded ?? {};
+  const holds = folded && !refusal ? true : null;
+  const facts = ["order", "nonces", "deal", "filter", "moves", "chain", "standings"].map((name) => fact(name, holds));
+  if (!folded) return facts;
+  const replace = (changed) => facts.splice(facts.findIndex(({ name }) => name === changed.name), 1, changed);
+  if (refusal) replace(failedAt(refusal.fact, index + 1, refusal.message));
+  if (broken >= 0) replace(failedAt("chain", broken + 1, "another digest follows"));
+  const dealt = entries.findIndex(([, , event]) => event.t === "dealt");
+  if (race.filterHolds === false) replace(failedAt("filter", dealt + 1, "not the first deal that passes"));
+  if (refusal) return facts;
+  if (race.filterHolds === null) replace(unsupported("filter", `${race.options.filter} needs the bots`));
+  replace(fact("deal", true, dealt < 0 ? "none was dealt" : `${race.game.slug}:${race.seed}`));
+  if (canonical(race.standings()) !== canonical(standings)) replace(fact("standings", false, "others follow"));
   return facts;
 }
 
-function checkChain({ header, entries, digest }, secret, folded) {
-  if (secret === undefined) return fact("chain", null, "there is no secret");
-  const keyed = hmac(secret);
-  let previous = keyed(`samedeal/1/log|${canonical(header)}`);
-  for (const [index, [n, at, event, h]] of entries.entries()) {
-    previous = keyed(`${previous}|${canonical([n, at, event])}`);
-    if (h !== previous) return failedAt("chain", index + 1, "another digest follows");
-  }
-  if (digest !== previous) return failedAt("chain", entries.length, "the digest is not that of the last entry");
-  return folded?.index === entries.length ? fact("chain", true) : fact("chain", null);
-}
-
-function checkStandings(entries, standings, folded) {
-  if (folded?.index !== entries.length || folded.race.stage !== "closed") return fact("standings", null);
-  const holds = canonical(folded.race.standings()) === canonical(standings);
-  return fact("standings", holds, holds ? "" : "others follow from the log");
-}
-
 async function checkSignature({ header, digest, signature }, keys) {
-  const signed = await isSigned(`samedeal/1/replay|${header.race}|${digest}`, signature.key, signature.value);
+  const { key, value } = signature;
+  const sign = (what) => isSigned(`samedeal/1/${what}|${header.race}|${digest}`, key, value);
+  // The computer's plays were signed like races at first.
+  const signed = (header.race.startsWith("par-") && (await sign("play"))) || (await sign("replay"));
   if (signed === false) return fact("signature", false, "not a signature by its key");
-  const wanted = keys.length === 0 || keys.includes(signature.key);
+  const wanted = keys.length === 0 || keys.includes(key);
   if (wanted && signed === null) return unsupported("signature", "this browser does not have Ed25519");
-  return fact("signature", wanted, wanted ? `by ${signature.key}` : `by another key, ${signature.key}`);
+  return fact("signature", wanted, wanted ? `by ${key}` : `by another key, ${key}`);
 }
 
 /** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` what
- *  readReceipts returns, if any. Returns the facts in order, and the outcome: refused, not-checked, key-unknown or
- *  verified. */
-export async function verify(replay, { keys = [], receipts } = {}) {
-  const { header, entries, standings } = replay;
-  const closing = entries.findIndex(([, , event]) => event.t === "closed");
-  const secret = closing < 0 ? undefined : entries[closing][2].secret;
-  const rules = checkRules(header);
-  const complete = checkComplete(entries);
-  const commitment = checkCommitment(header, secret, closing + 1);
+ *  readReceipts returns, if any. `onProgress(done, total)` is called now and then. Returns the facts in order, and the
+ *  outcome: refused, not-checked, key-unknown or verified. */
+export async function verify(replay, { keys = [], receipts, onProgress = () => {} } = {}) {
+  const { header, entries } = replay;
+  const secret = entries.at(-1)?.[2].secret; // only `closed` has one
   const misnumbered = entries.findIndex(([n], index) => n !== index + 1);
   const late = entries.findIndex(([, at], index) => at < (index === 0 ? header.opened_at : entries[index - 1][1]));
-  const sound = Math.min(...[misnumbered, late].map((index) => (index < 0 ? entries.length : index)));
-  const folds = rules.holds && commitment.holds !== false;
-  const folded = folds ? fold(header, entries, secret, sound) : null;
-  const { order, nonces, deal, filter, moves } = Object.fromEntries(foldFacts(entries, folded));
+  // Without the secret, or if the fold cannot start, the facts that follow from it are unknown.
+  const rules = secret === undefined ? fact("rules", null) : checkRules(header);
+  const commitment = rules.holds ? checkCommitment(replay, secret) : fact("commitment", null);
   const facts = [
     rules,
-    complete,
+    checkComplete(entries),
     commitment,
     unless("numbers", misnumbered, "not the next number"),
     unless("times", late, "earlier than what comes before"),
-    order,
-    nonces,
-    deal,
-    filter,
-    moves,
-    checkChain(replay, secret, folded),
-    checkStandings(entries, standings, folded),
+    ...foldFacts(replay, commitment.holds ? await fold(replay, secret, pacer(entries.length, onProgress)) : null),
     await checkSignature(replay, keys),
   ];
   if (receipts) facts.push(compareReceipts(replay, secret, receipts));

@@ -28,9 +28,8 @@ export class Race {
   seats = new Map(); // those that are taken: number to { player, name, bot, commitment, ready, nonce, racer }
   holders = []; // the last player of each number; the first is at 1
   counts = new Map(); // entries by seat
-  root = null;
   seed = null;
-  filterUnchecked = false;
+  filterHolds = true; // null if that is not known
 
   constructor(header, game, secret) {
     Object.assign(this, { header, game, secret });
@@ -49,13 +48,11 @@ export class Race {
     };
     const inStage = this.stage === (STAGES[event.t] ?? this.stage) && this.stage !== "closed";
     allow(inStage, `not in the stage ${this.stage}`);
-    if ("seat" in event) {
-      const count = (this.counts.get(event.seat) ?? 0) + 1;
-      allow(count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
-      this.counts.set(event.seat, count);
-      allow(event.t === "joined" || this.seats.has(event.seat), "the seat is not taken");
-    }
+    allow(!("seat" in event) || event.t === "joined" || this.seats.has(event.seat), "the seat is not taken");
     this[event.t](event, at, allow);
+    const count = (this.counts.get(event.seat) ?? 0) + 1;
+    allow(!("seat" in event) || count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
+    this.counts.set(event.seat, count);
   }
 
   joined({ seat, player, name, bot = false, commitment }, at, allow) {
@@ -106,23 +103,23 @@ export class Race {
     allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
     allow(!this.isDaily || at < this.dayEnd, "the day is over");
     allow(!this.isPublic || k === 0, "a public deal has no number");
-    this.#filter(k);
+    this.filterHolds = this.#passesFilter(k);
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);
     const nonces = this.isDaily ? [] : racers.map(([, seat]) => seat.nonce);
-    this.root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
-    this.seed = this.isPublic ? this.header.seed : `${this.root}.${k}`;
+    const root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
+    this.seed = this.isPublic ? this.header.seed : `${root}.${k}`;
     const { state } = deal(this.game, this.seed, this.header.variant);
     for (const [, seat] of racers) seat.racer = new Racer(this.game, state, this.options);
     this.stage = "running";
     this.dealtAt = at;
   }
 
-  /** Whether a later deal of the root may be dealt depends on bots, which are not part of this verifier. */
-  #filter(k) {
-    const selective = this.options.filter !== "any" && !["corner-stones", "gallery"].includes(this.game.slug);
-    if (!selective && k > 0) throw new Refusal("filter", "every deal passes, so 0 is the first");
-    if (k > MAX_K) throw new Refusal("filter", `no deal after ${MAX_K} is dealt`);
-    this.filterUnchecked = selective;
+  /** Whether k is the first number of the root that passes the filter, or null: that may depend on bots. */
+  #passesFilter(k) {
+    const isAny = this.options.filter === "any";
+    if (this.isPublic) return isAny;
+    if (isAny || ["corner-stones", "gallery"].includes(this.game.slug)) return k === 0;
+    return k > MAX_K ? false : null;
   }
 
   moved({ seat, move }, at, allow) {
@@ -144,7 +141,8 @@ export class Race {
 
   taken() {} // nothing changes in the game
 
-  closed(event, at, allow) {
+  closed({ secret }, at, allow) {
+    allow(secret === this.secret, "not with this secret");
     if (this.stage === "running") {
       const allStopped = [...this.seats.values()].every(({ racer }) => racer === undefined || racer.stopped);
       allow(allStopped || at >= this.dealtAt + this.options.limit_ms, "somebody could still play");

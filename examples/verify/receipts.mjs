@@ -1,52 +1,52 @@
 // Compares a replay with what somebody received during the race (replay format, section 7).
 
 import { canonical, hmac } from "./encoding.mjs";
-import { isHeader } from "./format.mjs";
 
-const mismatch = (note, entry = null) => ({ name: "receipts", holds: false, entry, note });
-
-/** Returns the fact `receipts`. */
-export function compareReceipts({ header, entries }, secret, receipts) {
+/** Collects the receipts under the replay's header, and when each nonce was sent: after which entry. */
+function collect(header, receipts) {
   const own = canonical(header);
-  const isSealed = !("seed" in header) && !("daily" in header);
-  const counting = entries.findIndex(([, , event]) => event.t === "counting") + 1;
-  const revealed = entries.filter(([, , event]) => event.t === "nonce");
-  const logged = new Map(revealed.map(([n, , { seat, nonce }]) => [seat, { n, nonce }]));
-  const initial = secret === undefined ? undefined : hmac(secret)(`samedeal/1/log|${own}`);
-  const digestOf = (n) => (n === 0 ? initial : entries[n - 1]?.[3]);
-
-  let under = null; // the header that a line is under
-  let afterCountdown = false; // whether a digest since that header binds all commitments
+  const digests = new Map(); // by n, a set of them
+  const nonces = []; // { seat, nonce, after }
+  const elsewhere = new Set(); // nonces under other headers
+  let under = null;
+  let newest = 0; // the newest entry of a digest since the header
   let found = false;
-  const nonces = new Map(); // by seat, those of this race
-  const headersOf = new Map(); // nonce to the headers that it is under
   for (const [type, ...values] of receipts) {
     if (type === "header") {
       under = canonical(values[0]);
+      newest = 0;
       found ||= under === own;
-      afterCountdown = false;
-      if (values[0].race === header.race && !isHeader(values[0])) {
-        return mismatch("unsupported-version: the header of the receipts has fields that are not known here");
-      }
-    } else if (type === "nonce") {
-      const [seat, nonce] = values;
-      headersOf.set(nonce, (headersOf.get(nonce) ?? new Set()).add(under));
-      if (under !== own) continue;
-      nonces.set(seat, (nonces.get(seat) ?? new Set()).add(nonce));
-      if (isSealed && !afterCountdown) return mismatch("a nonce does not come after the digest of the countdown");
-    } else if (under === own) {
+    } else if (under !== own) {
+      if (type === "nonce") elsewhere.add(values[1]);
+    } else if (type === "nonce") nonces.push({ seat: values[0], nonce: values[1], after: newest });
+    else {
       const [n, digest] = values;
-      if (n > entries.length) return mismatch("the log ends before a receipt", entries.length);
-      if (digest !== digestOf(n)) return mismatch("another digest was received for this entry", n);
-      afterCountdown ||= counting > 0 && n >= counting;
+      digests.set(n, (digests.get(n) ?? new Set()).add(digest));
+      newest = Math.max(newest, n);
     }
   }
-  if (!found) return mismatch("none are for a race with this header");
-  for (const [seat, sent] of nonces) {
-    const reused = isSealed && [...sent].some((nonce) => headersOf.get(nonce).size > 1);
-    if (reused) return mismatch("a nonce is also under another header");
-    const { n, nonce } = logged.get(seat) ?? {};
-    if (nonce !== undefined && !sent.has(nonce)) return mismatch("the nonce of this seat is another one", n);
+  const after = Math.min(...nonces.map((sent) => (elsewhere.has(sent.nonce) ? 0 : sent.after)));
+  return { found, digests, nonces, after };
+}
+
+/** Returns the fact `receipts`. */
+export function compareReceipts({ header, entries }, secret, receipts) {
+  const fails = (note, entry = null) => ({ name: "receipts", holds: false, entry, note });
+  const { found, digests, nonces, after } = collect(header, receipts);
+  if (!found) return fails("none are for a race with this header");
+  const others = (n, digest) => digests.has(n) && [...digests.get(n)].some((received) => received !== digest);
+  const initial = secret === undefined ? undefined : hmac(secret)(`samedeal/1/log|${canonical(header)}`);
+  if (others(0, initial)) return fails("another digest was received before the first entry");
+  const isSealed = !("seed" in header) && !("daily" in header);
+  for (const [i, [, , event, h]] of entries.entries()) {
+    const entry = i + 1;
+    if (others(entry, h)) return fails("another digest was received", entry);
+    if (isSealed && event.t === "counting" && after < entry) return fails("a nonce was sent before it", entry);
+    const sent = event.t === "nonce" ? nonces.filter(({ seat }) => seat === event.seat) : [];
+    const differ = sent.length > 0 && sent.every(({ nonce }) => nonce !== event.nonce);
+    if (differ) return fails("another nonce was sent", entry);
   }
+  const beyond = [...digests.keys()].some((n) => n > entries.length);
+  if (beyond) return fails("the log ends before a receipt", entries.length);
   return { name: "receipts", holds: true, entry: null, note: "" };
 }
