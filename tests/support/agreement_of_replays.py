@@ -1,0 +1,225 @@
+"""Compares the library with the JavaScript verifier on altered replays, fact by fact.
+
+    PYTHONPATH=tests python -m support.agreement_of_replays --replays 5000 --seed 1
+
+A replay of which only the standings are wrong is compared once more with those that follow from its log. The only
+permitted difference is that the JavaScript verifier does not check the filter ``friendly/1``.
+"""
+
+import argparse
+import sys
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from random import Random
+from subprocess import PIPE, run
+from typing import Any, NamedTuple
+
+import msgspec
+
+from samedeal.errors import Refused
+from samedeal.proof.receipts import Receipts, about
+from samedeal.proof.receipts import read as read_receipts
+from samedeal.proof.verification import FACTS, UNCHECKED, outcome_of, verify
+from samedeal.race.race import Race
+from samedeal.replays.replay import FORMATS, MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
+from samedeal.wire import codec
+from support.altered_receipts import altered_receipts
+from support.altered_replays import KINDS, Altered, altered_replays
+from support.javascript_verifier import NODE
+from support.original_replays import original_replays
+
+PROGRAM = Path(__file__).with_suffix(".mjs")
+BATCH = 200
+NOT_SUPPORTED = "not supported"
+RESTATED = ", with other standings"
+SHOWN = 5
+"""The number of disagreements that are shown."""
+
+
+class Answer(NamedTuple):
+    """What a verifier says about a replay."""
+
+    outcome: str
+    """Also ``unreadable``."""
+    facts: dict[str, str]
+
+
+class Question(NamedTuple):
+    """A replay to verify, with the known keys and the receipts."""
+
+    altered: Altered
+    keys: tuple[str, ...]
+    receipts: bytes | None
+
+    @property
+    def for_javascript(self) -> bytes:
+        receipts = None if self.receipts is None else b64encode(self.receipts).decode()
+        replay = b64encode(self.altered.data).decode()
+        return msgspec.json.encode({"replay": replay, "keys": self.keys, "receipts": receipts})
+
+
+def questions(originals: Mapping[str, bytes], seed: int, numbers: Iterable[int]) -> Iterator[Question]:
+    for altered in altered_replays(originals, seed, numbers):
+        random = Random(f"{seed} {altered.number} keys and receipts")
+        content = msgspec.json.decode(originals[altered.original])
+        known = content["signature"]["key"]
+        keys = random.choice(((), (), (known,), (random.randbytes(32).hex(), known), (random.randbytes(32).hex(),)))
+        receipts = altered_receipts(content, random) if random.randrange(3) == 0 else None
+        yield Question(altered, keys, receipts)
+
+
+def log_of(data: bytes) -> Replay | ReplayLines:
+    return ReplayLines(BytesIO(data)) if in_lines(data[:MAX_LINE_BYTES]) else read(data)
+
+
+def of_library(question: Question) -> Answer:
+    receipts, others = None, {}
+    try:
+        log = log_of(question.altered.data)
+        try:
+            receipts = _receipts_for(log, question.receipts)
+        except Refused:
+            others = {"receipts": "unreadable"}
+        facts = verify(log, question.keys, receipts)
+    except Refused:
+        return Answer("unreadable", {})
+    results = others | {
+        fact.name: "holds" if fact.holds else "unknown" if fact.note == UNCHECKED else f"fails at {fact.entry}"
+        for fact in facts
+    }
+    return Answer(outcome_of(facts, key_known=bool(question.keys)), results)
+
+
+def _receipts_for(log: Replay | ReplayLines, data: bytes | None) -> Receipts | None:
+    if data is None:
+        return None
+    stored = read_receipts(line for line in data.splitlines(keepends=True) if line.endswith(b"\n"))
+    if not stored:
+        raise Refused("bad-replay", "There are no receipts.")
+    return about(log.header, stored)
+
+
+def of_javascript(asked: Iterable[Question]) -> list[Answer]:
+    lines = b"\n".join(question.for_javascript for question in asked)
+    done = run([str(NODE), PROGRAM], input=lines, stdout=PIPE, check=True)
+    return [said(msgspec.json.decode(line)) for line in done.stdout.splitlines()]
+
+
+def said(answer: dict[str, Any]) -> Answer:
+    """Return the answer of the JavaScript verifier."""
+    return Answer(answer["outcome"], {fact["name"]: _result(fact) for fact in answer["facts"]})
+
+
+def _result(fact: dict[str, Any]) -> str:
+    if "holds" not in fact:
+        return "unreadable"
+    if fact.get("unsupported"):
+        return NOT_SUPPORTED
+    return {True: "holds", False: f"fails at {fact['entry']}", None: "unknown"}[fact["holds"]]
+
+
+def expected(ours: Answer, theirs: Answer) -> Answer:
+    """Return what the JavaScript verifier should say. Only a filter that it does not support can differ."""
+    if theirs.facts.get("filter") != NOT_SUPPORTED or ours.facts.get("filter") in (None, "unknown"):
+        return ours
+    facts = ours.facts | {"filter": NOT_SUPPORTED}
+    refused = any(result.startswith(("fails", "unknown")) for result in facts.values())
+    return Answer("refused" if refused else "not-checked", facts)
+
+
+def restated(question: Question, answer: Answer) -> Question | None:
+    """Return the same replay with the standings that follow from its log, if only these were wrong."""
+    if [fact for fact in FACTS if answer.facts.get(fact) != "holds"] != ["standings"]:
+        return None
+    log = log_of(question.altered.data)
+    assert log.closing
+    race = Race.opened(log.header, bytes.fromhex(log.closing.secret)).after_all(entries := tuple(log.entries))
+    replay = Replay(
+        format=FORMATS[log.header.format],
+        header=log.header,
+        entries=entries,
+        digest=log.digest,
+        signature=log.signature,
+        standings=race.standings(),
+    )
+    data = codec.encode(replay, "json")
+    return question._replace(altered=question.altered._replace(data=data, kind=question.altered.kind + RESTATED))
+
+
+class Report:
+    """Counts by kind, and disagreements."""
+
+    def __init__(self) -> None:
+        self.replays, self.refused, self.unreadable, self.restated = Counter[str](), Counter[str](), Counter[str](), 0
+        self.disagreements: list[tuple[Question, Answer, Answer]] = []
+
+    def compare(self, asked: list[Question]) -> None:
+        ours = list(map(of_library, asked))
+        again = [new for question, answer in zip(asked, ours, strict=True) if (new := restated(question, answer))]
+        for question, answer in zip(asked, ours, strict=True):
+            self.replays[question.altered.kind] += 1
+            self.refused[question.altered.kind] += answer.outcome in ("refused", "unreadable")
+            self.unreadable[question.altered.kind] += answer.outcome == "unreadable"
+        self.restated += len(again)
+        asked, ours = [*asked, *again], [*ours, *map(of_library, again)]
+        for question, our, their in zip(asked, ours, of_javascript(asked), strict=True):
+            if their != (wanted := expected(our, their)):
+                self.disagreements.append((question, wanted, their))
+
+    def table(self) -> str:
+        """Return what was compared, by kind, and the totals."""
+        found = Counter(question.altered.kind.removesuffix(RESTATED) for question, *_ in self.disagreements)
+        rows = [("kind", "replays", "refused", "of these unreadable", "disagreements")]
+        for kind in KINDS:
+            counts = self.replays[kind], self.refused[kind], self.unreadable[kind], found[kind]
+            rows.append((kind, *map(str, counts)))
+        lines = [f"{kind:42}  {'  '.join(map(str.rjust, counts, (7, 7, 19, 13)))}" for kind, *counts in rows]
+        totals = f"{len(+self.replays)} kinds, {self.replays.total()} replays, {self.refused.total()} refused"
+        again = f"{self.restated} compared again with other standings"
+        return "\n".join([*lines, f"{totals}, {again}, {len(self.disagreements)} disagreements"])
+
+    def described(self, seed: int) -> str:
+        """Return the first few disagreements."""
+        lines = []
+        for question, our, their in self.disagreements[:SHOWN]:
+            altered = question.altered
+            lines += [f"\n{altered.kind}{', repaired' if altered.repaired else ''} ({altered.original})"]
+            lines += [f"  repeat: --seed {seed} --only {altered.number} --save FILE"]
+            lines += [f"  library:    {our.outcome} {_differing(our, their)}"]
+            lines += [f"  JavaScript: {their.outcome} {_differing(their, our)}"]
+        return "\n".join(lines)
+
+
+def _differing(one: Answer, other: Answer) -> dict[str, str]:
+    return {fact: result for fact, result in one.facts.items() if other.facts.get(fact) != result}
+
+
+def compared(seed: int, numbers: Sequence[int]) -> Report:
+    originals, report = original_replays(seed), Report()
+    for start in range(0, len(numbers), BATCH):
+        report.compare(list(questions(originals, seed, numbers[start : start + BATCH])))
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Compare both verifiers on altered replays.")
+    parser.add_argument("--replays", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1, help="another seed makes other replays")
+    parser.add_argument("--only", type=int, help="the number of a replay, to repeat a disagreement")
+    parser.add_argument("--save", type=Path, help="write the replay with this number to a file")
+    args = parser.parse_args()
+    if NODE is None:
+        parser.error("Node.js is not installed")
+    numbers = range(args.replays) if args.only is None else [args.only]
+    if args.only is not None and args.save:
+        args.save.write_bytes(next(questions(original_replays(args.seed), args.seed, numbers)).altered.data)
+    report = compared(args.seed, numbers)
+    print(report.table(), report.described(args.seed), sep="\n")
+    return int(bool(report.disagreements))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Replays of many kinds of races, to be altered: of each game, sealed, public and daily; won, lost, resigned, timed out
+and cancelled; with undo, restarts and variants, one or several racers, and scratched seats.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Closed, Moved
+from samedeal.race.run import RESTART, UNDO
+from samedeal.replays.bot_replay import replay_of
+from samedeal.replays.replay import Replay
+from samedeal.wire import codec
+from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
+from support.race_steps import WINS, play
+from support.races_by_hand import raced, run_of, running
+from support.random_races import KINDS, random_race
+
+SAVED = Path(__file__).parents[1] / "saved"
+VARIANTS: tuple[tuple[str, dict[str, str | bool]], ...] = (
+    ("corners", {"refill": "waste"}),
+    ("gallery", {"cap": False}),
+)
+
+
+def original_replays(seed: int) -> dict[str, bytes]:
+    """Return replays in JSON by name. The seed decides what happens in the random ones."""
+    found = {f"saved {file.stem}": file.read_bytes() for file in sorted(SAVED.glob("*-1/*.json"))}
+    found |= {name: codec.encode(replay, "json") for name, replay in _races(seed)}
+    return found
+
+
+def _races(seed: int) -> Iterator[tuple[str, Replay]]:
+    for slug, game in GAMES.items():
+        for kind in KINDS:
+            if kind != "friendly" or slug == "corners":  # in the games on the grid, the filter takes long
+                yield f"random {kind} {slug}", random_race(slug, kind, Random(f"{seed} {slug} {kind}"))[1]
+        yield f"finished {slug}", finished(slug)
+        yield f"finished daily {slug}", finished(slug, daily=True, moves=10)
+        yield f"won {slug}", _won(game)
+        yield f"restarted {slug}", _restarted(game)
+        yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
+    for slug, variant in VARIANTS:
+        log = raced(slug, Random(f"{seed} {slug}"), variant=variant)
+        yield f"variant of {slug}", _closed(log)
+
+
+def _won(game: type[Game]) -> Replay:
+    """One of two racers wins, and the other makes the same moves until the end and then runs out of time."""
+    win = WINS[game.slug]
+    log = running(slug=game.slug, seed=win["seed"])
+    play(log, 1, win["moves"])
+    play(log, 2, win["moves"][:10])
+    play(log, 2, (RESTART,))
+    return _closed(log)
+
+
+def _restarted(game: type[Game]) -> Replay:
+    """Two racers restart at the end of the game or after many moves, and undo something; the third does nothing."""
+    log = running(3, slug=game.slug, attempts=2)
+    for seat in (1, 2):
+        for attempt in range(2):
+            for _ in range(40):
+                if moves := run_of(log.race, seat).game.moves():
+                    log.say(Moved(seat=seat, move=moves[seat % 2 - 1]), 10)
+            for move in (UNDO, RESTART)[attempt:]:
+                if run_of(log.race, seat).may(move):
+                    log.say(Moved(seat=seat, move=move), 10)
+    return _closed(log)
+
+
+def _closed(log: Logged) -> Replay:
+    if not log.race.closed:
+        end = log.race.ends_at or log.race.expires_at
+        log.say(Closed(secret=SECRET.hex()), max(0, end - log.race.at))
+    return log.replay()

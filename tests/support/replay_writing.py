@@ -1,0 +1,82 @@
+"""Writes replays from docs/bots/replay-format.md alone: JSON, lines, digests and signatures. Imports nothing of ours.
+
+The contents are those that JSON decodes to, and may be invalid.
+"""
+
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from hmac import digest as hmac_digest
+from random import Random
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+Content = dict[str, Any]
+DAY_MS = 86_400_000
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def in_json(content: Content) -> bytes:
+    return canonical(content).encode()
+
+
+def in_lines(content: Content) -> bytes:
+    """Return a replay as NDJSON."""
+    head = {name: content[name] for name in content.keys() & {"format", "header"}}
+    foot = {name: content[name] for name in content.keys() - {"format", "header", "entries"}}
+    entries = content.get("entries")
+    return "".join(f"{canonical(line)}\n" for line in (head, *(entries or ()), foot)).encode()
+
+
+def in_loose_json(content: Content, random: Random) -> bytes:
+    """Return a replay as JSON with white space, escapes, and fields in any order."""
+    text = json.dumps(_shuffled(content, random), indent=random.choice((None, 1, "\t")))
+    return random.choice((b"", b" ", b"\n")) + text.encode() + random.choice((b"", b"\r\n"))
+
+
+def _shuffled(value: Any, random: Random) -> Any:
+    if isinstance(value, list):
+        return [_shuffled(item, random) for item in value]
+    if isinstance(value, dict):
+        return {name: _shuffled(value[name], random) for name in random.sample(list(value), len(value))}
+    return value
+
+
+def tagged_hash(tag: str, *parts: str) -> str:
+    return sha256("|".join((f"samedeal/1/{tag}", *parts)).encode()).hexdigest()
+
+
+def commitment(header: dict[str, Any], secret: str) -> str:
+    """Return the header's commitment to a secret."""
+    if "daily" in header:
+        date = datetime.fromtimestamp(header["opened_at"] // 1000, UTC).date().isoformat()
+        return tagged_hash("daily", header["game"], date, secret)
+    return tagged_hash("commit", header["race"], secret)
+
+
+def chain(content: Content, secret: str) -> None:
+    """Compute all digests, from the entries as they are."""
+    key, text = bytes.fromhex(secret), f"samedeal/1/log|{canonical(content['header'])}"
+    digest = hmac_digest(key, text.encode(), "sha256").hex()
+    for entry in content["entries"]:
+        digest = hmac_digest(key, f"{digest}|{canonical(entry[:3])}".encode(), "sha256").hex()
+        entry[3] = digest
+    content["digest"] = digest
+
+
+def sign(content: Content, private_key: bytes, tag: str = "replay") -> None:
+    """Sign the digest of a replay."""
+    key = Ed25519PrivateKey.from_private_bytes(private_key)
+    value = key.sign(f"samedeal/1/{tag}|{content['header']['race']}|{content['digest']}".encode())
+    content["signature"] = {"key": key.public_key().public_bytes_raw().hex(), "value": value.hex()}
+
+
+def renumber(content: Content) -> None:
+    """Number the entries, and raise times that are earlier than the previous one."""
+    latest = content["header"]["opened_at"]
+    for number, entry in enumerate(content["entries"], start=1):
+        entry[0], entry[1] = number, (latest := max(latest, entry[1]))
