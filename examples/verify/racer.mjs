@@ -14,7 +14,6 @@ export class Racer {
 
   #deal() {
     this.attempt += 1;
-    this.inEffect = 0; // the moves of this attempt, without those that were undone
     this.past = []; // the states that undo can return to
     this.#enter(this.start, 0);
   }
@@ -23,8 +22,8 @@ export class Racer {
     this.state = state;
     this.outcome = this.game.outcome(state);
     const home = this.game.home(state);
-    // The time of a winner is that of the win.
-    if (home > this.best.home || this.outcome === "won") this.best = { home: Math.max(home, this.best.home), ms };
+    // A win is always a new best: more cards are home, or placed, than in any attempt before.
+    if (home > this.best.home) this.best = { home, ms };
   }
 
   get moves() {
@@ -37,7 +36,8 @@ export class Racer {
 
   get canRestart() {
     const more = this.maxAttempts === 0 || this.attempt < this.maxAttempts;
-    return more && this.outcome !== "won" && this.inEffect > 0;
+    // In Corner Stones, moves can also restore the deal.
+    return more && this.outcome !== "won" && JSON.stringify(this.state) !== JSON.stringify(this.start);
   }
 
   /** Whether the racer can do nothing any more. */
@@ -51,7 +51,6 @@ export class Racer {
     if (this.stopped || this.made >= MAX_MOVES) return false;
     if (move === "undo") {
       if (!this.canUndo) return false;
-      this.inEffect -= 1;
       this.#enter(this.past.pop(), ms);
       this.revealed = false;
     } else if (move === "restart") {
@@ -61,7 +60,6 @@ export class Racer {
     } else {
       if (!this.moves.includes(move)) return false;
       const before = this.state;
-      this.inEffect += 1;
       this.#enter(this.game.play(before, move), ms);
       this.revealed = reveals(before, this.state);
       if (this.revealed) this.past = [];
