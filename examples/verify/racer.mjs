@@ -20,14 +20,12 @@ export class Racer {
 
   #enter(state, ms) {
     this.state = state;
-    this.outcome = this.game.outcome(state);
+    const won = this.game.isWon(state);
+    this.moves = won ? [] : this.game.moves(state);
+    this.outcome = won ? "won" : this.moves.length > 0 ? "playing" : this.game.end;
     const home = this.game.home(state);
     // A win is always a new best: more cards are home, or placed, than in any attempt before.
     if (home > this.best.home) this.best = { home, ms };
-  }
-
-  get moves() {
-    return this.outcome === "playing" ? this.game.moves(this.state) : [];
   }
 
   get canUndo() {

@@ -15,12 +15,15 @@ export function shifted(card, by) {
   return letter === undefined ? null : letter + suit(card);
 }
 
-// The interface of a game: `slug`, `rules`, `goal`, `variants` (the values of each option, its default first), and
+// The interface of a game:
+//   slug, rules, goal
+//   variants              the values of each option, its default first
+//   end                   the outcome if no move is left: stuck, lost or over
 //   pack()                the cards before the shuffle
 //   deal(cards, variant)  the first state, or null if the cards must be shuffled again
-//   moves(state)          the legal moves, in the documented order
+//   isWon(state)          whether the game is won
+//   moves(state)          the legal moves of a game that is not won, in the documented order
 //   play(state, move)     the state after a legal move
-//   outcome(state)        playing, won, lost, stuck or over
 //   home(state)           the progress, out of `goal`
 //   table(state)          the piles as clients see them
 //   notes(state)          other facts that clients see

@@ -9,33 +9,32 @@ const isCorner = (place) => place[0] === "c";
 /** The stacks' ranks are cyclic: king and ace are adjacent. */
 const adjacent = (one, other) => [1, 12].includes(Math.abs(rank(one) - rank(other)));
 
-function goesUp(piles, from, card) {
+/** The foundations that take the top card of a stack. */
+function foundationsFor(piles, from) {
+  const card = top(piles[from]);
   const row = SUITS.indexOf(suit(card)) + 1;
-  return (isCorner(from) || from[1] === String(row)) && rank(card) === piles[`u${row}`].length + 1;
+  if (!isCorner(from) && from[1] !== String(row)) return [];
+  const [up, down] = [`u${row}`, `d${row}`];
+  return [
+    ...(rank(card) === 1 + piles[up].length ? [up] : []),
+    ...(rank(card) === 13 - piles[down].length ? [down] : []),
+  ];
 }
 
-function goesDown(piles, from, card) {
-  const row = SUITS.indexOf(suit(card)) + 1;
-  return (isCorner(from) || from[1] === String(row)) && rank(card) === 13 - piles[`d${row}`].length;
-}
-
-function fits(piles, from, to) {
-  if (from === to) return false;
-  if (piles[to].length > 0) return adjacent(top(piles[from]), top(piles[to]));
+/** The stacks that take the top card of a stack. */
+function stacksFor(piles, from) {
   // Moving the only card of a corner to another one would change nothing.
-  return isCorner(to) && !(isCorner(from) && piles[from].length === 1);
+  const isAlone = isCorner(from) && piles[from].length === 1;
+  return STACKS.filter((to) => {
+    if (piles[to].length === 0) return isCorner(to) && !isAlone;
+    return to !== from && adjacent(top(piles[from]), top(piles[to]));
+  });
 }
 
 function moves({ piles }) {
-  return STACKS.filter((from) => piles[from].length > 0).flatMap((from) => {
-    const card = top(piles[from]);
-    const row = SUITS.indexOf(suit(card)) + 1;
-    return [
-      ...(goesUp(piles, from, card) ? [`${from}u${row}`] : []),
-      ...(goesDown(piles, from, card) ? [`${from}d${row}`] : []),
-      ...STACKS.filter((to) => fits(piles, from, to)).map((to) => from + to),
-    ];
-  });
+  return STACKS.filter((from) => piles[from].length > 0).flatMap((from) =>
+    [...foundationsFor(piles, from), ...stacksFor(piles, from)].map((to) => from + to),
+  );
 }
 
 const home = ({ piles }) => ROWS.reduce((sum, row) => sum + piles[`u${row}`].length + piles[`d${row}`].length - 2, 0);
@@ -45,6 +44,7 @@ export default {
   rules: "corner-stones/1",
   goal: 96,
   variants: {},
+  end: "stuck",
   pack: () => [...deck(RANKS.slice(1, -1)), ...deck()],
   deal(cards) {
     const piles = {};
@@ -60,10 +60,7 @@ export default {
     const [from, to] = [move.slice(0, 2), move.slice(2)];
     return { piles: { ...piles, [from]: piles[from].slice(0, -1), [to]: [...piles[to], top(piles[from])] } };
   },
-  outcome(state) {
-    if (home(state) === 96) return "won";
-    return moves(state).length > 0 ? "playing" : "stuck";
-  },
+  isWon: (state) => home(state) === 96,
   home,
   table: ({ piles }) => piles,
   notes: () => ({}),

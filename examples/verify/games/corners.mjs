@@ -37,6 +37,7 @@ export default {
   rules: "corners/1",
   goal: 48,
   variants: { refill: ["stock", "waste"] },
+  end: "stuck",
   pack: () => deck(),
   deal(cards, { refill = "stock" }) {
     const foundations = [...SUITS].map((own) => [cards.find((card) => suit(card) === own)]);
@@ -57,10 +58,7 @@ export default {
       waste: move === "w" ? waste.slice(0, -1) : waste,
     });
   },
-  outcome(state) {
-    if (home(state) === 48) return "won";
-    return moves(state).length > 0 ? "playing" : "stuck";
-  },
+  isWon: (state) => home(state) === 48,
   home,
   table({ foundations, reserve, stock, waste }) {
     return {

@@ -2,16 +2,16 @@
 
 import { deck, faceDown, rank, shifted, top } from "./cards.mjs";
 
-const ROWS = ["a", "b", "c"];
+const BASES = { a: "2", b: "3", c: "4" }; // the rank of the first cards in each row
 const COLUMNS = [1, 2, 3, 4, 5, 6, 7, 8];
-const SPOTS = ROWS.flatMap((row) => COLUMNS.map((column) => row + column));
+const SPOTS = Object.keys(BASES).flatMap((row) => COLUMNS.map((column) => row + column));
 const TABLEAU = COLUMNS.map((column) => `t${column}`);
 const PLACES = [...SPOTS, ...TABLEAU];
 
 const inRow = (row) => SPOTS.filter((spot) => spot[0] === row);
-const isBase = (card) => rank(card) >= 2 && rank(card) <= 4;
-const rowOf = (base) => ROWS[rank(base) - 2];
-const isHome = (piles, spot) => piles[spot].length > 0 && rank(piles[spot][0]) === ROWS.indexOf(spot[0]) + 2;
+const isBase = (card) => "234".includes(card[0]);
+const rowOf = (base) => "abc"["234".indexOf(base[0])];
+const isHome = (piles, spot) => piles[spot].length > 0 && piles[spot][0][0] === BASES[spot[0]];
 const isAstray = (piles, spot) => piles[spot].length > 0 && !isHome(piles, spot);
 const home = ({ piles }) => SPOTS.reduce((sum, spot) => sum + (isHome(piles, spot) ? piles[spot].length : 0), 0);
 
@@ -74,6 +74,7 @@ export default {
   rules: "gallery/1",
   goal: 96,
   variants: { cap: [true, false] },
+  end: "over",
   pack: () => [...deck(), ...deck()],
   deal(cards, { cap = true }) {
     const piles = Object.fromEntries(PLACES.map((place, i) => [place, [cards[i]]]));
@@ -87,10 +88,7 @@ export default {
     const dealt = Object.fromEntries(TABLEAU.map((t) => [t, [...state.piles[t], stock.pop()]]));
     return settle({ ...state, piles: { ...state.piles, ...dealt }, stock });
   },
-  outcome(state) {
-    if (home(state) === 96) return "won";
-    return moves(state).length > 0 ? "playing" : "over";
-  },
+  isWon: (state) => home(state) === 96,
   home,
   table: ({ piles, stock, aces }) => ({ ...piles, stock: faceDown(stock), aces }),
   notes: (state) => ({ score: String(96 - home(state)) }),

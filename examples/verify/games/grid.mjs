@@ -22,31 +22,24 @@ function groups(grid, largest, first = 0, cells = [], sum = 0) {
   });
 }
 
-const draw = (state) => ({ ...state, hand: state.stock.at(-1), stock: state.stock.slice(0, -1), removing: false });
+const draw = (state) => ({ ...state, hand: state.stock.at(-1), stock: state.stock.slice(0, -1) });
 
 /** A game on the grid. Of Kings in the Corners, groups have at most two cards, all of them must go before the next card
  *  is drawn, and the game continues until the stock is empty. */
 function game(slug, pairs) {
   const groupsOf = ({ grid }) => groups(grid, pairs ? 2 : 10);
-
-  function outcome(state) {
-    const { hand, stock, removing, removed } = state; // removing: from when the grid is full until the next draw
-    if (pairs ? hand === null && stock.length === 0 : faces(state) === 12) return "won";
-    if (hand !== null) return freeFor(state).length > 0 ? "playing" : "lost";
-    return removing && !removed && groupsOf(state).length === 0 ? "lost" : "playing";
-  }
+  const isWon = (state) => (pairs ? home(state) === 52 : faces(state) === 12);
 
   function place({ grid, hand, ...rest }, cell) {
     const state = { ...rest, grid: { ...grid, [cell]: hand }, hand: null };
-    if (outcome(state) === "won") return state;
-    return isFull(state) ? { ...state, removing: true, removed: false } : draw(state);
+    return isWon(state) || isFull(state) ? state : draw(state);
   }
 
   function remove(state, cells) {
     const grid = { ...state.grid };
     for (const cell of cells) delete grid[cell];
     const discard = [...state.discard, ...cells.map((cell) => state.grid[cell])];
-    const after = { ...state, grid, discard, removed: true };
+    const after = { ...state, grid, discard };
     return pairs && groupsOf(after).length === 0 ? draw(after) : after;
   }
 
@@ -55,24 +48,27 @@ function game(slug, pairs) {
     rules: `${slug}/1`,
     goal: 52,
     variants: {},
+    end: "lost",
     pack: () => deck(),
     deal: (cards) => draw({ grid: {}, hand: null, stock: [...cards].reverse(), discard: [] }),
     moves(state) {
-      if (outcome(state) !== "playing") return [];
       if (state.hand !== null) return freeFor(state);
-      return [...groupsOf(state), ...(!pairs && state.removed ? ["draw"] : [])];
+      return [...groupsOf(state), ...(pairs || isFull(state) ? [] : ["draw"])];
     },
     play(state, move) {
       if (move === "draw") return draw(state);
       return state.hand === null ? remove(state, move.replace("-", "").split("+")) : place(state, move);
     },
-    outcome,
+    isWon,
     home,
     table({ grid, hand, stock, discard }) {
       const cells = CELLS.map((cell) => [cell, cell in grid ? [grid[cell]] : []]);
       return { ...Object.fromEntries(cells), hand: hand === null ? [] : [hand], stock: faceDown(stock), discard };
     },
-    notes: (state) => ({ phase: state.removing ? "match" : "place", faces: `${faces(state)} of 12` }),
+    notes(state) {
+      const phase = state.hand === null && !isWon(state) ? "match" : "place";
+      return { phase, faces: `${faces(state)} of 12` };
+    },
   };
 }
 
