@@ -68,8 +68,10 @@ export function hmac(hexKey) {
   return (text) => toHex(keyed(encoder.encode(text)));
 }
 
-/** Whether a text has this Ed25519 signature, or null if the browser is too old to check that. */
+/** Whether a text has this Ed25519 signature, or null if the browser cannot check that: it is too old, or the page was
+ *  loaded neither over HTTPS nor from localhost. */
 export async function isSigned(text, hexKey, hexSignature) {
+  if (crypto.subtle === undefined) return null;
   try {
     const key = await crypto.subtle.importKey("raw", fromHex(hexKey), { name: "Ed25519" }, false, ["verify"]);
     return await crypto.subtle.verify({ name: "Ed25519" }, key, fromHex(hexSignature), encoder.encode(text));

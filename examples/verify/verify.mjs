@@ -58,6 +58,9 @@ function printDeal(code) {
   console.log(deal(GAMES.get(slug), seed.join(":")).cards.join(" "));
 }
 
+const showProgress = (done, total) => process.stderr.write(`\r${Math.floor((100 * done) / total)} %`);
+const onProgress = process.stderr.isTTY ? showProgress : undefined;
+
 function print({ name, holds, entry, note, unsupported }) {
   const mark = { true: "holds", false: "FAILS", null: unsupported ? "?????" : "-----" }[holds];
   const where = holds === false && entry !== null ? `at entry ${entry}` : "";
@@ -71,7 +74,8 @@ async function main() {
   try {
     const receipts = given.receipts === undefined ? undefined : readReceipts(readFileSync(given.receipts));
     const replay = readReplay(readFileSync(given.file === "-" ? 0 : given.file));
-    const { facts, outcome } = await verify(replay, { keys: given.key, receipts });
+    const { facts, outcome } = await verify(replay, { keys: given.key, receipts, onProgress });
+    if (onProgress) process.stderr.write("\r     \r");
     facts.forEach(print);
     const failed = facts.find(({ holds }) => holds === false);
     const unchecked = facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
