@@ -4,6 +4,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients
+COPY examples/verify examples/verify
 RUN pip wheel --no-cache-dir --wheel-dir /wheels -c constraints.txt '.[server,tui,fast]'
 
 FROM python:3.11-slim

@@ -53,6 +53,21 @@ export async function fetchAwaySeconds() {
   return description?.limits?.away_seconds ?? null;
 }
 
+/** Returns the public keys that the server has signed replays with. Throws ApiError. */
+export async function fetchKeys() {
+  const { keys } = JSON.parse(await fetchText("/.well-known/samedeal"));
+  return keys.map(({ key }) => key);
+}
+
+/** Loads a module of the page that only some visitors need. Throws ApiError. */
+export async function loadModule(path) {
+  try {
+    return await import(path);
+  } catch (error) {
+    throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${error.message}). Reload it.`);
+  }
+}
+
 let games = null;
 
 /** Returns all games by slug. The list is fetched once. */

@@ -1,8 +1,8 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
 import { ApiError } from "./api.js";
-import { sha256 } from "./sha256.js";
 import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
+import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
@@ -159,7 +159,7 @@ export class Connection {
     if (this.watch) return this.send({ t: "watch", id: this.entryId, race: this.raceId }, true);
     const known = nonces(this.raceId, this.me.player);
     saveNonces(this.raceId, this.me.player, known);
-    const commitment = sha256(`samedeal/1/nonce|${this.raceId}|${known.next}`);
+    const commitment = hexHash(`samedeal/1/nonce|${this.raceId}|${known.next}`);
     return this.send({ t: "join", id: this.entryId, race: this.raceId, commitment }, true);
   }
 

@@ -1,6 +1,6 @@
 // Routing: opens the page that belongs to the address.
 
-import { ApiError } from "./api.js";
+import { ApiError, loadModule } from "./api.js";
 import { fill, h, homeLink, notice } from "./dom.js";
 import { HomePage } from "./home.js";
 import { preferencesMenu } from "./preferences.js";
@@ -14,6 +14,7 @@ const ROUTES = [
   [/^\/w\/([^/]+)$/, (raceId) => new RacePage(raceId, { watch: true })],
   [/^\/replay\/([^/]+)$/, (raceId) => new ReplayPage(raceId)],
   [/^\/rules\/([^/]+)$/, (slug) => new RulesPage(slug)],
+  [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
 ];
 
 const TITLES = {
@@ -29,7 +30,7 @@ async function open() {
   try {
     if (!route) throw new ApiError(404, "not-found", "This page does not exist.");
     const [match, page] = route;
-    await page(...match.slice(1)).open(main);
+    await (await page(...match.slice(1))).open(main);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const retry = error.status === 404 ? null : h("a", { class: "button", href: location.href }, "Try again");

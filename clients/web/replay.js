@@ -135,6 +135,7 @@ export class ReplayPage {
         { class: "row" },
         button("Copy link to this move", () => copyText(this.linkToMove(), "Link copied.")),
         h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
+        h("a", { href: "/verify" }, "Verify a file"),
       ),
       h("p", { class: "hint" }, KEYS),
     );

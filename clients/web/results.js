@@ -72,7 +72,7 @@ export class ResultsPage {
     const { raceId, connection } = this.page;
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
-      await showVerification(this.verification, raceId, connection.receipts);
+      await showVerification(this.verification, raceId, { header, digests: connection.receipts });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

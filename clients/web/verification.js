@@ -1,29 +1,27 @@
-// Verification of a finished race, as shown to the user.
+// Verification of a finished race by the browser and by the server, as shown to the user.
 
-import { ApiError, fetchJson, fetchText } from "./api.js";
+import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText, loadModule } from "./api.js";
 import { fill, h, sleep } from "./dom.js";
+import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
 
-const FORMAT = "samedeal.replay/1";
 const REPLAY_RETRY_MS = 250;
 const BUSY_RETRY_MS = 1500;
 const MAX_RETRIES = 20;
 const TEMPORARY = ["not-found", "too-many", "store-unavailable", "unreachable"];
 const TITLE = "Verification";
 
-/** Verifies a race and shows the checks. `receipts` maps entry numbers to the digests received during the race. */
-export async function showVerification(section, raceId, receipts = new Map()) {
+/** Verifies a race and shows the results. `receipts` is what this page received during the race: the header, and the
+ *  digests by the numbers of their entries. */
+export async function showVerification(section, raceId, receipts = null) {
   const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
-  show(h("p", {}, "Verifying…"));
+  const progress = h("progress", { "aria-label": TITLE });
+  show(h("p", {}, "Verifying…"), progress);
   try {
     // The server stores a replay shortly after the race ends, and verifies one replay at a time.
     const replay = await retry(() => fetchText(`/api/v1/replays/${raceId}.json`), REPLAY_RETRY_MS);
-    const result = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
-    const { format, entries } = JSON.parse(replay);
-    if (format !== FORMAT)
-      throw new ApiError(426, "", `The replay is in the format ${format}; this page reads ${FORMAT}.`);
-    const digests = [...receipts].filter(([n]) => n > 0);
-    const mismatch = digests.find(([n, digest]) => entries[n - 1]?.[3] !== digest);
-    show(checkList(result, digests.length, mismatch));
+    const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
+    const [own, server] = await Promise.all([checkHere(replay, { receipts, onProgress }), checkOnServer(replay)]);
+    show(results(own, server));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     show(h("p", {}, error.message));
@@ -42,23 +40,73 @@ async function retry(action, waitMs) {
   }
 }
 
-function checkList({ ok, facts, known_key: knownKey }, receipts, mismatch) {
-  const checks = facts.map(({ holds, name, entry, note }) => [holds, name, entry ? `entry ${entry}: ${note}` : note]);
-  checks.push([
-    knownKey,
-    "key",
-    knownKey ? "signed with this server's key" : "signed with a key that does not belong to this server",
-  ]);
-  if (receipts) {
-    const match = `${receipts} digests received during the race match`;
-    checks.push([!mismatch, "receipts", mismatch ? `entry ${mismatch[0]} differs from the digest received` : match]);
-  }
-  const valid = ok && knownKey && !mismatch;
-  const verdict = valid ? "Verified ✓ Every move, the deal and the standings are valid." : "Verification failed ✗";
-  const line = ([holds, name, note]) =>
-    h("li", { class: holds ? "good" : "bad" }, h("b", {}, `${holds ? "✓" : "✗"} ${name}`), ` ${note}`);
-  return [
-    h("p", { class: `verdict ${valid ? "good" : "bad"}` }, verdict),
-    h("details", { open: !valid }, h("summary", {}, "Show checks"), h("ul", { class: "facts" }, checks.map(line))),
+async function checkHere(replay, { receipts, onProgress }) {
+  const { checkReplay } = await loadModule("./verifier.js");
+  const [keys, games] = await Promise.all([retry(fetchKeys, BUSY_RETRY_MS), fetchGames()]);
+  const lines = receipts && [
+    ["header", receipts.header],
+    ...[...receipts.digests].map(([n, digest]) => ["digest", n, digest]),
   ];
+  const bytes = new TextEncoder().encode(replay);
+  const check = await checkReplay(bytes, { keys, games, receipts: lines ?? undefined, onProgress });
+  const matching = check.facts.find(({ name, holds }) => name === "receipts" && holds);
+  if (matching) matching.note = `${receipts.digests.size} digests received during the race match`;
+  return check;
+}
+
+async function checkOnServer(replay) {
+  try {
+    const result = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
+    const outcome = result.ok ? (result.known_key ? "verified" : "key-unknown") : "refused";
+    return { outcome, facts: result.facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { outcome: "unavailable", facts: [], note: error.message };
+  }
+}
+
+const isUnchecked = ({ holds, note }) => !holds && note.startsWith("not checked");
+
+function results(own, server) {
+  const [tone, verdict] = verdictOf(own, server);
+  const line = (checker, check) =>
+    h("p", {}, `${checker}: `, h("b", { class: toneOf(check.outcome) }, outcomeLabel(check)));
+  const differ = doDiffer(own, server);
+  const publishes = own.keyKnown ? "publishes" : "does not publish";
+  const key = { name: "key", holds: own.keyKnown, note: `this server ${publishes} the key` };
+  return [
+    h("p", { class: `verdict ${tone}` }, verdict),
+    line("Checked by your browser, not by us", own),
+    line("Checked by this server", server),
+    explanations(own).map((text) => h("p", { class: "hint" }, text)),
+    own.outcome === "not-checked" && server.outcome === "verified"
+      ? h("p", { class: "hint" }, "The server's check covers that as well, if you trust it.")
+      : null,
+    differ && h("p", { class: "bad" }, "Your browser and this server do not agree. Verify the replay elsewhere, too."),
+    h(
+      "details",
+      { open: tone !== "good" },
+      h("summary", {}, "Show checks"),
+      h("h3", {}, "By your browser"),
+      factList(own.replay ? [...own.facts, key] : own.facts),
+      differ ? [h("h3", {}, "By this server"), factList(server.facts)] : null,
+    ),
+  ];
+}
+
+/** Whether the two outcomes contradict each other. */
+function doDiffer(own, server) {
+  const isPartial = ["not-checked", "unreadable"].includes(own.outcome) && server.outcome !== "refused";
+  return server.outcome !== "unavailable" && own.outcome !== server.outcome && !isPartial;
+}
+
+/** The result of both checks: a class and a sentence. */
+function verdictOf(own, server) {
+  const outcomes = [own.outcome, server.outcome];
+  if (outcomes.includes("refused")) return ["bad", "Verification failed ✗"];
+  if (own.outcome === "unreadable") return ["bad", "Your browser cannot read this replay ✗"];
+  if (!own.keyKnown || outcomes.includes("key-unknown")) return ["bad", "Not signed with a key of this server ✗"];
+  if (own.outcome === "verified") return ["good", "Verified ✓ Every move, the deal and the standings are valid."];
+  if (server.outcome === "verified") return ["good", "Verified ✓ by this server, but not completely by your browser."];
+  return ["caution", "Not completely checked"];
 }

@@ -70,7 +70,11 @@ def test_front_page_contains_the_command_for_a_new_race(server: LoggedServer) ->
     assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/").body.decode()
 
 
-@pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners"])
+def test_verify_page_names_the_command_for_other_clients(server: LoggedServer) -> None:
+    assert request(server, "GET", "/verify").body == b"samedeal verify FILE\n"
+
+
+@pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners", "/verify"])
 def test_browser_gets_the_page_with_a_specific_title(server: LoggedServer, path: str) -> None:
     race_id = create(server, game="corners").json["race"]
     answer = request(server, "GET", path.format(race=race_id), Accept="text/html,*/*;q=0.8")
@@ -80,19 +84,34 @@ def test_browser_gets_the_page_with_a_specific_title(server: LoggedServer, path:
     assert text.count("<title>") == 1
     if path != "/":
         assert "<title>Same Deal</title>" not in text
-        assert "Corners" in text.partition("</title>")[0]
+        assert ("Verify a replay" if path == "/verify" else "Corners") in text.partition("</title>")[0]
     assert not re.search(r"<(script|style)>| style=| on[a-z]+=", text)
 
 
-@pytest.mark.parametrize("path", ["/page/main.js", "/page/style.css", "/page/rules/gallery.html", "/page/icon.svg"])
+PAGE_FILES = {
+    "/page/main.js": "text/javascript; charset=utf-8",
+    "/page/style.css": "text/css; charset=utf-8",
+    "/page/rules/gallery.html": "text/html; charset=utf-8",
+    "/page/icon.svg": "image/svg+xml",
+    "/page/verify/proof.mjs": "text/javascript; charset=utf-8",
+    "/page/verify/games/gallery.mjs": "text/javascript; charset=utf-8",
+}
+
+
+@pytest.mark.parametrize("path", PAGE_FILES)
 def test_page_files_are_revalidated(server: LoggedServer, path: str) -> None:
     answer = request(server, "GET", path)
     assert (answer.status, answer.headers["cache-control"]) == (200, "no-cache")
+    assert answer.headers["content-type"] == PAGE_FILES[path]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert request(server, "GET", path, None, **{"If-None-Match": answer.headers["etag"]}).status == 304
 
 
-@pytest.mark.parametrize("path", ["/page/../settings.py", "/page/%2e%2e/settings.py", "/page/nothing.js", "/page/"])
+UNSERVED = ["../settings.py", "%2e%2e/settings.py", "nothing.js", "", "verify"]
+UNSERVED += [f"verify/{name}" for name in ("", "verify.mjs", "play.mjs", "README.md", "../main.js", "../../verify.mjs")]
+
+
+@pytest.mark.parametrize("path", [f"/page/{name}" for name in UNSERVED])
 def test_other_files_are_not_served(server: LoggedServer, path: str) -> None:
     assert request(server, "GET", path).status == 404
 
@@ -119,6 +138,7 @@ READABLE = [
     "/api/v1/races",
     "/api/v1/replays",
     "/.well-known/samedeal",
+    "/verify",
 ]
 
 

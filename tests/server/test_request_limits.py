@@ -18,6 +18,7 @@ from samedeal.wire import messages as m
 from samedeal_server.access.admission import Admission
 from samedeal_server.access.rate_limits import MAX_DELAY_S, RateLimit, RateLimits
 from samedeal_server.app import create_app
+from samedeal_server.http.page import page_paths
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, request
 
@@ -51,6 +52,7 @@ COSTS = {
     "GET /readyz": 1,
     "GET /replay/{race}": 1,
     "GET /rules/{game}": 1,
+    "GET /verify": 1,
     "GET /w/{race}": 1,
 }
 """The request tokens that each endpoint takes. A new endpoint needs a line here."""
@@ -137,12 +139,15 @@ def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> No
     assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.2").status == 200
 
 
-def test_default_limits_allow_loading_the_page_several_times(store_url: str, tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "clients" / "web"
-    files = [file.relative_to(page).as_posix() for file in page.rglob("*") if file.is_file()]
+@pytest.mark.parametrize(("verifier", "times"), [(False, 8), (True, 5)])
+def test_default_limits_allow_loading_the_page_several_times(
+    verifier: bool, times: int, store_url: str, tmp_path: Path
+) -> None:
+    """With the verifier, which is loaded only to verify a race, and without it."""
+    files = [name for name, _ in page_paths() if verifier or not name.startswith("verify/")]
     limit = f"{Settings().requests_per_second}"
     with LoggedServer(store_url, tmp_path / "log", requests_per_second=limit).start() as server:
-        loaded = [request(server, "GET", f"/page/{file}").status for _ in range(8) for file in files]
+        loaded = [request(server, "GET", f"/page/{file}").status for _ in range(times) for file in files]
     assert set(loaded) == {200}
 
 

@@ -143,7 +143,8 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/w/{race}": [race.race_id, code],
         "/replay/{race}": [race.race_id, code],
         "/rules/{game}": ["corners", code],
-        "/page": ["/main.js", f"/{race.race_id}"],
+        "/verify": ["", f"?race={race.race_id}", f"/{race.race_id}"],
+        "/page": ["/main.js", f"/{race.race_id}", "/verify/proof.mjs", f"/verify/{race.race_id}"],
         "/": [""],
     }
 

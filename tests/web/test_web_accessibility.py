@@ -46,6 +46,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/r/{race_id}": "text=Verified ✓",
         f"/replay/{race_id}#m5": "text=Verified ✓",
         "/rules/gallery": ".rules h1",
+        "/verify": "#replay",
         "/r/no-such-race-1": "text=This race was not found",
     }
 

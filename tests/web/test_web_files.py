@@ -7,12 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from posixpath import dirname, normpath
 
 import pytest
 from markdown_it import MarkdownIt
 
 from samedeal.games.catalogue import GAMES
+from samedeal_server.http import page
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "web" / "rules"
@@ -46,6 +49,28 @@ def test_rules_match_the_document(slug: str) -> None:
 def test_module_parses(module: Path) -> None:
     command = ["node", "--input-type=module", "--check"]
     subprocess.run(command, input=module.read_text(encoding="utf-8"), text=True, check=True)
+
+
+def test_modules_import_only_files_of_the_page() -> None:
+    paths = dict(page.page_paths())
+    imports = {
+        normpath(f"{dirname(name)}/{imported}".removeprefix("/"))
+        for name, path in paths.items()
+        for imported in re.findall(r'(?:from |loadModule\()"(.*?)"', path.read_text(encoding="utf-8"))
+    }
+    assert imports >= {"dom.js", "verify.js", "verify/proof.mjs", "verify/games/cards.mjs"}
+    assert imports <= set(paths)
+
+
+def test_installed_page_has_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for source, target in included.items():
+        shutil.copytree(ROOT / source, tmp_path / target, dirs_exist_ok=True)
+    checkout = {name: path.read_bytes() for name, path in page.page_paths()}
+    monkeypatch.setattr(page, "files", lambda package: tmp_path / package)
+    assert page.page_dir() == tmp_path / "samedeal_server" / "page"
+    assert {name: path.read_bytes() for name, path in page.page_paths()} == checkout
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The web page: its files, and the URLs that people open, each with its own title."""
 
 import gzip
+from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -33,10 +34,35 @@ HEADERS: Final = {
 }
 
 
+VERIFIER: Final = "verify"
+"""The directory below the page's with the modules that verify replays in the browser."""
+NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs")
+"""The modules next to them that run only in Node.js."""
+SCRIPT_MEDIA: Final = {".js": "text/javascript", ".mjs": "text/javascript"}
+"""Media types that differ between versions of Python and between systems."""
+
+
 def page_dir() -> Path:
     """Return the directory of the page: in the installed package, or next to the server in a checkout."""
     installed = Path(str(files("samedeal_server"))) / "page"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "clients" / "web"
+
+
+def verifier_dir() -> Path:
+    """Return the directory of the second verifier, which is part of an installed page."""
+    installed = page_dir() / VERIFIER
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "examples" / "verify"
+
+
+def page_paths() -> Iterator[tuple[str, Path]]:
+    """Yield the name and the path of each file of the page."""
+    page, verifier = page_dir(), verifier_dir()
+    for path in page.rglob("*"):
+        if path.is_file() and verifier not in path.parents:
+            yield path.relative_to(page).as_posix(), path
+    for path in verifier.rglob("*.mjs"):
+        if path.name not in NODE_PROGRAMS:
+            yield f"{VERIFIER}/{path.relative_to(verifier).as_posix()}", path
 
 
 SHELL: Final = ResponseSpec(media=(PAGE, TEXT), description="The page for browsers, text for other clients.")
@@ -94,6 +120,13 @@ class Page:
             return self._page(f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced.")
         return PlainTextResponse(f"samedeal rules {game.slug}\n")
 
+    @route("GET", "/verify", SHELL)
+    async def verify(self, request: Request) -> Response:
+        """The page that verifies a replay file in the browser, without uploading it."""
+        if _is_browser(request):
+            return self._page(f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded.")
+        return PlainTextResponse("samedeal verify FILE\n")
+
     def _refused(self, request: Request, refused: Refused) -> Response:
         if not _is_browser(request):
             raise refused
@@ -125,8 +158,7 @@ def page_files() -> Mount:
     They are precompressed in memory: serving one takes 0.01 ms instead of 1.4 ms. Browsers revalidate them each time,
     because the page changes with the server.
     """
-    directory = page_dir()
-    page = {str(path.relative_to(directory)): _read(path) for path in directory.rglob("*") if path.is_file()}
+    page = {name: _read(path) for name, path in page_paths()}
 
     async def serve(request: Request) -> Response:
         if (file := page.get(request.path_params["file"])) is None:
@@ -143,7 +175,7 @@ def page_files() -> Mount:
 
 def _read(path: Path) -> _File:
     body = path.read_bytes()
-    media = guess_type(path.name)[0] or "text/plain"
+    media = SCRIPT_MEDIA.get(path.suffix) or guess_type(path.name)[0] or "text/plain"
     return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
 
 

@@ -1,0 +1,130 @@
+// The page that verifies a file on the reader's own device. It needs no connection once it is loaded.
+
+import { fetchGames, fetchKeys } from "./api.js";
+import { announce, fill, h } from "./dom.js";
+import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
+import { StandingsList } from "./standings.js";
+import { checkReplay } from "./verifier.js";
+import { FormatError } from "./verify/encoding.mjs";
+import { readReceipts } from "./verify/format.mjs";
+
+const TITLE = "Verify a replay";
+
+export class VerifyPage {
+  async open(main) {
+    document.title = `${TITLE} · Same Deal`;
+    [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames()]);
+    this.runs = 0;
+    const fileInput = (id) =>
+      h("input", { type: "file", id, "aria-describedby": `${id}-hint`, onchange: () => this.check() });
+    this.replay = fileInput("replay");
+    this.receipts = fileInput("receipts");
+    this.result = h("section", { "aria-label": "Result" });
+    const field = (input, label, ...hint) =>
+      h(
+        "div",
+        { class: "labelled" },
+        h("label", { for: input.id }, label),
+        input,
+        h("p", { class: "hint", id: `${input.id}-hint` }, hint),
+      );
+    fill(
+      main,
+      h(
+        "div",
+        { class: "verify" },
+        h("h1", {}, TITLE),
+        h("p", {}, "Checked by your browser, not by us. The file does not leave this device."),
+        field(
+          this.replay,
+          "Replay: choose a file, or drop it anywhere on this page",
+          "JSON or NDJSON, from the page of a replay (More) or “samedeal export”. MessagePack needs ",
+          h("code", {}, "samedeal verify FILE"),
+          ".",
+        ),
+        h(
+          "details",
+          {},
+          h("summary", {}, "Compare with receipts"),
+          field(
+            this.receipts,
+            "Receipts of somebody who was there",
+            "What the server said during the race, as printed by ",
+            h("code", {}, "samedeal receipts RACE"),
+            ".",
+          ),
+        ),
+        this.result,
+      ),
+    );
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => this.drop(event));
+  }
+
+  drop(event) {
+    event.preventDefault(); // the browser would open the file
+    const { files } = event.dataTransfer;
+    if (files.length === 0) return;
+    const input = event.target === this.receipts ? this.receipts : this.replay;
+    input.files = files;
+    this.check();
+  }
+
+  /** Verifies the chosen file. If another one is chosen meanwhile, its result is not shown. */
+  async check() {
+    const [file] = this.replay.files;
+    if (!file) return;
+    const run = (this.runs += 1);
+    const progress = h("progress", { "aria-label": "Verification" });
+    fill(this.result, h("p", {}, "Verifying…"), progress);
+    announce("Verifying…");
+    const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
+    const shown = await this.verify(file, onProgress);
+    if (run !== this.runs) return;
+    fill(this.result, shown);
+    announce(this.result.querySelector(".verdict").textContent);
+  }
+
+  /** Returns what to show about a file. */
+  async verify(file, onProgress) {
+    const { keys, games } = this;
+    try {
+      const [receipts] = this.receipts.files;
+      const lines = receipts && readReceipts(await bytesOf(receipts));
+      const check = await checkReplay(await bytesOf(file), { keys, games, receipts: lines, onProgress });
+      return [...verdict(toneOf(check.outcome), outcomeLabel(check), explanations(check)), this.race(check)];
+    } catch (error) {
+      if (error instanceof FormatError) return verdict("bad", `not receipts: ${error.message}`, []);
+      console.error(error);
+      return verdict("bad", `The file could not be verified: ${error.message}`, []);
+    }
+  }
+
+  race({ replay, keyKnown, outcome, facts }) {
+    if (!replay) return null;
+    const { header, standings, signature } = replay;
+    const opened = new Date(header.opened_at).toLocaleString([], { dateStyle: "long", timeStyle: "short" });
+    const rows = [
+      ["Game", this.games.get(header.game)?.title ?? header.game],
+      ["Race", header.race],
+      ["Opened", opened],
+      ["Signed with", [h("code", {}, signature.key), keyKnown ? ", " : ", not ", "a key that this server publishes"]],
+    ];
+    const isVerified = outcome === "verified";
+    return [
+      h("h2", {}, isVerified ? "The race" : "What the file says"),
+      h("div", { class: "terms" }, h("dl", {}, rows.map(pair))),
+      standings.length ? new StandingsList().show(standings) : h("p", {}, "No racers."),
+      h("h2", {}, "The checks"),
+      factList(facts),
+    ];
+  }
+}
+
+const pair = ([term, text]) => [h("dt", {}, term), h("dd", {}, text)];
+const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
+
+const verdict = (tone, text, reasons) => [
+  h("p", { class: `verdict ${tone}` }, text),
+  ...reasons.map((reason) => h("p", {}, reason)),
+];

@@ -1,0 +1,218 @@
+"""The page that verifies a file in the browser, without a connection."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from playwright.async_api import Browser, Page, Route
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.signature import public_key
+from samedeal.race.events import Resigned, Taken
+from samedeal.replays.replay import Replay
+from samedeal.wire import codec
+from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
+from support.finished_races import SIGNING_KEY, finished, opened
+from support.forged_replays import altered, forged, played, under_header
+from support.receipt_files import keep, told
+from support.servers import SIGNING_KEY as SERVER_KEY
+from support.servers import Server
+
+pytestmark = browser_marks("verify")
+server, chromium = page_server, page_browser
+FORGER = public_key(SIGNING_KEY)
+
+
+async def open_verifier(page: Page, server: Server) -> list[str]:
+    """Open the page and go offline. Return a list of all later requests."""
+    await page.goto(f"{server.url}/verify")
+    await page.wait_for_selector("#replay")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    await page.context.set_offline(True)
+    return requests
+
+
+async def drop(page: Page, file: Path, selector: str = "h1") -> None:
+    """Drop a file on an element as the desktop does."""
+    box = await page.locator(selector).bounding_box()
+    assert box
+    session = await page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(file)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        place = {"x": box["x"] + 5, "y": box["y"] + 5}
+        await session.send("Input.dispatchDragEvent", {"type": kind, "data": data, **place})
+
+
+async def expect_verdict(page: Page, label: str) -> None:
+    """Wait for an outcome, which is also announced."""
+    await page.wait_for_selector(f".verdict:text-is('{label}')")
+    await page.wait_for_selector(f"#status:text-is('{label}')")
+
+
+def write(file: Path, content: Any) -> Path:
+    file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return file
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+async def test_dropped_file_is_verified_offline(slug: str, server: Server, chromium: Browser, tmp_path: Path) -> None:
+    replay = await played(server, slug)
+    n, other = altered(replay)
+    own, foreign = replay.signature.key, forged(replay)
+    assert foreign.signature.key == FORGER != own
+    async with open_page(chromium) as watched:
+        page = watched.page
+        requests = await open_verifier(page, server)
+        files: Iterable[tuple[str, Any, str, str]] = [
+            ("true", codec.encode(replay, "json"), "verified (key known)", own),
+            ("altered", other, f"refused (moves, entry {n})", own),
+            ("forged", codec.encode(foreign, "json"), "verified, key unknown", FORGER),
+            ("lines", b"".join(replay.lines()), "verified (key known)", own),
+        ]
+        for name, content, label, key in files:
+            await drop(page, write(tmp_path / f"{name}.json", content))
+            await expect_verdict(page, label)
+            text = await page.inner_text("main")
+            published = "a key" if key == own else "not a key"
+            assert f"{key}, {published} that this server publishes" in text
+            for fact in (GAMES[slug].title, replay.header.race, "ada"):
+                assert fact in text
+            assert ("What the file says" in text) is (name in ("altered", "forged"))
+        assert requests == []
+        assert watched.errors == []
+
+
+async def test_deal_filter_is_not_checked(server: Server, chromium: Browser, tmp_path: Path) -> None:
+    """The filter needs the bots. An unknown key does not go unnoticed because of that."""
+    replay = finished("corners")
+    options = structs.replace(replay.header.options, filter="friendly/1")
+    foreign = under_header(replay, structs.replace(replay.header, options=options))
+    *_, race = foreign.races()
+    own = Replay.of(race, foreign.entries, bytes.fromhex(SERVER_KEY))
+    async with open_page(chromium) as watched:
+        requests = await open_verifier(watched.page, server)
+        for known, content in ((True, own), (False, foreign)):
+            await drop(watched.page, write(tmp_path / f"{known}.json", codec.encode(content, "json")))
+            await watched.page.wait_for_selector(f"code:text-is('{content.signature.key}')")
+            await expect_verdict(watched.page, "not checked: filter")
+            text = await watched.page.inner_text("main")
+            assert "bots, which your browser does not run" in text
+            assert "Everything else was checked and holds." in text
+            assert ("The key in the file is not one that this server publishes." in text) is not known
+        assert requests == []
+        assert watched.errors == []
+
+
+async def test_signature_is_not_checked_on_insecure_pages(server: Server, chromium: Browser, tmp_path: Path) -> None:
+    async def forward(route: Route) -> None:
+        response = await route.fetch(url=route.request.url.replace("http://race.example", server.url))
+        await route.fulfill(response=response)
+
+    file = write(tmp_path / "replay.json", codec.encode(finished("gallery"), "json"))
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.route("http://race.example/**", forward)
+        await page.goto("http://race.example/verify")
+        assert await page.evaluate("isSecureContext || crypto.subtle") is None
+        await page.set_input_files("#replay", file)
+        await expect_verdict(page, "not checked: signature")
+        text = await page.inner_text("main")
+        assert "Browsers check signatures only on pages from https:// or localhost" in text
+        assert "Everything else was checked and holds." in text
+        assert watched.errors == []
+
+
+async def test_receipts_are_compared(server: Server, chromium: Browser, tmp_path: Path) -> None:
+    replay = await played(server, "corners")
+    receipts = keep(tmp_path, told(replay, 2, 3, 5))
+    other = keep(tmp_path, told(forged(replay), len(replay.entries) - 1))
+    async with open_page(chromium) as watched:
+        page = watched.page
+        requests = await open_verifier(page, server)
+        await page.set_input_files("#replay", write(tmp_path / "true.json", codec.encode(replay, "json")))
+        await expect_verdict(page, "verified (key known)")
+        await page.click("text=Compare with receipts")
+        await drop(page, receipts, "#receipts")
+        await page.wait_for_selector(".facts >> text=✓ receipts")
+        await expect_verdict(page, "verified (key known)")
+        await drop(page, other, "#receipts")
+        await expect_verdict(page, f"refused (receipts, entry {len(replay.entries) - 1})")
+        await page.set_input_files("#receipts", tmp_path / "true.json")
+        await page.wait_for_selector(".verdict:text('not receipts: ')")
+        assert requests == []
+        assert watched.errors == []
+
+
+@pytest.mark.parametrize(
+    ("content", "label", "hint"),
+    [
+        (codec.encode(finished("corners"), "msgpack"), "MessagePack is not read here", "run “samedeal verify FILE”"),
+        (b"hello", "neither JSON nor NDJSON", ""),
+        (b"", "neither JSON nor NDJSON", ""),
+        (b'{"format":"samedeal.replay/2"}', "unsupported-version: ", "Reload the page"),
+    ],
+    ids=["msgpack", "text", "empty", "newer"],
+)
+async def test_other_files_are_not_replays(
+    content: bytes, label: str, hint: str, server: Server, chromium: Browser, tmp_path: Path
+) -> None:
+    async with open_page(chromium) as watched:
+        await open_verifier(watched.page, server)
+        await watched.page.set_input_files("#replay", write(tmp_path / "file", content))
+        await watched.page.wait_for_selector(f".verdict:text('not a replay: {label}')")
+        assert hint in await watched.page.inner_text("main")
+        assert watched.errors == []
+
+
+async def test_long_race_shows_progress(server: Server, chromium: Browser, tmp_path: Path) -> None:
+    log = opened("corners", seed="7")
+    replay = finished("corners", seed="7")
+    for entry in replay.entries:
+        if isinstance(entry.event, Resigned) and entry.event.seat == 1:
+            for _ in range(4_000):
+                log.say(Taken(seat=1))
+        log.say(entry.event, entry.at - log.race.at)
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await open_verifier(page, server)
+        # Timers only run if the page is not frozen.
+        await page.evaluate(
+            """() => {
+                globalThis.seen = [];
+                setInterval(() => seen.push(document.querySelector("progress")?.value ?? null), 1);
+            }"""
+        )
+        await page.set_input_files("#replay", write(tmp_path / "long.json", codec.encode(log.replay(), "json")))
+        await expect_verdict(page, "verified, key unknown")
+        values = [value for value in await page.evaluate("seen") if value]
+        assert values == sorted(values)
+        assert len(set(values)) > 3
+        assert max(values) <= 2 * len(log.entries)
+
+
+async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, chromium: Browser, tmp_path: Path) -> None:
+    replay = finished("the-edge")
+    n, content = altered(replay)
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(server.url)
+        await page.click("text=anyone can verify")
+        field = page.get_by_label("Replay: choose a file")
+        await field.focus()
+        async with page.expect_file_chooser() as chooser:
+            await page.keyboard.press("Enter")
+        await (await chooser.value).set_files(write(tmp_path / "altered.json", content))
+        await expect_verdict(page, f"refused (moves, entry {n})")
+        assert await page.get_by_role("status").inner_text() == f"refused (moves, entry {n})"
+        await page.click("text=Compare with receipts")
+        for scheme in ("light", "dark"):
+            await page.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
+            assert not await find_violations(page), scheme
+        for width, height in ((320, 568), (390, 844), (1280, 800)):
+            await page.set_viewport_size({"width": width, "height": height})
+            assert await overflow(page) <= 0, width
+        assert watched.errors == []
