@@ -96,8 +96,8 @@ function foldFacts({ entries, standings }, folded) {
   if (broken >= 0) replace(failedAt("chain", broken + 1, "another digest follows"));
   const dealt = entries.findIndex(([, , event]) => event.t === "dealt");
   if (race.filterHolds === false) replace(failedAt("filter", dealt + 1, "not the first deal that passes"));
-  if (refusal) return facts;
   if (race.filterHolds === null) replace(unsupported("filter", `${race.options.filter} needs the bots`));
+  if (refusal) return facts;
   replace(fact("deal", true, dealt < 0 ? "none was dealt" : `${race.game.slug}:${race.seed}`));
   if (canonical(race.standings()) !== canonical(standings)) replace(fact("standings", false, "others follow"));
   return facts;
