@@ -227,7 +227,7 @@ def compare(slug: str, seed: int, numbers: Iterable[int], folder: Path = FOLDER)
     """Compare the plays with these numbers."""
     plays = {number: random_play(slug, seed, number) for number in numbers}
     lines = [msgspec.json.encode(command) for play in plays.values() for command in play.commands]
-    command = [str(NODE), folder / "play.mjs"]
+    command = [str(NODE), str(folder / "play.mjs")]
     done = subprocess.run(command, input=b"\n".join(lines), stdout=subprocess.PIPE, check=True)
     answers = map(_decode, done.stdout.splitlines())
     report = Report()

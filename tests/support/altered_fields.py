@@ -240,7 +240,7 @@ def a_field_is_missing(content: Content, random: Random) -> None:
 @kind
 def a_field_is_unknown(content: Content, random: Random) -> None:
     container = random.choice(list(containers(content)))
-    value = random.choice((None, 0, "", False, {}))
+    value: Any = random.choice((None, 0, "", False, {}))
     if isinstance(container, list):
         container.append(value)
     else:
@@ -257,7 +257,12 @@ def a_field_has_the_wrong_type(content: Content, random: Random) -> None:
 def fields_have_their_defaults(content: Content, random: Random) -> None:
     header = content["header"]
     entries = [entry[2] for entry in content["entries"]]
-    places = [(header, "variant", {}), (header, "seed", None), (header, "daily", False), (header, "salt", "")]
+    places: list[tuple[dict[str, Any], str, Any]] = [
+        (header, "variant", {}),
+        (header, "seed", None),
+        (header, "daily", False),
+        (header, "salt", ""),
+    ]
     places += [(event, "k", 0) for event in entries if event["t"] == "dealt"]
     places += [(event, "bot", False) for event in entries if event["t"] == "joined"]
     places += [(event, "by", None) for event in entries if event["t"] in ("joined", "taken")]
