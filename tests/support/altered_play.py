@@ -159,16 +159,16 @@ def an_untouched_deal_is_restarted(content: Content, random: Random) -> None:
 
 @kind
 def a_racer_makes_too_many_moves(content: Content, random: Random) -> None:
-    """Just as many as allowed, or one more. Not often: it takes long."""
-    index = one(content, random, "moved")
-    if random.randrange(30):
+    """One is undone and made again so often that the last ones, or just none, are too many. In Corner Stones, no move
+    reveals a card.
+    """
+    if content["header"]["game"] != "corner-stones" or "undo" in content["header"]["options"]:
         raise NotPossible
-    event = content["entries"][index][2]
+    index = one(content, random, "moved")
+    number, at, event, digest = content["entries"][index]
     others = sum(content["entries"][i][2]["seat"] == event["seat"] for i in indices(content, "moved"))
-    pairs, rest = divmod(MAX_MOVES - others, 2)
-    moves = ["undo", event["move"]] * pairs + ["undo"] * (rest + random.randrange(2))
-    number, at = content["entries"][index][:2]
-    added = [[number + i, at, event | {"move": move}, "0" * 64] for i, move in enumerate(moves, start=1)]
+    moves = ("undo", event["move"]) * ((MAX_MOVES - others) // 2 + random.randrange(2))
+    added = [[number + i, at, event | {"move": move}, digest] for i, move in enumerate(moves, start=1)]
     content["entries"][index + 1 : index + 1] = added
 
 
@@ -197,11 +197,13 @@ def nobody_resigns(content: Content, random: Random) -> None:
 
 
 @untimed
-def somebody_moves_at_the_limit(content: Content, random: Random) -> None:
+def somebody_acts_at_the_limit(content: Content, random: Random) -> None:
+    """Nobody has resigned before."""
     at = limit(content) + random.choice((-1, 0, 1))
-    event = {"t": random.choice(("moved", "resigned", "taken")), "seat": any_seat(random)}
+    event = {"t": random.choice(("moved", "resigned", "resigned", "taken")), "seat": random.choice((1, 2))}
     if event["t"] == "moved":
         event["move"] = any_move(random)
+    content["entries"] = [entry for entry in content["entries"] if entry[2]["t"] != "resigned"]
     insert(content, len(content["entries"]) - 1, event)
     content["entries"][-2][1], content["entries"][-1][1] = at, at + random.choice((0, 1))
     for number, entry in enumerate(content["entries"], start=1):
