@@ -26,7 +26,7 @@ const TONES = { verified: "good", refused: "bad", unreadable: "bad" };
 /** The name of an outcome, such as "refused (moves, entry 12)". */
 export function outcomeLabel({ outcome, facts, note }) {
   if (outcome === "refused") {
-    const { name, entry } = facts.find(({ holds }) => holds === false);
+    const { name, entry } = firstFailure(facts);
     return `refused (${name}${entry ? `, entry ${entry}` : ""})`;
   }
   if (outcome === "not-checked") return `not checked: ${unchecked(facts).join(", ")}`;
@@ -37,6 +37,7 @@ export function outcomeLabel({ outcome, facts, note }) {
 /** The class of an element that shows an outcome. */
 export const toneOf = (outcome) => TONES[outcome] ?? "caution";
 
+const firstFailure = (facts) => facts.find(({ holds }) => holds === false);
 const unchecked = (facts) => facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
 
 const REASONS = {
@@ -53,8 +54,10 @@ const REASONS = {
 
 /** Sentences that explain the browser's own outcome, if it is not simply verified. */
 export function explanations({ outcome, facts, note, keyKnown }) {
-  const reasons = unchecked(facts).map((name) => REASONS[name]());
-  if (reasons.length && unchecked(facts)[0] !== "rules") reasons.push("Everything else was checked and holds.");
+  const names = outcome === "not-checked" ? unchecked(facts) : [];
+  const reasons = names.map((name) => REASONS[name]());
+  if (names.length && names[0] !== "rules") reasons.push("Everything else was checked and holds.");
+  if (outcome === "refused") reasons.push(`The first problem: ${firstFailure(facts).note}.`);
   if (outcome === "key-unknown") {
     reasons.push("The replay is consistent, but anyone can write such a file and sign it with a key of their own.");
   }
@@ -64,7 +67,7 @@ export function explanations({ outcome, facts, note, keyKnown }) {
   if (outcome === "unreadable" && note.startsWith("MessagePack")) {
     reasons.push("This page reads JSON and NDJSON. For MessagePack, run “samedeal verify FILE”.");
   }
-  if (outcome === "unreadable" && note.startsWith("unsupported-version")) {
+  if (outcome === "unreadable" && note.startsWith("the replay is in the format")) {
     reasons.push("The file may be newer than this page. Reload the page, or update “samedeal” and run it instead.");
   }
   return reasons;

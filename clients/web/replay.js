@@ -135,8 +135,8 @@ export class ReplayPage {
         { class: "row" },
         button("Copy link to this move", () => copyText(this.linkToMove(), "Link copied.")),
         h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
-        h("a", { href: "/verify" }, "Verify a file"),
       ),
+      h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")),
       h("p", { class: "hint" }, KEYS),
     );
   }

@@ -56,9 +56,8 @@ async function checkHere(replay, { receipts, onProgress }) {
 
 async function checkOnServer(replay) {
   try {
-    const result = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
-    const outcome = result.ok ? (result.known_key ? "verified" : "key-unknown") : "refused";
-    return { outcome, facts: result.facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
+    const { outcome, facts } = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
+    return { outcome, facts: facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { outcome: "unavailable", facts: [], note: error.message };
@@ -80,7 +79,7 @@ function results(own, server) {
     line("Checked by this server", server),
     explanations(own).map((text) => h("p", { class: "hint" }, text)),
     own.outcome === "not-checked" && server.outcome === "verified"
-      ? h("p", { class: "hint" }, "The server's check covers that as well, if you trust it.")
+      ? h("p", { class: "hint" }, "This server has also checked what your browser did not.")
       : null,
     differ && h("p", { class: "bad" }, "Your browser and this server do not agree. Verify the replay elsewhere, too."),
     h(

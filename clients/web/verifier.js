@@ -6,8 +6,8 @@ import { readReplay } from "./verify/format.mjs";
 import { verify } from "./verify/proof.mjs";
 
 /** Verifies the bytes of a file. `keys` are those that the server publishes, `games` its games by slug, and `receipts`
- *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay and
- *  whether its key is known, otherwise a note. */
+ *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay
+ *  and whether its key is known, otherwise a note. */
 export async function checkReplay(bytes, { keys, games, receipts, onProgress }) {
   let replay;
   try {

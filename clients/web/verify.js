@@ -108,7 +108,7 @@ export class VerifyPage {
       ["Game", this.games.get(header.game)?.title ?? header.game],
       ["Race", header.race],
       ["Opened", opened],
-      ["Signed with", [h("code", {}, signature.key), keyKnown ? ", " : ", not ", "a key that this server publishes"]],
+      ["Key", [h("code", {}, signature.key), `, which this server ${keyKnown ? "publishes" : "does not publish"}`]],
     ];
     const isVerified = outcome === "verified";
     return [

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from samedeal.race.events import Header, Moved
+from samedeal.race.events import Header, Moved, Taken
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
+from support.finished_races import Logged
 from support.receipt_files import other_last_move, rewritten
 from support.replay_edits import plain
 from support.servers import Server, racers
@@ -34,6 +35,18 @@ def forged(replay: Replay) -> Replay:
     """Replace the last move by a legal one, with correct digests, and sign the race with another key."""
     _, change = other_last_move(replay)
     return rewritten(replay, replay.header, change, replay.secret)
+
+
+def prolonged(replay: Replay, entries: int) -> Replay:
+    """Let seat 1 reconnect many times before the end."""
+    log = Logged(Race.opened(replay.header, replay.secret))
+    *before, closing = replay.entries
+    for entry in before:
+        log.say(entry.event, entry.at - log.race.at)
+    for _ in range(entries):
+        log.say(Taken(seat=1))
+    log.say(closing.event, closing.at - log.race.at)
+    return log.replay()
 
 
 def under_header(replay: Replay, header: Header) -> Replay:

@@ -1,5 +1,6 @@
 """The page in a real browser: reconnecting, several tabs, rivals and spectators."""
 
+import re
 from pathlib import Path
 
 from playwright.async_api import Browser
@@ -99,7 +100,9 @@ async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, chrom
         await page.click("dialog >> text=Yes")
         await bo.ask(m.Resign)
         await page.wait_for_selector("text=/1st of 2/")
-        await page.wait_for_selector("text=Verified ✓")
+        await page.wait_for_selector("text=Verified ✓ Every move")
+        facts = await page.locator(".facts").text_content()
+        assert re.search(r"✓ receipts \d+ digests received during the race match", facts or "")
         await page.wait_for_selector("text=/you and bo|You and bo/")
         assert not watched.errors
 

@@ -85,10 +85,13 @@ async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -
         await route.fulfill(body=replay, content_type="application/json")
 
     async def send_verification(route: Route) -> None:
-        await route.fulfill(json={"ok": True, "facts": [], "known_key": True, "key": "0" * 64})
+        await route.fulfill(json={"ok": True, "outcome": "verified", "facts": []})
 
     async with open_page(chromium) as watched:
         await watched.page.route("**/api/v1/replays/*.json", send_replay)
         await watched.page.route("**/api/v1/verify", send_verification)
         await watched.page.goto(f"{server.url}/replay/{race_id}")
-        await watched.page.wait_for_selector("text=in the format samedeal.replay/2; this page reads samedeal.replay/1")
+        text = "in the format samedeal.replay/2, and this program reads samedeal.replay/1"
+        await watched.page.wait_for_selector(f"text={text}")
+        await watched.page.wait_for_selector("text=Your browser cannot read this replay ✗")
+        await watched.page.wait_for_selector("text=Checked by this server: verified (key known)")

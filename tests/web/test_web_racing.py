@@ -34,7 +34,7 @@ async def test_race_can_be_won_by_tapping(slug: str, server: Server, chromium: B
         await wait_for_deal(watched.page)
         await tap_moves(watched.page, WINS[slug]["moves"])
         await watched.page.wait_for_selector("text=/Won in /")
-        await watched.page.wait_for_selector("text=Verified ✓")
+        await watched.page.wait_for_selector("text=Verified ✓ Every move")
         assert not watched.errors
         assert not watched.foreign_urls(server)
     replay = await server.replay(race_id)

@@ -1,11 +1,17 @@
 """The replay page in a real browser."""
 
+import json
 import re
+from typing import Any
 
-from playwright.async_api import Browser
+import pytest
+from playwright.async_api import Browser, Page, Route
 
+from samedeal.replays.replay import read
+from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.browser import WINS, browser_marks, open_page, page_browser, page_server, solo
+from support.forged_replays import altered, forged, played
 from support.servers import Server, racers
 
 pytestmark = browser_marks()
@@ -36,7 +42,7 @@ async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, chr
         await page.wait_for_selector("text=The deal")
         await page.evaluate("location.hash = '#m3'")
         await page.wait_for_selector("text=/move 3 of/")
-        await page.wait_for_selector("text=Verified ✓")
+        await page.wait_for_selector("text=Verified ✓ Every move")
         await page.click("button:text-is('Play')")
         await page.wait_for_selector(f"text=/move {len(moves)} of/")
         assert not watched.errors
@@ -64,3 +70,120 @@ async def test_replay_shows_two_tables_on_one_clock(server: Server, chromium: Br
         await page.keyboard.press("End")
         assert await page.locator(".tables figcaption .count").all_inner_texts()
         assert not watched.errors
+
+
+async def both_outcomes(page: Page) -> dict[str, str]:
+    """Return the outcome of each check on the page."""
+    await page.wait_for_selector(".checks .verdict")
+    lines = await page.locator(".checks > p").all_inner_texts()
+    return dict(line.split(": ", 1) for line in lines if line.startswith("Checked by "))
+
+
+async def serve_replay(page: Page, race_id: str, content: bytes) -> None:
+    """Let the page get another replay of a race."""
+
+    async def send(route: Route) -> None:
+        await route.fulfill(body=content, content_type="application/json")
+
+    await page.route(f"**/api/v1/replays/{race_id}.json", send)
+
+
+@pytest.mark.parametrize("kind", ["true", "altered", "forged"])
+async def test_browser_and_server_verify_the_replay(kind: str, server: Server, chromium: Browser) -> None:
+    replay = await played(server, "the-edge")
+    n, other = altered(replay)
+    content, label, verdict = {
+        "true": (codec.encode(replay, "json"), "verified (key known)", "Verified ✓ Every move"),
+        "altered": (json.dumps(other).encode(), f"refused (moves, entry {n})", "Verification failed ✗"),
+        "forged": (
+            codec.encode(forged(replay), "json"),
+            "verified, key unknown",
+            "Not signed with a key of this server ✗",
+        ),
+    }[kind]
+    async with open_page(chromium) as watched:
+        await serve_replay(watched.page, replay.header.race, content)
+        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
+        assert await both_outcomes(watched.page) == {
+            "Checked by your browser, not by us": label,
+            "Checked by this server": label,
+        }
+        assert verdict in await watched.page.inner_text(".checks .verdict")
+        text = await watched.page.locator(".checks").text_content() or ""
+        assert ("✓ key this server publishes the key" in text) is (kind != "forged")
+        assert ("✗ moves" in text) is (kind == "altered")
+        assert "do not agree" not in text
+        assert watched.errors == []
+
+
+@pytest.mark.parametrize("outcome", ["refused", "key-unknown"])
+async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server, chromium: Browser) -> None:
+    replay = await played(server, "gallery")
+    failed = {"name": "moves", "holds": False, "entry": 3, "note": "no"}
+    answer: dict[str, Any] = {"ok": outcome != "refused", "outcome": outcome, "facts": [failed]}
+
+    async def send(route: Route) -> None:
+        await route.fulfill(json=answer)
+
+    async with open_page(chromium) as watched:
+        await watched.page.route("**/api/v1/verify", send)
+        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
+        assert await both_outcomes(watched.page) == {
+            "Checked by your browser, not by us": "verified (key known)",
+            "Checked by this server": {"refused": "refused (moves, entry 3)"}.get(outcome, "verified, key unknown"),
+        }
+        assert await watched.page.locator("text=Your browser and this server do not agree").count() == 1
+        assert await watched.page.locator(".verdict.good").count() == 0
+
+
+async def test_browser_verifies_while_the_server_refuses_to(server: Server, chromium: Browser) -> None:
+    replay = await played(server, "gallery")
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=413, json={"code": "too-large", "detail": "It takes too long."})
+
+    async with open_page(chromium) as watched:
+        await watched.page.route("**/api/v1/verify", refuse)
+        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
+        assert await both_outcomes(watched.page) == {
+            "Checked by your browser, not by us": "verified (key known)",
+            "Checked by this server": "It takes too long.",
+        }
+        assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
+
+
+async def test_deal_filter_is_checked_by_the_server_only(server: Server, chromium: Browser) -> None:
+    replay = await played(server, "corners", filter="friendly/1")
+    async with open_page(chromium) as watched:
+        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
+        assert await both_outcomes(watched.page) == {
+            "Checked by your browser, not by us": "not checked: filter",
+            "Checked by this server": "verified (key known)",
+        }
+        text = await watched.page.inner_text(".checks")
+        assert "Verified ✓ by this server, but not completely by your browser." in text
+        assert "bots, which your browser does not run" in text
+        assert "This server has also checked what your browser did not." in text
+        assert watched.errors == []
+
+
+async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Server, chromium: Browser) -> None:
+    race_id = solo(server, "corners")
+
+    async def rewrite(route: Route) -> None:
+        response = await route.fetch()
+        body = await response.body()
+        await route.fulfill(response=response, body=codec.encode(forged(read(body)), "json") if response.ok else body)
+
+    async with open_page(chromium) as watched, racers(server, "bo") as (bo,):
+        page = watched.page
+        await page.route(f"**/api/v1/replays/{race_id}.json", rewrite)
+        await page.goto(f"{server.url}/w/{race_id}")
+        await page.wait_for_selector("text=You are watching")
+        await bo.begin(race_id)
+        await bo.move((bo.board.moves or [])[0])
+        await bo.ask(m.Resign)
+        outcomes = await both_outcomes(page)
+        assert re.fullmatch(r"refused \(receipts, entry \d+\)", outcomes["Checked by your browser, not by us"])
+        assert outcomes["Checked by this server"] == "verified, key unknown"
+        assert "Verification failed ✗" in await page.inner_text(".checks .verdict")

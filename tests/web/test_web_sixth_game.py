@@ -37,7 +37,9 @@ async def test_sixth_game_is_won_by_tapping(server: Server, chromium: Browser) -
             if ply < len(WIN):
                 await wait_for_ply(page, ply)
         await page.wait_for_selector("text=/Won in /")
-        await page.wait_for_selector("text=Verified ✓")
+        await page.wait_for_selector("text=Verified ✓ by this server")
+        await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
+        await page.wait_for_selector("text=Checked by this server: verified (key known)")
         assert not watched.errors
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"
