@@ -173,11 +173,15 @@ async def test_long_race_shows_progress(server: Server, chromium: Browser, tmp_p
     async with open_page(chromium) as watched:
         page = watched.page
         await open_verifier(page, server)
-        # Timers only run if the page is not frozen.
+        # After each change, wait for a timer: it only runs before the next changes if the page is not frozen.
         await page.evaluate(
             """() => {
                 globalThis.seen = [];
-                setInterval(() => seen.push(document.querySelector(".verify > section > progress")?.value), 1);
+                const look = () => seen.push(document.querySelector(".verify > section > progress")?.value);
+                new MutationObserver(() => setTimeout(look)).observe(
+                    document.querySelector(".verify > section"),
+                    { subtree: true, attributeFilter: ["value"] },
+                );
             }"""
         )
         await page.set_input_files("#replay", write(tmp_path / "long.json", codec.encode(replay, "json")))
