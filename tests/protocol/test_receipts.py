@@ -103,6 +103,10 @@ def test_receipts_before_the_first_header_are_refused(first: Receipt) -> None:
         b'["nonce",1,"' + b"0" * 64 + b'",1]\n',
         b'["elsewhere",1]\n',
         b'["header",{}]\n',
+        line(HEADER).replace(b'"race":', b'"race":"x","race":'),
+        line(HEADER).replace(b'"opened_at":', b'"daily":false,"opened_at":'),
+        line(digest(0)).replace(b"0,", b"-0,"),
+        line(digest(1)).replace(b"1,", b"1.0,"),
     ],
     ids=lambda damaged: repr(damaged[:20]),
 )

@@ -13,12 +13,12 @@ import pytest
 from samedeal.errors import Refused
 from samedeal.race.events import RACE_FORMAT
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
-from support.saved_store import FORMS, replay_file
+from support.saved_store import FORMS, replay_file, replayed_races
 from support.servers import Server
 
 NODE = shutil.which("node")
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
-RACES = sorted({file.stem for file in replay_file(1, "any", "json").parent.iterdir()})
+RACES = replayed_races(1)
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.archive import Search
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.random_races import KINDS, Kind, nonce, opened, race_of_five, random_race
+from support.saved_store import replay_file, replayed_races
 from support.stores import process
 
 
@@ -109,6 +110,12 @@ def test_won_and_lost_races_round_trip() -> None:
         outcomes.add(replay.standings[0].outcome)
         assert stored_replays.text(encode(replay)) == codec.encode(replay, "json")
     assert outcomes >= {"won", "lost"}
+
+
+@pytest.mark.parametrize("race", replayed_races(1))
+def test_saved_replays_round_trip(race: str) -> None:
+    data = replay_file(1, race, "json").read_bytes()
+    assert stored_replays.text(encode(read(data))) == data
 
 
 def test_commitments_of_zeros_round_trip() -> None:

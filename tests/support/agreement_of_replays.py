@@ -98,7 +98,7 @@ def of_library(question: Question) -> Answer:
 def _receipts_for(log: Replay | ReplayLines, data: bytes | None) -> Receipts | None:
     if data is None:
         return None
-    stored = read_receipts(line for line in data.splitlines(keepends=True) if line.endswith(b"\n"))
+    stored = read_receipts(line for line in BytesIO(data) if line.endswith(b"\n"))
     if not stored:
         raise Refused("bad-replay", "There are no receipts.")
     return about(log.header, stored)

@@ -1,10 +1,11 @@
-"""Receipts of a replay as a racer may have stored them, correct or altered. Imports nothing of ours but
-``replay_writing``, like ``altered_replays``.
+"""Receipts of a replay as a racer may have stored them, correct or altered. Like ``altered_replays``, it imports only
+the alterations of texts and ``replay_writing``.
 """
 
 from random import Random
 from typing import Any
 
+from support.altered_texts import CHANGES as TEXT_CHANGES
 from support.replay_writing import Content, canonical
 
 Receipt = list[Any]
@@ -22,7 +23,9 @@ def altered_receipts(content: Content, random: Random) -> bytes:
     if random.randrange(2):
         random.choice(_CHANGES)(lines, random)
     data = "".join(f"{canonical(line)}\n" for line in lines).encode()
-    return data if random.randrange(10) else data[: random.randrange(len(data))]
+    if random.randrange(3) == 0:
+        data = random.choice(list(TEXT_CHANGES.values()))(data, random)
+    return data if random.randrange(10) else data[: random.randrange(len(data) + 1)]
 
 
 def _another_value(lines: list[Receipt], random: Random) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 Change = Callable[[bytes, Random], bytes]
 """Returns another text, or the same if that is not possible."""
 CHANGES: Final[dict[str, Change]] = {}
-_NUMBER = re.compile(rb"(?<=[\[:])\d[\d.]*(?=[,}])")
+_NUMBER = re.compile(rb"(?<=[\[:,])\d[\d.]*(?=[,}])")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _NAME = re.compile(rb'(?<="name":")[^"\\]*')
 
@@ -44,7 +44,7 @@ def a_number_has_an_exponent(data: bytes, random: Random) -> bytes:
 
 @kind
 def zero_has_a_sign(data: bytes, random: Random) -> bytes:
-    return _replaced(data, random, re.compile(rb"(?<=:)0(?:\.0)?(?=[,}])"), lambda number: b"-" + number)
+    return _replaced(data, random, re.compile(rb"(?<=[:,])0(?:\.0)?(?=[,}])"), lambda number: b"-" + number)
 
 
 @kind

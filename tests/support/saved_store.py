@@ -1,7 +1,8 @@
 """Saved stores: written by a server of an earlier commit, for tests of the current server.
 
 ``saved/store-1.json`` contains the commands that write every key of a store, and the answers of its server.
-``saved/replays-1`` contains the replays of its finished races in each form. Saved files never change. Before a change
+``saved/replays-1`` contains the replays of its finished races in each form, and ``stated-default``, the replay of
+a later race that states an option with its default, as servers then wrote it. Saved files never change. Before a change
 of the store's format, the last commit adds a ``store-2.json``:
 
     PYTHONPATH=tests python -m support.saved_store --write 2
@@ -77,6 +78,11 @@ def saved(number: int) -> Saved:
 def replay_file(number: int, race: str, form: str) -> Path:
     """Return the path of the saved replay of a finished race, which is named by what is special about it."""
     return HERE / f"replays-{number}" / f"{race}.{form}"
+
+
+def replayed_races(number: int) -> list[str]:
+    """Return the names of all saved replays."""
+    return sorted(file.stem for file in (HERE / f"replays-{number}").glob("*.json"))
 
 
 def commands_of(redis: "Redis") -> Iterator[tuple[str, str, list[bytes]]]:

@@ -12,6 +12,7 @@ from msgspec import DecodeError, Meta, Struct, json
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, SeatNumber, header_bytes
+from samedeal.wire.codec import is_same_json
 from samedeal.wire.lenient import lenient
 
 MAX_LINE_BYTES = 65_536
@@ -117,9 +118,13 @@ def _receipts(lines: Iterable[bytes]) -> Iterator[Receipt]:
         if number > MAX_LINES or len(text) > MAX_LINE_BYTES:
             raise Refused("bad-replay", f"Receipts can have at most {MAX_LINES} lines of {MAX_LINE_BYTES} bytes.")
         try:
-            yield _decoder.decode(text)
+            receipt = _decoder.decode(text)
         except (DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _unreadable(number, text, error) from error
+        if not is_same_json(text.rstrip(), _encoder.encode(receipt)):
+            reason = "it has a duplicate field, a field with its default, or a number in another form"
+            raise Refused("bad-replay", f"Line {number} is not a valid receipt: {reason}.")
+        yield receipt
 
 
 def _unreadable(number: int, text: bytes, error: Exception) -> Refused:

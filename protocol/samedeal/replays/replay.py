@@ -1,6 +1,5 @@
 """Replays: finished races as files, as a single document or line by line."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, islice
 from typing import BinaryIO, Final, Literal, Protocol, TypeVar
@@ -25,10 +24,6 @@ FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1"}
 """The replay format for each race format (``Header.format``)."""
 
 T = TypeVar("T")
-
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)')
-"""Matches a JSON string; the group is a colon if the string is a field name."""
-_NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 
 class Log(Protocol):
@@ -181,7 +176,7 @@ def read(data: bytes) -> Replay:
     try:
         replay = codec.decode(data, form, Replay)
         canonical = codec.encode(replay, form)
-        if data != canonical and (form == "msgpack" or _parts(data) != _parts(canonical)):
+        if data != canonical and (form == "msgpack" or not codec.is_same_json(data, canonical)):
             text = "It has an unknown or duplicate field, a field with its default, or a number in another form."
             raise Refused("bad-message", text)
     except (Malformed, Refused) as error:
@@ -226,12 +221,3 @@ def _read_line(line: bytes, kind: type[T], number: int) -> T:
     if codec.encode(record, "json") + b"\n" != line:
         raise Refused("bad-replay", f"Line {number} of the replay is not in canonical form.")
     return record
-
-
-def _parts(data: bytes) -> tuple[int, list[bytes]]:
-    """Return the total number of fields of all objects in a JSON text, and its numbers.
-
-    The canonical text has every field that was decoded, once. If the original text does not have more fields, none of
-    them is unknown, duplicate or at its default value. If it has the same numbers, all are in canonical form.
-    """
-    return _STRING.findall(data).count(b":"), sorted(_NUMBER.findall(_STRING.sub(b"", data)))

@@ -1,5 +1,6 @@
 """Encoding and decoding of messages and records in MessagePack and JSON, with the same content in both."""
 
+import re
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -16,6 +17,10 @@ SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.
 """The WebSocket subprotocols and the encoding of their messages. The default is JSON."""
 
 T = TypeVar("T")
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)')
+"""Matches a JSON string; the group is a colon if the string is a field name."""
+_NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*+")
 
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
 
@@ -108,6 +113,20 @@ def header_sent(data: bytes, form: Form) -> dict[str, Any]:
     except TypeError as error:  # MessagePack has more types of keys and values
         raise Refused("bad-message", f"{error}.") from error
     return header
+
+
+def is_same_json(data: bytes, canonical: bytes) -> bool:
+    """Return whether a decoded JSON text differs from its canonical form only in whitespace, escapes and order.
+
+    The canonical text has every field that was decoded, once. If the original text does not have more fields, none of
+    them is unknown, duplicate or at its default value. If it has the same numbers, all are in canonical form.
+    """
+    return data == canonical or _fields_and_numbers(data) == _fields_and_numbers(canonical)
+
+
+def _fields_and_numbers(data: bytes) -> tuple[int, list[bytes]]:
+    """Return the total number of fields of all objects in a JSON text, and its numbers."""
+    return _STRING.findall(data).count(b":"), sorted(_NUMBER.findall(_STRING.sub(b"", data)))
 
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:

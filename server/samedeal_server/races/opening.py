@@ -7,7 +7,7 @@ from secrets import choice, randbelow, token_hex
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from samedeal.computer.deal_filters import usual_filter
 from samedeal.day import Day
@@ -57,7 +57,7 @@ def race_options(
         raise Refused("bad-request", "A seed can contain visible characters and spaces only.")
     if daily:
         _check_daily(seed, variant, options)
-    return chosen_variant(game, variant), checked
+    return chosen_variant(game, variant), _without_defaults(checked)
 
 
 def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
@@ -160,6 +160,13 @@ def _check_daily(seed: str | None, variant: Mapping[str, Any], options: Mapping[
     if others := sorted(options.keys() - DAILY_OPTIONS):
         allowed, fixed = ", ".join(sorted(DAILY_OPTIONS)), ", ".join(others)
         raise Refused("bad-request", f"A race on a daily deal takes the options {allowed}, but not {fixed}.")
+
+
+def _without_defaults(options: Options) -> Options:
+    """Return equal options. Those that were requested with the default are omitted from the header like all others."""
+    usual = Options(limit_ms=options.limit_ms)
+    values = structs.asdict(options).items()
+    return structs.replace(usual, **{name: value for name, value in values if value != getattr(usual, name)})
 
 
 def _integer(value: float | bool | str) -> float | bool | str:
