@@ -18,7 +18,7 @@ from samedeal.proof.receipts import (
     read,
 )
 from samedeal.proof.verification import verify
-from samedeal.race.events import Nonce, header_bytes
+from samedeal.race.events import Header, Nonce, header_bytes
 from support.finished_races import SECRET, finished
 
 REPLAY = finished("corners")
@@ -190,6 +190,12 @@ def test_another_digest_contradicts_the_replay_at_its_entry() -> None:
 
 def test_another_header_contradicts_the_replay() -> None:
     assert failure(OTHER, digest(1)) == (None, "the receipts are for a race with another header")
+
+
+def test_a_header_that_states_a_default_is_another_one() -> None:
+    stated = header_bytes(REPLAY.header).replace(b'"options":{', b'"options":{"start_delay_ms":5000,')
+    receipt = HeaderReceipt(json.decode(stated, type=Header))
+    assert failure(receipt, digest(1)) == (None, "the receipts are for a race with another header")
 
 
 def test_an_entry_that_the_log_does_not_have_contradicts_the_replay() -> None:

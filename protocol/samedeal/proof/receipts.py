@@ -55,6 +55,10 @@ class Receipts:
     """The newest entry received before the nonce was sent, counted from the preceding header. If the nonce was sent
     several times, the oldest of these entries. None if it was not sent."""
 
+    def are_about(self, header: Header) -> bool:
+        """Return whether they are for the race with this header: equal headers can differ in what they state."""
+        return header_bytes(self.header) == header_bytes(header)
+
 
 _encoder, _decoder = json.Encoder(order="sorted"), json.Decoder(Receipt)
 _newer_decoder: "json.Decoder[HeaderReceipt]" = json.Decoder(lenient(HeaderReceipt))
@@ -102,11 +106,11 @@ def about(header: Header, stored: Sequence[Receipts]) -> Receipts:
 
     A nonce that was also sent in another race counts as sent before the first entry of this one.
     """
-    mine = [receipts for receipts in stored if receipts.header == header]
+    mine = [receipts for receipts in stored if receipts.are_about(header)]
     if not mine:
         return stored[0]
     nonces = tuple(own for receipts in mine for own in receipts.nonces)
-    elsewhere = {own.nonce for receipts in stored if receipts.header != header for own in receipts.nonces}
+    elsewhere = {own.nonce for receipts in stored if not receipts.are_about(header) for own in receipts.nonces}
     after = [receipts.sent_after for receipts in mine if receipts.sent_after is not None]
     after += [0 for own in nonces if own.nonce in elsewhere]
     digests = tuple(digest for receipts in mine for digest in receipts.digests)

@@ -122,7 +122,7 @@ def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
 
 def _receipts_note(header: Header, stored: Receipts | None) -> str:
     """A note on the use of stored receipts."""
-    another = stored is not None and stored.header != header
+    another = stored is not None and not stored.are_about(header)
     return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
 
 
