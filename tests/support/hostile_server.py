@@ -35,7 +35,7 @@ Answers = Literal["documents", "problems", "redirects", "hangs up"]
 """The kinds of replies: valid documents, refusals, redirects, or a close reason during a race."""
 
 HEADER = structs.replace(
-    scripted_server.HEADER, game=GAME, rules=EVIL, variant={EVIL: EVIL}, seed="a\x9b\u202e", commitment="1" * 64
+    scripted_server.HEADER, game=GAME, rules=EVIL, variant={"evil": EVIL}, seed="a\x9b\u202e", commitment="1" * 64
 )
 PROBLEM = {"type": EVIL, "title": EVIL, "status": 409, "code": EVIL, "detail": EVIL}
 STANDING = Standing(
