@@ -16,7 +16,7 @@ import pyte
 import pytest
 from textual.pilot import Pilot
 
-from samedeal.proof.verification import Outcome
+from samedeal.proof.outcomes import Outcome
 from samedeal.wire import codec
 from samedeal_cli.render.themes import look
 from samedeal_cli.replay_app.app import ReplayApp

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterator
 from itertools import chain
-from typing import Final, Literal
 
 from msgspec import Struct
 
 from samedeal.computer.deal_filters import check
 from samedeal.errors import Refused
 from samedeal.proof.commitments import first_digest
+from samedeal.proof.outcomes import Outcome
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.signature import holds
 from samedeal.race.events import Closed, Counting, Dealt, Entry, Moved, Nonce, Resigned, header_bytes
@@ -34,15 +34,6 @@ FACTS = {
 """The facts that a verification checks, in order, and what each one means if it holds."""
 RECEIPTS = {"receipts": "the log matches the digests received during the race"}
 """The additional fact if there are receipts."""
-
-Outcome = Literal["verified", "key-unknown", "refused"]
-"""What follows from all facts together, and from whether the signer's key is known."""
-OUTCOMES: Final[dict[Outcome, str]] = {
-    "verified": "verified (key known)",
-    "key-unknown": "verified, key unknown",
-    "refused": "refused",
-}
-"""The name of each outcome, which other verifiers use, too."""
 
 UNCHECKED = "not checked because of an earlier failure"
 """The note of a fact that cannot be checked because another one fails before it."""

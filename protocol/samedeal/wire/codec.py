@@ -18,9 +18,12 @@ SUBPROTOCOLS: dict[str, Form] = {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.
 
 T = TypeVar("T")
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+(:?)')
-"""Matches a JSON string; the group is a colon if the string is a field name."""
-_NUMBER = re.compile(rb"-?[0-9][0-9.eE+-]*+")
+_FIELD_OR_NUMBER = re.compile(
+    rb'(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*+|(?<![0-9])(?=-?[0-9]++[.eE]|-0))'
+    rb"(:|-?[0-9][0-9.eE+-]*+|)"
+)
+"""Matches a JSON string, or a number that is not simply an integer. The group is the number, or a colon after the name
+of a field."""
 
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
 
@@ -119,14 +122,16 @@ def is_same_json(data: bytes, canonical: bytes) -> bool:
     """Return whether a decoded JSON text differs from its canonical form only in whitespace, escapes and order.
 
     The canonical text has every field that was decoded, once. If the original text does not have more fields, none of
-    them is unknown, duplicate or at its default value. If it has the same numbers, all are in canonical form.
+    them is unknown, duplicate or at its default value. Integers have only one form. If it has the same other numbers,
+    all are in canonical form.
     """
     return data == canonical or _fields_and_numbers(data) == _fields_and_numbers(canonical)
 
 
 def _fields_and_numbers(data: bytes) -> tuple[int, list[bytes]]:
-    """Return the total number of fields of all objects in a JSON text, and its numbers."""
-    return _STRING.findall(data).count(b":"), sorted(_NUMBER.findall(_STRING.sub(b"", data)))
+    """Return the total number of fields of all objects in a JSON text, and its numbers that are not simply integers."""
+    found = _FIELD_OR_NUMBER.findall(data)
+    return found.count(b":"), sorted(part for part in found if len(part) > 1)
 
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:

@@ -8,7 +8,8 @@ from msgspec import Struct, msgpack
 from starlette.requests import Request
 
 from samedeal.errors import Refused
-from samedeal.proof.verification import Fact, Outcome, outcome_of
+from samedeal.proof.outcomes import Outcome
+from samedeal.proof.verification import Fact, outcome_of
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
 from samedeal_server.http.endpoint import V1, BodySpec, route

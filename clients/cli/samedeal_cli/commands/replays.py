@@ -15,7 +15,8 @@ import msgspec
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.verification import Outcome, outcome_of, verify
+from samedeal.proof.outcomes import Outcome
+from samedeal.proof.verification import outcome_of, verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.proof.outcomes import OUTCOMES, Outcome
 from samedeal.proof.receipts import Receipts, about
-from samedeal.proof.verification import OUTCOMES, UNCHECKED, Fact, Outcome, outcome_of
+from samedeal.proof.verification import UNCHECKED, Fact, outcome_of
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log

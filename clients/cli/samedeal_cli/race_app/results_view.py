@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
-from samedeal.proof.verification import OUTCOMES
+from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.seat import Standing
 from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
 from samedeal_cli.race_app.overlays import BAD, GOOD

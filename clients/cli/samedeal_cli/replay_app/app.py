@@ -11,7 +11,7 @@ from typing import Final
 
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
-from samedeal.proof.verification import Outcome
+from samedeal.proof.outcomes import Outcome
 from samedeal_cli.race_app.canvas_widget import CanvasApp
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.replay_app.replay_view import draw_screen

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from samedeal.game import Game
-from samedeal.proof.verification import Outcome
+from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock

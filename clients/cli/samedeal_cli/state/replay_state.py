@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from samedeal.proof.verification import Outcome
+from samedeal.proof.outcomes import Outcome
 from samedeal_cli.commands.timecode import Moment, parse_moment
 from samedeal_cli.state.recording import Recording, Step, Track
 
