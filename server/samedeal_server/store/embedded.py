@@ -232,8 +232,8 @@ class EmbeddedStore:
 
     def _runs(self) -> bool:
         """Return whether a store process holds the lock of this directory. Only for the owner of ``lock``."""
-        if self._child:
-            self._child.poll()  # reaps the process
+        if self._child and self._child.poll() is None:
+            return True  # perhaps exiting without the lock, but not reaped yet
         with (self.data_dir / "store.lock").open("a") as file:
             return not _try_lock(file.fileno())
 
