@@ -127,10 +127,10 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, chromiu
         await bo.begin(race_id)
         await page.goto(f"{server.url}/r/{race_id}")
         await page.wait_for_selector("text=You are watching")
-        assert await page.locator(".standings progress").is_visible()
+        await page.locator(".standings progress").wait_for(state="visible")
         await page.click(".preferences summary")
         await page.select_option("#preference-rivals", "false")
-        assert await page.locator(".standings progress").is_hidden()
+        await page.locator(".standings progress").wait_for(state="hidden")
 
 
 async def test_spectator_can_choose_a_table_when_tables_are_open(server: Server, chromium: Browser) -> None:
