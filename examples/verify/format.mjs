@@ -2,7 +2,7 @@
 
 import { FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
 
-export const FORMAT = "samedeal.replay/1";
+const FORMATS = ["samedeal.replay/1", "samedeal.replay/2"];
 export const MAX_LINE = 65_536;
 const MAX_BYTES = 64 * 2 ** 20;
 const MAX_ENTRIES = 2 ** 19;
@@ -39,6 +39,8 @@ function isVariant(value) {
   return options.length > 0 && options.every(([name, choice]) => /^[a-z_]+$/.test(name) && (text(choice) || bool(choice)));
 }
 
+const raceId = matches(/^[a-z0-9-]{1,64}$/);
+
 const OPTIONS = {
   limit_ms: integer(1000, 7_200_000),
   max_racers: optional((value) => integer(1, 32)(value) && value !== 8),
@@ -48,10 +50,12 @@ const OPTIONS = {
   spectators: optional(oneOf("after", "open")),
   filter: optional(oneOf("friendly/1")),
   unlisted: isTrue,
+  finishers: optional(oneOf("none", "all")),
+  best_of: optional(oneOf(3, 5, 7)),
 };
 
 const HEADER = {
-  race: matches(/^[a-z0-9-]{1,64}$/),
+  race: raceId,
   game: text,
   rules: text,
   variant: optional(isVariant),
@@ -61,7 +65,13 @@ const HEADER = {
   salt: optional(matches(/^[0-9a-f]{32}$/)),
   opened_at: time,
   options: (value) => hasFields(value, OPTIONS, "options"),
+  follows: optional(raceId),
+  ghosts: optional((value) => Array.isArray(value) && integer(1, 8)(value.length) && value.every(raceId)),
 };
+
+/** The format that a header needs: the second one if it has any of the fields that came with it. */
+const formatFor = ({ options, ...header }) =>
+  FORMATS[Number(["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options)];
 
 const EVENTS = {
   joined: { seat, player: characters(64), name, bot: isTrue, commitment: optional(hex32), by },
@@ -83,7 +93,7 @@ const STANDING = {
   ...{ home: whole, goal: whole, progress: number, attempts: whole, ms: whole },
 };
 
-const HEAD = { format: oneOf(FORMAT), header: (value) => hasFields(value, HEADER, "header") };
+const HEAD = { format: oneOf(...FORMATS), header: (value) => hasFields(value, HEADER, "header") };
 const FOOT = {
   digest: hex32,
   signature: (value) => hasFields(value, { key: hex32, value: hex64 }, "signature"),
@@ -113,6 +123,11 @@ function isEntry(entry, i) {
   return hasFields(event, { t: text, ...EVENTS[event.t] }, where);
 }
 
+function expectHead(head, fields, where) {
+  hasFields(head, fields, where);
+  expect(head.format === formatFor(head.header), `${where}: the header needs the format ${formatFor(head.header)}`);
+}
+
 function readLines(content) {
   const lines = content.split("\n");
   expect(lines.pop() === "", "the last line does not end with a line feed");
@@ -125,7 +140,7 @@ function readLines(content) {
   });
   const [head, ...entries] = values;
   const foot = entries.pop();
-  hasFields(head, HEAD, "the first line");
+  expectHead(head, HEAD, "the first line");
   hasFields(foot, FOOT, "the last line");
   return { ...head, entries, ...foot };
 }
@@ -142,8 +157,8 @@ function fieldsIn(json) {
 /** Names another format of a replay, whatever else is new in it. */
 function expectFormat(json) {
   const { format } = fieldsIn(json);
-  const other = text(format) && format.startsWith("samedeal.replay/") && format !== FORMAT;
-  expect(!other, `the replay is in the format ${format}, and this program reads ${FORMAT}`);
+  const other = text(format) && format.startsWith("samedeal.replay/") && !FORMATS.includes(format);
+  expect(!other, `the replay is in the format ${format}, and this program reads ${FORMATS.join(", ")}`);
 }
 
 /** Returns the replay in a file, or throws a FormatError. */
@@ -156,7 +171,7 @@ export function readReplay(bytes) {
     expect(inLines || /^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON");
     expect(inLines || bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
     const replay = inLines ? readLines(content) : parseJson(content);
-    hasFields(replay, REPLAY, "the file");
+    expectHead(replay, REPLAY, "the file");
     return replay;
   } catch (error) {
     if (error instanceof FormatError) for (const json of [first, content]) expectFormat(json);

@@ -177,7 +177,7 @@ def test_replay_in_a_newer_format_names_the_format(
 ) -> None:
     saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"
     file = tmp_path / f"race.{form}"
-    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/2"))
+    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/3"))
     assert main.exit_code([command, str(file)]) == 5
     err = capsys.readouterr().err
-    assert "in the format samedeal.replay/2; this version of samedeal reads samedeal.replay/1" in err
+    assert "in the format samedeal.replay/3; this version of samedeal reads samedeal.replay/1, samedeal.replay/2" in err

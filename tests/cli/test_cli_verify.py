@@ -159,7 +159,7 @@ def _inserted(line: bytes) -> Callable[[list[bytes]], list[bytes]]:
         (_inserted(b"1" * 70000), "Line 10 has more than 65536 bytes"),
         (_inserted(_lines(finished("corners"))[-1]), "Line 10 is not a valid line of a replay"),
         (lambda lines: [line.replace(b"\n", b"\r\n") for line in lines], "not in canonical form"),
-        (lambda lines: [lines[0].replace(b"replay/1", b"replay/2"), *lines[1:]], "in the format samedeal.replay/2"),
+        (lambda lines: [lines[0].replace(b"replay/1", b"replay/3"), *lines[1:]], "in the format samedeal.replay/3"),
         (lambda lines: [lines[0][:50], *lines[1:]], "This is not a replay"),
     ],
 )

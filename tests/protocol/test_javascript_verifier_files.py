@@ -101,7 +101,7 @@ def _twice(text: str) -> str:
         lambda _: "",
         lambda _: "null",
         lambda text: text[:-1],
-        lambda text: text.replace("samedeal.replay/1", "samedeal.replay/2"),
+        lambda text: text.replace("samedeal.replay/1", "samedeal.replay/3"),
         lambda text: text.replace('"t":"counting"', '"t":"cheated"'),
         lambda text: text.replace('"t":"dealt"', '"k":0,"t":"dealt"'),
         lambda text: text.replace('"t":"dealt"', '"more":1,"t":"dealt"'),

@@ -1,4 +1,4 @@
-"""Replay formats: current replays state samedeal.replay/1, and readers name a newer format."""
+"""Replay formats: each replay states the first format that has its fields, and readers name a newer format."""
 
 import json
 import re
@@ -7,12 +7,18 @@ import subprocess
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import convert, to_builtins
 
 from samedeal.errors import Refused
-from samedeal.race.events import RACE_FORMAT
+from samedeal.proof.verification import verify
+from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
+from samedeal.wire import codec
+from support.finished_races import finished
+from support.forged_replays import under_header
 from support.saved_store import FORMS, replay_file, replayed_races
 from support.servers import Server
 
@@ -45,13 +51,45 @@ def test_current_replays_state_the_first_format(race: str) -> None:
     assert replay.format == FORMATS[replay.header.format] == "samedeal.replay/1"
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"follows": "calm-otter-41"},
+        {"ghosts": ["calm-otter-41"]},
+        {"options": {"limit_ms": 360_000, "finishers": "none"}},
+        {"options": {"limit_ms": 360_000, "best_of": 3}},
+    ],
+    ids=lambda fields: " ".join(fields.get("options", fields)),
+)
+def test_new_fields_need_the_second_format(fields: dict[str, Any], tmp_path: Path) -> None:
+    old = finished("corners")
+    header = convert(to_builtins(old.header) | fields, Header)
+    replay = under_header(old, header)
+    data = codec.encode(replay, "json")
+    assert replay.format == "samedeal.replay/2"
+    assert read(data) == replay
+    assert all(fact.holds for fact in verify(read(data)))
+    understated = data.replace(b"samedeal.replay/2", b"samedeal.replay/1")
+    overstated = codec.encode(old, "json").replace(b"samedeal.replay/1", b"samedeal.replay/2")
+    for other in (understated, overstated):
+        with pytest.raises(Refused, match="the header needs the format") as refused:
+            read(other)
+        assert refused.value.code == "bad-replay"
+    lines = b"".join(replay.lines())
+    assert tuple(ReplayLines(BytesIO(lines)).entries) == replay.entries
+    with pytest.raises(Refused, match="the header needs the format"):
+        ReplayLines(BytesIO(lines.replace(b"samedeal.replay/2", b"samedeal.replay/1")))
+    if NODE is not None:
+        assert [verified(text, tmp_path)[0] for text in (data, lines, understated, overstated)] == [0, 0, 5, 5]
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("stated", ["samedeal.replay/2", "samedeal.replay/x"])
+@pytest.mark.parametrize("stated", ["samedeal.replay/3", "samedeal.replay/x"])
 def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server: Server) -> None:
     data = stating(form, stated)
     with pytest.raises(Refused) as refused:
         read(data)
-    text = f"in the format {stated}; this version of samedeal reads samedeal.replay/1"
+    text = f"in the format {stated}; this version of samedeal reads samedeal.replay/1, samedeal.replay/2"
     assert refused.value.code == "unsupported-version"
     assert text in refused.value.text
     assert not in_lines(data)
@@ -68,10 +106,10 @@ def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_newer_format_is_named_whatever_else_is_new(form: str) -> None:
     if form == "msgpack":
-        data = stating(form, "samedeal.replay/2").replace(b"\xa4game", b"\xa4gang")
+        data = stating(form, "samedeal.replay/3").replace(b"\xa4game", b"\xa4gang")
     else:
-        data = stating(form, "samedeal.replay/2").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
-    with pytest.raises(Refused, match=r"samedeal\.replay/2") as refused:
+        data = stating(form, "samedeal.replay/3").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
+    with pytest.raises(Refused, match=r"samedeal\.replay/3") as refused:
         read(data)
     assert refused.value.code == "unsupported-version"
 
@@ -95,9 +133,9 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
-    code, output = verified(stating(form, "samedeal.replay/2"), tmp_path)
+    code, output = verified(stating(form, "samedeal.replay/3"), tmp_path)
     assert code == 5
-    assert "in the format samedeal.replay/2, and this program reads samedeal.replay/1" in output
+    assert "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2" in output
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")

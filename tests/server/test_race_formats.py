@@ -1,6 +1,6 @@
 """Race formats: a client that cannot read a race gets the format that it needs; other races are not affected.
 
-Every race needs format 1 today. The server of these tests is made to need format 2 for unlisted races.
+The server of these tests is made to need format 3, which does not exist, for unlisted races.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from samedeal.race.events import RACE_FORMAT, Header
+from samedeal.race.events import Header
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.__main__ import main
@@ -46,7 +46,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
             answer = await line.ask(t, race=newer, **fields)
             assert isinstance(answer, m.Problem)
             assert (answer.code, answer.status) == ("unsupported-version", 426)
-            assert "needs race format 2" in answer.detail
+            assert "needs race format 3" in answer.detail
             assert "reads format 1" in answer.detail
         answer = await line.ask("join", race=usual, commitment=COMMITMENT)
         assert isinstance(answer, m.View)
@@ -58,7 +58,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
         assert answer.race == usual
 
 
-@pytest.mark.parametrize("format_", [2, 3])
+@pytest.mark.parametrize("format_", [3, 4])
 async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", unlisted=True)
     async with await Line.open(server, form) as line:
@@ -91,10 +91,9 @@ async def test_a_refused_hello_can_be_repeated_without_unknown_fields(server: Ne
 def test_hello_omits_default_values(form: codec.Form) -> None:
     hello = m.Hello(id=1, name="ada")
     assert codec.encode(hello, form) == codec.encode({"t": "hello", "id": 1, "name": "ada"}, form)
-    assert hello.format == RACE_FORMAT
     assert codec.decode_to_server(codec.encode(hello, form), form) == hello
 
 
 if __name__ == "__main__":
-    with patch.object(Header, "format", property(lambda header: 2 if header.options.unlisted else 1)):
+    with patch.object(Header, "format", property(lambda header: 3 if header.options.unlisted else 1)):
         main()

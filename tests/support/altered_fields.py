@@ -18,12 +18,15 @@ OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "spectators": ("progress", "after", "open", "nobody", True),
     "filter": ("any", "friendly/1", "friendly/2", ""),
     "unlisted": (True, False, 1),
+    "finishers": ("won", "none", "all", "some", True),
+    "best_of": (0, 1, 2, 3, 5, 7, 9, "3"),
 }
 VARIANTS: Final[tuple[Any, ...]] = (
     *({}, {"cap": False}, {"cap": True}, {"cap": "false"}, {"cap": 0}, {"refill": "waste"}, {"refill": "stock"}),
     *({"refill": "moon"}, {"b": True, "a": "x"}, {"": True}, {"1": True}, {"é": True}, {"__proto__": "x"}, []),
     {"cap": False, "refill": "waste"},
 )
+GHOSTS: Final[tuple[Any, ...]] = (["a"], ["a", "a"], ["a"] * 8, ["a"] * 9, [], ["A"], "a", {"a": 1}, [1])
 OUTCOMES: Final = ("won", "lost", "stuck", "over", "resigned", "timeout", "scratched", "ready", "waiting", "x", "")
 SEEDS: Final = ("1", "béla 7", "a|b", "", "x" * 128, "🂡" * 128, "x" * 129, "\x7f", "a\n")
 STANDING: Final = ("place", "seat", "home", "goal", "attempts", "ms")
@@ -105,6 +108,31 @@ def an_option_is_another(content: Content, random: Random) -> None:
     options, name = content["header"]["options"], random.choice(list(OPTIONS))
     if options.pop(name, None) is None or random.randrange(3):
         options[name] = random.choice(OPTIONS[name])
+    _format_fits(content, random)
+
+
+@kind
+def the_race_follows_another_or_none(content: Content, random: Random) -> None:
+    """With the format that it needs, or the one before."""
+    header = content["header"]
+    if header.pop("follows", None) is None or random.randrange(2):
+        header["follows"] = random.choice(("first-race", header["race"], "", "A", "x" * 64, "x" * 65, None, 1))
+    _format_fits(content, random)
+
+
+@kind
+def there_are_ghosts_or_none(content: Content, random: Random) -> None:
+    header = content["header"]
+    if header.pop("ghosts", None) is None or random.randrange(2):
+        header["ghosts"] = random.choice(GHOSTS)
+    _format_fits(content, random)
+
+
+def _format_fits(content: Content, random: Random) -> None:
+    if random.randrange(4):
+        header = content["header"]
+        uses_2 = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(header["options"])
+        content["format"] = f"samedeal.replay/{2 if uses_2 else 1}"
 
 
 @kind
@@ -210,7 +238,18 @@ def the_signature_is_of_something_else(content: Content, random: Random) -> None
 
 @kind
 def the_format_is_another(content: Content, random: Random) -> None:
-    content["format"] = random.choice(("samedeal.replay/2", "samedeal.replay/", "samedeal.replay", "other", "", 1))
+    content["format"] = random.choice(
+        (
+            "samedeal.replay/1",
+            "samedeal.replay/2",
+            "samedeal.replay/3",
+            "samedeal.replay/",
+            "samedeal.replay",
+            "other",
+            "",
+            1,
+        )
+    )
 
 
 # Any field.

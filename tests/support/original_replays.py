@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from msgspec import structs
+
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
+from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
@@ -39,12 +42,23 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
                 yield f"random {kind} {slug}", random_race(slug, kind, Random(f"{seed} {slug} {kind}"))[1]
         yield f"finished {slug}", finished(slug)
         yield f"finished daily {slug}", finished(slug, daily=True, moves=10)
+        yield f"rematch {slug}", _rematch(finished(slug))
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)
         yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
     for slug, variant in VARIANTS:
         log = raced(slug, Random(f"{seed} {slug}"), variant=variant)
         yield f"variant of {slug}", _closed(log)
+
+
+def _rematch(replay: Replay) -> Replay:
+    """The same entries in a race with everything that came with the second format."""
+    options = structs.replace(replay.header.options, finishers="all", best_of=3)
+    header = structs.replace(replay.header, follows="first-race", ghosts=("first-race", "another"), options=options)
+    log = Logged(Race.opened(header, SECRET))
+    for entry in replay.entries:
+        log.say(entry.event, entry.at - log.race.at)
+    return log.replay()
 
 
 def _won(game: type[Game]) -> Replay:

@@ -79,7 +79,7 @@ async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/2")
+    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/3")
 
     async def send_replay(route: Route) -> None:
         await route.fulfill(body=replay, content_type="application/json")
@@ -91,7 +91,7 @@ async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -
         await watched.page.route("**/api/v1/replays/*.json", send_replay)
         await watched.page.route("**/api/v1/verify", send_verification)
         await watched.page.goto(f"{server.url}/replay/{race_id}")
-        text = "in the format samedeal.replay/2, and this program reads samedeal.replay/1"
+        text = "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2"
         await watched.page.wait_for_selector(f"text={text}")
         await watched.page.wait_for_selector("text=Your browser cannot read this replay ✗")
         await watched.page.wait_for_selector("text=Checked by this server: verified (key known)")

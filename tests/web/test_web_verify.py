@@ -153,7 +153,7 @@ async def test_receipts_are_compared(server: Server, chromium: Browser, tmp_path
         (codec.encode(finished("corners"), "msgpack"), "MessagePack is not read here", "run “samedeal verify FILE”"),
         (b"hello", "neither JSON nor NDJSON", ""),
         (b"", "neither JSON nor NDJSON", ""),
-        (b'{"format":"samedeal.replay/2"}', "the replay is in the format samedeal.replay/2", "Reload"),
+        (b'{"format":"samedeal.replay/3"}', "the replay is in the format samedeal.replay/3", "Reload"),
     ],
     ids=["msgpack", "text", "empty", "newer"],
 )

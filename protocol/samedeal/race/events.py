@@ -13,6 +13,7 @@ Whole = Annotated[int, Meta(ge=-(2**53) + 1, le=2**53 - 1)]
 """An integer that every JSON parser represents exactly."""
 Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
 """A time since 1970-01-01 UTC, in milliseconds, up to the end of the year 9999."""
+RaceId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9-]+$(?!\n)")]
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
 Name = Annotated[str, Meta(min_length=1, max_length=48)]
 Seed = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")]
@@ -25,7 +26,7 @@ VariantName = Annotated[str, Meta(pattern=r"^[a-z_]+$(?!\n)")]
 
 LONGEST_MS = 7_200_000
 """The maximum time limit of a race."""
-RACE_FORMAT: Final = 1
+RACE_FORMAT: Final = 2
 """The newest format of headers and events that this version reads."""
 
 
@@ -49,12 +50,17 @@ class Options(Record, frozen=True, kw_only=True):
     filter: Literal["any", "friendly/1"] = "any"
     """Which deal of a root is dealt: the first one, or the first one that players have a fair chance of winning."""
     unlisted: bool = False
+    finishers: Literal["won", "none", "all"] = "won"
+    """Which racers who have finished see the other tables during the race: those who have won, none, or all."""
+    best_of: Literal[1, 3, 5, 7] = 1
+    """In how many races, each a rematch of the one before, the winner is the first with more than half of the points;
+    1 for no such match."""
 
 
 class Header(Record, frozen=True, kw_only=True):
     """What is fixed before the first entry."""
 
-    race: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9-]+$(?!\n)")]
+    race: RaceId
     game: str
     """The slug of the game."""
     rules: str
@@ -71,6 +77,10 @@ class Header(Record, frozen=True, kw_only=True):
     """The input to the secret besides the server's key and the race id. Daily deals do not need it."""
     opened_at: Time
     options: Options
+    follows: RaceId | None = None
+    """The race that this one is a rematch of."""
+    ghosts: Annotated[tuple[RaceId, ...], Meta(max_length=8)] = ()
+    """The finished races on the same open deal whose racers take part as ghosts."""
 
     @property
     def format(self) -> int:
@@ -78,7 +88,8 @@ class Header(Record, frozen=True, kw_only=True):
 
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
-        return 1
+        uses_2 = self.follows or self.ghosts or self.options.finishers != "won" or self.options.best_of != 1
+        return 2 if uses_2 else 1
 
     @property
     def sealed(self) -> bool:

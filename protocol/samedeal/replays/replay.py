@@ -19,8 +19,8 @@ MAX_LINE_BYTES = 65_536
 MAX_ENTRIES = 2**19
 """The maximum number of entries in a replay. No race reaches it."""
 
-Format = Literal["samedeal.replay/1"]
-FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1"}
+Format = Literal["samedeal.replay/1", "samedeal.replay/2"]
+FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1", 2: "samedeal.replay/2"}
 """The replay format for each race format (``Header.format``)."""
 
 T = TypeVar("T")
@@ -53,6 +53,10 @@ class Head(Record, frozen=True, kw_only=True):
     format: Format
     header: Header
 
+    def __post_init__(self) -> None:
+        if self.format != (needed := FORMATS[self.header.format]):
+            raise ValueError(f"the header needs the format {needed}")
+
 
 class Foot(Record, frozen=True, kw_only=True):
     """The last line of a line-based replay."""
@@ -62,11 +66,9 @@ class Foot(Record, frozen=True, kw_only=True):
     standings: tuple[Standing, ...]
 
 
-class Replay(Record, frozen=True, kw_only=True):
+class Replay(Head, frozen=True, kw_only=True):
     """A finished race: header, log, last digest, signature and standings."""
 
-    format: Format
-    header: Header
     entries: tuple[Entry, ...]
     digest: Hex32
     signature: Signature
