@@ -31,8 +31,11 @@ from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.races.daily import Dailies
+from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
@@ -71,12 +74,14 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock)
+    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
     registry = Registry(races, keys.master, away_s=settings.away_seconds, open_races=settings.open_races)
     dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), Renderings()
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
-    ws_endpoint = WebSocketEndpoint(registry, guests, rate_limits, settings)
+    quotas = Quotas(registry.opener, rate_limits, settings)
+    rematches = Rematches(registry, quotas)
+    ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, settings)
 
     async def ready() -> None:
         registry.check_open()
@@ -101,7 +106,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
 
     resources = (
         Games(),
-        Races(registry, guests, rate_limits, settings),
+        Races(registry, rematches, guests, quotas, settings),
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         DailyDeals(dailies),

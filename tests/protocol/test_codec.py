@@ -39,6 +39,8 @@ REQUESTS: list[m.ToServer] = [
     m.Resign(id=8),
     m.Leave(id=9),
     m.Ping(id=10),
+    m.Again(id=11),
+    m.Again(id=12, game="the-edge"),
 ]
 OPEN = running(11, slug="gallery", seed="31", spectators="open", max_racers=12).race
 REPLIES: list[m.FromServer] = [
@@ -51,6 +53,7 @@ REPLIES: list[m.FromServer] = [
     views.view(opened().race, None, 0, header=True),
     views.view(OPEN, None, OPEN.at, re=2, header=True),
     views.view(closed(running()).race, 2, 0),
+    views.view(closed(running()).race, 2, 0, rematch=m.Rematch(race="calm-otter-43", game="the-edge", by="Zoë")),
     *(views.view(running(slug=slug).race, 1, 0, legal=True) for slug in GAMES),
 ]
 

@@ -12,10 +12,9 @@ from samedeal.wire import messages as m
 from samedeal_server.races import presence
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.race_store import RaceStore
 from support.rooms import opened
 from support.servers import Racer, Server
-from support.stores import KEY, Process, process, seat_for, that, until
+from support.stores import KEY, Process, process, seat_for, stored_races, that, until
 
 
 async def seated(server: Server, race: str, *names: str) -> list[Racer]:
@@ -153,5 +152,4 @@ async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkey
 
 
 def presences(parts: Process, count: int) -> list[Presence]:
-    store = RaceStore(parts.log, parts.archive, parts.registry.live, parts.clock)
-    return [Presence(store, 30_000) for _ in range(count)]
+    return [Presence(stored_races(parts), 30_000) for _ in range(count)]

@@ -37,6 +37,8 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"replay:\{.*\}": at_most(3 * DAY_S),
     r"replays|replays:(game|player|deal):.*": at_most(3 * DAY_S),
     r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
+    r"successor:\{.*\}": at_most(3 * DAY_S),
+    "announcements": at_most(600),
     "replays:keys": FOREVER,
     f"{MASTER_KEY}|samedeal:schema": FOREVER,
     r"guest:[0-9a-f]{64}": at_most(180 * DAY_S),
@@ -45,6 +47,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
 }
 """The lifetime of each key, by pattern. In the ids of finished races, `over-` is added at the start."""
 WRITERS = {
+    "announcements.py",
     "archive.py",
     "checks.py",
     "connection.py",
@@ -55,6 +58,7 @@ WRITERS = {
     "race_log.py",
     "schema.py",
     "signing_keys.py",
+    "successors.py",
 }
 """The modules that write to the store."""
 
@@ -105,6 +109,7 @@ async def daily_race(server: LoggedServer) -> str:
         await cy.begin(race_id)
         await cy.ask(m.Resign)
         await cy.until(lambda view: view.stage == "over")
+        assert isinstance(await cy.ask(m.Again), m.View)
     with Redis.from_url(server._env["REDIS_URL"]) as redis:
         await until(lambda: redis.keys("daily:*") and redis.zscore("races:due", race_id) is None)
     return race_id

@@ -17,6 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from samedeal.proof import commitments
+from samedeal.race.events import RACE_FORMAT
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
@@ -126,6 +127,7 @@ class Racer:
         self.name = name
         self.nonce = nonce if nonce is not None else os.urandom(32)
         self.token: str | None = None
+        self.format = RACE_FORMAT
         self.player = ""
         self.view: m.View | None = None
         self.heard: list[m.FromServer] = []
@@ -147,7 +149,8 @@ class Racer:
             ping_timeout=self.ping_s,
             close_timeout=self.close_s,
         )
-        welcome = await self.ask(m.Hello, name=None if self.token else self.name, token=self.token)
+        name = None if self.token else self.name
+        welcome = await self.ask(m.Hello, name=name, token=self.token, format=self.format)
         assert isinstance(welcome, m.Welcome), welcome
         self.player, self.token = welcome.player, welcome.token or self.token
         return self

@@ -16,9 +16,12 @@ import pytest
 from samedeal.errors import Refused
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.races import opening
+from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store import clock, guests
+from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.guests import Guests
@@ -96,9 +99,10 @@ class Process(Owner):
         store = ClientStore(Client(world, self))
         self.archive, self.clock, self._guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
         self.log = RaceLog(store)
-        races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock)
+        races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock, Announcements(store))
         self.registry = Registry(races, KEY, away_s=world.away_s)
         self._turns, self._rate_limits = asyncio.Semaphore(24), RateLimits(SETTINGS)
+        self._rematches = Rematches(self.registry, Quotas(self.registry.opener, self._rate_limits, SETTINGS))
 
     async def start(self) -> None:
         try:
@@ -113,7 +117,7 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(connection)))
 
     async def _serve(self, connection: "Connection") -> None:
-        parts = "msgpack", self.registry, self._guests, self._rate_limits, self._turns, SETTINGS
+        parts = "msgpack", self.registry, self._rematches, self._guests, self._rate_limits, self._turns, SETTINGS
         session = _Session(len(self.sessions), ServerSocket(self.world, connection), *parts)
         try:
             await session.run()

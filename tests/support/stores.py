@@ -14,6 +14,7 @@ from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Proposal, Room
+from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
@@ -37,6 +38,11 @@ class Process:
     registry: Registry
 
 
+def stored_races(parts: Process) -> RaceStore:
+    """Return the parts of the store that races use."""
+    return RaceStore(parts.log, parts.archive, parts.registry.live, parts.clock, Announcements(parts.store))
+
+
 @asynccontextmanager
 async def process(
     url: str,
@@ -56,7 +62,12 @@ async def process(
         its_log,
         archive,
         its_clock,
-        Registry(RaceStore(its_log, archive, LiveRaces(store), its_clock), KEY, away_s=away_s, open_races=open_races),
+        Registry(
+            RaceStore(its_log, archive, LiveRaces(store), its_clock, Announcements(store)),
+            KEY,
+            away_s=away_s,
+            open_races=open_races,
+        ),
     )
     await its_clock.measure()
     if started:

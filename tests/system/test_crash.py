@@ -15,6 +15,7 @@ from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from samedeal_server.races.registry import Registry
+from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
@@ -159,7 +160,8 @@ class Deaf(RaceLog):
 async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_url: str) -> None:
     store = Store(redis_url)
     log = Deaf(store)
-    registry = Registry(RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store)), SECRET)
+    races = RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store), Announcements(store))
+    registry = Registry(races, SECRET)
     async with asyncio.timeout(240):
         await registry.start()
         await asyncio.sleep(0)

@@ -87,11 +87,21 @@ class Leave(Request, frozen=True, kw_only=True):
     """Give up the seat before the countdown. Answered by View."""
 
 
+class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
+    """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
+
+    The first player who asks can choose another game; whoever asks later gets the same race.
+    """
+
+    game: str | None = None
+    """The slug of another game."""
+
+
 class Ping(Request, frozen=True, kw_only=True):
     """Check the connection. Answered by Pong."""
 
 
-ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Ping
+ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Again | Ping
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
@@ -132,6 +142,15 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     restart: bool = False
 
 
+class Rematch(Struct, frozen=True, kw_only=True):
+    """The race that follows a finished one."""
+
+    race: str
+    game: str
+    by: str
+    """The name of the player who asked for it first."""
+
+
 class View(Reply, frozen=True, kw_only=True):
     """Everything that the recipient may see of a race. It replaces all earlier views."""
 
@@ -154,6 +173,8 @@ class View(Reply, frozen=True, kw_only=True):
     """The code of the deal, if the recipient may know it."""
     header: Header | None = None
     """The header of the race, only in the reply to Join and Watch."""
+    next: Rematch | None = None
+    """The rematch of a finished race, if somebody has asked for one."""
 
 
 class Progress(Reply, frozen=True, kw_only=True):
@@ -187,7 +208,7 @@ FromServer = Welcome | View | Progress | Problem | Pong
 ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
     Hello: Welcome,
     Ping: Pong,
-    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave), View),
+    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Again), View),
 }
 """The reply to each request that is not refused."""
 
@@ -204,6 +225,10 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Move: (*_SEATED, "not-playing", "illegal-move", "stale-move"),
     Resign: (*_SEATED, "not-playing"),
     Leave: _SEATED,
+    Again: (
+        *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
+        "store-unavailable",
+    ),
     Ping: (),
 }
 """The codes with which each request can be refused, besides ANY_REFUSED_WITH."""

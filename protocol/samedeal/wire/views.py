@@ -3,11 +3,18 @@
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Seat, Standing
-from samedeal.wire.messages import Board, Progress, View
+from samedeal.wire.messages import Board, Progress, Rematch, View
 
 
 def view(
-    race: Race, viewer: int | None, now: int, *, re: int | None = None, legal: bool = False, header: bool = False
+    race: Race,
+    viewer: int | None,
+    now: int,
+    *,
+    re: int | None = None,
+    legal: bool = False,
+    header: bool = False,
+    rematch: Rematch | None = None,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
@@ -29,6 +36,7 @@ def view(
         boards={other.number: _board(race, other.run, False) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
+        next=rematch if race.closed else None,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import Options
+from samedeal.race.events import Options, RaceId
 from samedeal_server.http.schemas import field_docs
 from samedeal_server.races.opening import DAILY_OPTIONS, VISIBLE
 
@@ -70,6 +70,8 @@ def _openings() -> Iterator[type[Struct]]:
     variant = _type("NoVariant", "A daily deal has no variant.", [])
     options = _options("DailyOptions", "a daily deal", DAILY_OPTIONS)
     yield _opening("DailyOpening", "A race on today's deal.", GAMES, variant, no_seed, ("daily", _only(True)), options)
+    other: Field = "game", Literal[tuple(GAMES)] | UnsetType, UNSET
+    yield _type("Rematch", "A rematch of a finished race, perhaps with another game.", [("again", RaceId), other])
 
 
 OPENINGS: Final = tuple(_openings())

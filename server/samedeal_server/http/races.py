@@ -2,24 +2,25 @@
 
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from samedeal.race.events import Seed
-from samedeal.wire import views
+from samedeal.errors import Refused
+from samedeal.race.events import Header, RaceId, Seed
 from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_url
-from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race_links, route
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.opening import race_options
+from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry, checked_game
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guests import Guest, Guests
 from samedeal_server.store.live_races import RaceFilter
 
 MAX_OPENING_BYTES: Final = 16_384
@@ -28,7 +29,11 @@ MAX_OPENING_BYTES: Final = 16_384
 class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     """A race to create."""
 
-    game: Slug
+    game: Slug | UnsetType = UNSET
+    """Required except for a rematch."""
+    again: RaceId | UnsetType = UNSET
+    """The finished race to open a rematch of, with the token of a guest who had a seat in it. A rematch inherits the
+    options and permits only another `game`. If there is one already, it is returned."""
     seed: Seed | None = None
     """The seed of an open deal. Without a seed, the deal is sealed or daily."""
     daily: bool = False
@@ -43,8 +48,11 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
 class Races:
     """The endpoints of live races."""
 
-    def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
-        self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
+    def __init__(
+        self, registry: Registry, rematches: Rematches, guests: Guests, quotas: Quotas, settings: Settings
+    ) -> None:
+        self._registry, self._rematches, self._guests = registry, rematches, guests
+        self._quotas, self._settings = quotas, settings
 
     @route(
         "GET",
@@ -69,13 +77,28 @@ class Races:
             headers={"Location": "The URL of the race in this API."},
             links=race_links("/race"),
         ),
+        ResponseSpec(
+            200,
+            Opened,
+            headers={"Location": "The URL of the race in this API."},
+            links=race_links("/race"),
+            description="The rematch that was open already.",
+        ),
         body=BodySpec(OPENINGS),
-        refuses=("not-found", "bad-token", "foreign-page", "draining", "store-unavailable"),
+        refuses=(
+            *("not-found", "bad-token", "not-seated", "untimely", "foreign-page", "draining"),
+            *("unsupported-version", "store-unavailable"),
+        ),
         cost=20,
     )
     async def open(self, request: Request) -> Response:
-        """Create a race. With a guest's token, it counts towards that guest's limit."""
+        """Create a race, or return the rematch of a finished one. With a guest's token, it counts towards its limit."""
         opening = await read_json(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
+        guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
+        if opening.again is not UNSET:
+            return await self._open_rematch(request, opening, opening.again, guest)
+        if opening.game is UNSET:
+            raise Refused("bad-request", "A race needs a `game`.")
         game = checked_game(opening.game)
         variant, options = race_options(
             game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
@@ -83,17 +106,26 @@ class Races:
         client = client_network(request)
         if not opening.daily:
             self._registry.deal_finder.check(game, options.filter, client)
-        self._rate_limits.races.take(client)
-        owners = {self._registry.opener.address_owner(client): self._settings.open_races_per_address}
-        if token := bearer_token(request):
-            owners[f"guest:{(await self._guests.authenticate(token)).player}"] = self._settings.open_races_per_guest
+        owners = self._quotas.take(client, guest.player if guest else None)
         room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
-        header = room.race.header
+        return self._opened(request, room.race.header, new=True)
+
+    async def _open_rematch(self, request: Request, opening: CreateRace, again: str, guest: Guest | None) -> Response:
+        if guest is None:
+            raise Refused("bad-token", "A rematch needs the token of a guest who had a seat in the race.")
+        if opening != CreateRace(game=opening.game, again=again):
+            raise Refused("bad-request", "A rematch inherits everything except the game.")
+        game = None if opening.game is UNSET else opening.game
+        successor, new = await self._rematches.ask(again, guest, client_network(request), game=game)
+        return self._opened(request, successor.header, new=new)
+
+    def _opened(self, request: Request, header: Header, *, new: bool) -> Response:
         link = f"{base_url(request, self._settings)}/r/{header.race}"
-        return json_response(Opened(header.race, link, header), 201, {"Location": f"{V1}/races/{header.race}"})
+        location = {"Location": f"{V1}/races/{header.race}"}
+        return json_response(Opened(header.race, link, header), 201 if new else 200, location)
 
     @route("GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "store-unavailable"))
     async def one(self, request: Request) -> View:
         """Return a race as a spectator sees it, with its header."""
         room = await self._registry.room(request.path_params["race"])
-        return views.view(room.race, None, self._registry.clock.now(), header=True)
+        return room.view(None, header=True)

@@ -15,7 +15,10 @@ class Listener(Protocol):
     """A subscriber to a race."""
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Handle new entries; `race` is the race after them. Must return immediately and must not raise."""
+        """Handle new entries; `race` is the race after them. Must return immediately and must not raise.
+
+        Without entries, something besides the log has changed.
+        """
 
 
 class Broadcast:
@@ -39,7 +42,9 @@ class Broadcast:
         self._listeners.discard(listener)
 
     def publish(self, race: Race, entries: Sequence[Entry]) -> None:
-        """Pass new entries to all listeners; `race` is the race after them."""
+        """Pass new entries to all listeners; `race` is the race after them. Without entries, see ``Listener``."""
+        if not entries:
+            self._encodings_key = None
         for listener in tuple(self._listeners):
             listener.on_entries(race, entries)
 

@@ -76,36 +76,47 @@ class RaceOpener:
         self._store, self._master_key, self._max_open_races = store, master_key, max_open_races
         self._last_opened_at = 0
 
-    async def open(
+    async def new_header(
         self,
         game: type[Game],
         variant: dict[str, str | bool],
         seed: str | None,
         options: Options,
         *,
-        daily: bool,
-        owners: Mapping[str, int] | None,
-        away_ms: int,
-    ) -> tuple[Race, int]:
-        """Open a race in the store, on today's deal if `daily`. Return it, and when something is due in it.
+        daily: bool = False,
+        follows: str | None = None,
+    ) -> Header:
+        """Return the header of a new race with an unused id, on today's deal if `daily`.
 
-        Arguments and errors are those of Registry.create.
+        Raises Refused("bad-request") for an unknown variant or seed, Refused("store-unavailable").
         """
         try:
             game.from_seed(seed or "", **variant)
         except ValueError as error:
             raise Refused("bad-request", f"{error}.") from error
         while True:
-            race = self._new_race(game, variant, seed, options, daily=daily)
-            if await self._store.archive.has(race.id) or await self._store.log.header(race.id):
-                continue
-            due = due_at(race, seen={}, away_ms=away_ms)
-            # The claim comes first, so that the race is cleaned up even if this process dies here.
-            await self._store.live.claim(race.id, due, limit=self._max_open_races, owners=owners)
-            await self._store.live.add_to_deal(race.header)
-            if await self._store.log.create(race.header, race.digest):
-                await self._store.live.update(race, due)
-                return race, due
+            header = self._new_header(game, variant, seed, options, daily=daily, follows=follows)
+            if not (await self._store.archive.has(header.race) or await self._store.log.header(header.race)):
+                return header
+
+    async def claim(self, header: Header, *, owners: Mapping[str, int] | None, away_ms: int) -> None:
+        """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create."""
+        race = Race.opened(header, self.secret(header))
+        due = due_at(race, seen={}, away_ms=away_ms)
+        await self._store.live.claim(race.id, due, limit=self._max_open_races, owners=owners)
+
+    async def open(self, header: Header, *, away_ms: int) -> tuple[Race, int] | None:
+        """Open the claimed race in the store. Return it, and when something is due in it, or None if its id is taken.
+
+        Safe to repeat. Raises Refused("store-unavailable").
+        """
+        race = Race.opened(header, self.secret(header))
+        due = due_at(race, seen={}, away_ms=away_ms)
+        await self._store.live.add_to_deal(header)
+        if not await self._store.log.create(header, race.digest):
+            return None
+        await self._store.live.update(race, due)
+        return race, due
 
     def secret(self, header: Header) -> bytes:
         """Return the secret of a race that this server opened."""
@@ -117,9 +128,16 @@ class RaceOpener:
         """Return the name under which races opened from an address are counted. It does not reveal the address."""
         return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
 
-    def _new_race(
-        self, game: type[Game], variant: dict[str, str | bool], seed: str | None, options: Options, *, daily: bool
-    ) -> Race:
+    def _new_header(
+        self,
+        game: type[Game],
+        variant: dict[str, str | bool],
+        seed: str | None,
+        options: Options,
+        *,
+        daily: bool,
+        follows: str | None,
+    ) -> Header:
         race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
         # Unique in this process, because lists are sorted by it.
         opened_at = self._last_opened_at = max(self._store.clock.now(), self._last_opened_at + 1)
@@ -130,7 +148,7 @@ class RaceOpener:
         else:
             secret = commitments.secret(self._master_key, race_id, salt)
             commitment = commitments.commitment(race_id, secret)
-        header = Header(
+        return Header(
             race=race_id,
             game=game.slug,
             rules=game.rules,
@@ -141,8 +159,8 @@ class RaceOpener:
             salt=salt,
             opened_at=opened_at,
             options=options,
+            follows=follows,
         )
-        return Race.opened(header, secret)
 
 
 def _new_race_id(*, unlisted: bool) -> str:

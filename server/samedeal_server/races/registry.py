@@ -11,12 +11,14 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed, RaceSummary
+from samedeal.wire.messages import Rematch
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
+from samedeal_server.store.announcements import Announcement
 from samedeal_server.store.clock import MEASURED_EVERY_S
 from samedeal_server.store.race_log import BLOCK_S
 from samedeal_server.store.race_store import RaceStore
@@ -73,6 +75,7 @@ class Registry:
                 await asyncio.sleep(SWEEP_EVERY_S / 10)
         loops = (
             supervised("following the logs", self._follow, 0.0),
+            supervised("following the announcements", self._follow_announcements, 0.0),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
@@ -99,15 +102,37 @@ class Registry:
         `owners` maps the names under which live races are counted to the limit of each. Raises
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
+        while True:
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily)
+            await self.claim(header, owners=owners)
+            if room := await self.open(header):
+                return room
+
+    async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
+        """Prepare the opening of a race, which may then fail. Arguments and errors as in ``create``."""
         self.check_open()
-        race, due_at = await self.opener.open(
-            game, variant, seed, options, daily=daily, owners=owners, away_ms=self._away_ms
-        )
-        logger.info("opened a race of %s", game.slug, extra=about(race=race.id))
+        await self.opener.claim(header, owners=owners, away_ms=self._away_ms)
+
+    async def open(self, header: Header) -> Room | None:
+        """Open the race that was claimed with this header, or return None if its id is taken. Safe to repeat."""
+        opened = await self.opener.open(header, away_ms=self._away_ms)
+        if opened is None:
+            return None
+        race, due_at = opened
+        logger.info("opened a race of %s", header.game, extra=about(race=race.id))
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[race.id] = self._room(race, [])
             self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
+
+    async def announce(self, race_id: str, rematch: Rematch) -> None:
+        """Tell everybody who has the race open that it has a rematch, in all processes."""
+        room = self._rooms.get(race_id)
+        if room and room.rematch == rematch:
+            return
+        if room:
+            room.announce(rematch)
+        await self._store.announcements.post(Announcement(race_id, next=rematch))
 
     async def room(self, race_id: str) -> Room:
         """Return the room of a race, live or finished. Raises Refused("not-found")."""
@@ -142,9 +167,12 @@ class Registry:
     async def _load(self, race_id: str) -> Room:
         header: Header | None
         entries: Sequence[Entry]
+        rematch: Rematch | None = None
         # The archive comes first: an archived race is over even if the store has lost the end of its log.
         if (replay := await self.archive.replay(race_id)) is not None:
             header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
+            if successor := await self.archive.successors.get(race_id):
+                rematch = successor.rematch
         elif (header := await self._store.log.header(race_id)) is not None:
             entries, archived = await self._store.log.read(race_id), False
             secret = self.opener.secret(header)
@@ -153,12 +181,14 @@ class Registry:
         # In a thread, because folding a long log takes seconds.
         race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         if race_id not in self._rooms:  # it may have been created meanwhile
-            self._rooms[race_id] = self._room(race, entries, archived=archived)
+            self._rooms[race_id] = self._room(race, entries, archived=archived, rematch=rematch)
         return self._rooms[race_id]
 
-    def _room(self, race: Race, entries: Sequence[Entry], *, archived: bool = False) -> Room:
+    def _room(
+        self, race: Race, entries: Sequence[Entry], *, archived: bool = False, rematch: Rematch | None = None
+    ) -> Room:
         presence = Presence(self._store, self._away_ms)
-        return Room(race, entries, self._store, self.deal_finder, presence, archived=archived)
+        return Room(race, entries, self._store, self.deal_finder, presence, archived=archived, rematch=rematch)
 
     # Background loops.
 
@@ -179,6 +209,18 @@ class Registry:
                     has_news |= room.follow(entries)
             if logs and not has_news:  # this process wrote all entries, and is likely to write more
                 await asyncio.sleep(FOLLOW_EVERY_S)
+        except Refused:  # the store is unavailable, which the sweep logs
+            await asyncio.sleep(SWEEP_EVERY_S / 10)
+        except Exception:
+            await asyncio.sleep(SWEEP_EVERY_S)
+            raise
+
+    async def _follow_announcements(self) -> None:
+        """Pass on what other processes announce, once."""
+        try:
+            for announcement in await self._store.announcements.follow():
+                if announcement.next and (room := self._rooms.get(announcement.race)):
+                    room.announce(announcement.next)
         except Refused:  # the store is unavailable, which the sweep logs
             await asyncio.sleep(SWEEP_EVERY_S / 10)
         except Exception:

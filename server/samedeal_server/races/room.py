@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
+from samedeal.wire.messages import Rematch, View
+from samedeal.wire.views import view
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
@@ -67,9 +69,11 @@ class Room:
         presence: Presence,
         *,
         archived: bool = False,
+        rematch: Rematch | None = None,
     ) -> None:
         """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`."""
         self.race = race
+        self.rematch = rematch
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.broadcast = Broadcast(store.clock)
@@ -118,6 +122,17 @@ class Room:
             if not command.result.done():
                 self._schedule.extend_nonce_grace()
                 command.resolve(Refused("store-unavailable"))
+
+    def view(self, seat: int | None, *, re: int | None = None, legal: bool = False, header: bool = False) -> View:
+        """Return the view of the race for a seat, or for a spectator (None)."""
+        now = self._store.clock.now()
+        return view(self.race, seat, now, re=re, legal=legal, header=header, rematch=self.rematch)
+
+    def announce(self, rematch: Rematch) -> None:
+        """Tell the listeners that the race has a rematch, unless they know it."""
+        if rematch != self.rematch:
+            self.rematch = rematch
+            self.broadcast.publish(self.race, ())
 
     def wake(self) -> None:
         """Check whether anything is due."""

@@ -1,4 +1,4 @@
-"""The archive: finished races as stored replays, the lists that find them, daily results and signing keys."""
+"""The archive: finished races as stored replays, the lists that find them, daily results, rematches, signing keys."""
 
 import asyncio
 from collections.abc import Iterable
@@ -18,6 +18,7 @@ from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.signing_keys import SigningKeys
+from samedeal_server.store.successors import Successors
 
 ENDED: Final = "replays"
 
@@ -45,6 +46,7 @@ class Archive:
         self._expire_s = None if replay_days is None else replay_days * 86_400
         self.signing_keys = SigningKeys(store, signing_key)
         self.daily = DailyResults(store, self._expire_s)
+        self.successors = Successors(store, self._expire_s)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""

@@ -14,6 +14,7 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
 from samedeal_server.races.registry import Registry
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
 from samedeal_server.uvicorn_limits.websocket import SENT_NOW
@@ -26,8 +27,11 @@ MAX_ENTERING = 24
 class WebSocketEndpoint:
     """An ASGI application. Messages bypass Starlette's middleware."""
 
-    def __init__(self, registry: Registry, guests: Guests, rate_limits: RateLimits, settings: Settings) -> None:
-        self._registry, self._guests, self._rate_limits, self._settings = registry, guests, rate_limits, settings
+    def __init__(
+        self, registry: Registry, rematches: Rematches, guests: Guests, rate_limits: RateLimits, settings: Settings
+    ) -> None:
+        self._registry, self._rematches, self._guests = registry, rematches, guests
+        self._rate_limits, self._settings = rate_limits, settings
         self._entry_slots = asyncio.Semaphore(MAX_ENTERING)
         self._connections = Counter[str]()  # by network
         self._sessions = set[Session]()
@@ -68,6 +72,7 @@ class WebSocketEndpoint:
             connection,
             form,
             self._registry,
+            self._rematches,
             self._guests,
             self._rate_limits,
             self._entry_slots,

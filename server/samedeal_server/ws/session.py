@@ -22,6 +22,7 @@ from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.registry import Registry
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests
@@ -50,6 +51,7 @@ class Session:
         socket: Socket,
         form: codec.Form,
         registry: Registry,
+        rematches: Rematches,
         guests: Guests,
         rate_limits: RateLimits,
         entry_slots: asyncio.Semaphore,
@@ -63,6 +65,7 @@ class Session:
         `address` is the client's. `bearer` is the token from the handshake's Authorization header.
         """
         self._socket, self._form, self._registry, self._guests = socket, form, registry, guests
+        self._rematches = rematches
         self._rate_limits, self._entry_slots, self._settings = rate_limits, entry_slots, settings
         self._address, self._bearer = address, bearer
         self._name = token_hex(8)
@@ -106,6 +109,9 @@ class Session:
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Send an update of the race, encoded when it can be sent. Close if the seat was lost."""
+        if not entries:
+            self._outbox.update("view")
+            return
         if self._seat is not None and not self._owns_seat(race):
             closing = _replaced()
             self._outbox.close(closing.code, closing.reason)
@@ -196,6 +202,8 @@ class Session:
             case m.Leave():
                 self._leaving = True
                 return await self._submit(request)
+            case m.Again():
+                return await self._ask_for_rematch(request, self._guest)
             case _:
                 assert_never(request)
 
@@ -270,6 +278,14 @@ class Session:
         await room.submit(proposal)
         return self._view(request.id)
 
+    async def _ask_for_rematch(self, request: m.Again, guest: Guest) -> m.View:
+        if self._room is None:
+            raise Refused("not-seated", "Join a race first.")
+        room, client = self._room, network(self._address)
+        successor, _ = await self._rematches.ask(room.race.id, guest, client, game=request.game)
+        room.announce(successor.rematch)
+        return self._view(request.id)
+
     # The room.
 
     async def _readable_room(self, race_id: str) -> Room:
@@ -317,7 +333,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        return views.view(race, self._seat, self._registry.clock.now(), re=re, legal=self._legal, header=header)
+        return self._room.view(self._seat, re=re, legal=self._legal, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""

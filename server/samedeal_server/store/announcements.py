@@ -1,0 +1,51 @@
+"""Announcements: news about races for the rooms of all processes, besides the log. They can be lost."""
+
+from typing import Final
+
+from msgspec import DecodeError, Struct, json
+
+from samedeal.wire.messages import Rematch
+from samedeal_server.store.connection import Store
+
+KEY: Final = "announcements"
+MAX_LENGTH: Final = 1000
+LIFETIME_S: Final = 600
+"""Expiry of the announcements after the newest one (s)."""
+BLOCK_S: Final = 0.5
+"""How long one call of ``follow`` waits for new announcements."""
+
+
+class Announcement(Struct, frozen=True, omit_defaults=True):
+    """News about a race."""
+
+    race: str
+    next: Rematch | None = None
+    """The rematch of the race."""
+
+
+class Announcements:
+    """A stream that all processes follow. All methods raise Refused("store-unavailable")."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last: bytes = b"0-0"
+
+    async def post(self, announcement: Announcement) -> None:
+        """Send an announcement to all processes, this one included. It may arrive twice."""
+        text = json.encode(announcement)
+        await self._store.retry_all(
+            ("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text), ("EXPIRE", KEY, LIFETIME_S)
+        )
+
+    async def follow(self) -> list[Announcement]:
+        """Return the announcements since the last call, at first all. Waits for up to BLOCK_S."""
+        streams = await self._store.ask("XREAD", "BLOCK", round(1000 * BLOCK_S), "STREAMS", KEY, self._last) or ()
+        found = list[Announcement]()
+        for _, entries in streams:
+            for id_, fields in entries:
+                self._last = id_
+                try:
+                    found.append(json.decode(fields.get(b"a", b""), type=Announcement))
+                except (DecodeError, UnicodeError):
+                    continue  # from a newer version
+        return found
