@@ -9,6 +9,7 @@ from msgspec import json, msgpack, to_builtins
 from protocol.test_lenient import with_unknown_fields
 from samedeal.errors import Refused
 from samedeal.proof import receipts
+from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Opened
@@ -144,19 +145,22 @@ async def test_refusal_says_which_version_is_needed() -> None:
                 pass
 
 
-async def test_hello_has_no_fields_unknown_to_older_servers() -> None:
+async def test_hello_is_repeated_without_fields_unknown_to_older_servers() -> None:
     sent: list[bytes] = []
 
     async def script(peer: Peer) -> None:
-        packet = await peer.socket.recv()
-        assert isinstance(packet, bytes)
-        sent.append(packet)
+        for _ in range(2):
+            packet = await peer.socket.recv()
+            assert isinstance(packet, bytes)
+            sent.append(packet)
+            await peer.say(m.Problem.of(Refused("bad-message", "Object contains unknown field `format`"), len(sent)))
 
     async with server(script) as (url, _):
-        with pytest.raises(Unreachable):
+        with pytest.raises(Declined):
             async with Connection(url, RACE, name="ada"):
                 pass
-    assert msgpack.decode(sent[0]) == {"t": "hello", "id": 1, "name": "ada", "client": PROGRAM}
+    hello = {"t": "hello", "id": 1, "name": "ada", "client": PROGRAM}
+    assert [msgpack.decode(packet) for packet in sent] == [hello | {"format": RACE_FORMAT}, hello | {"id": 2}]
 
 
 def test_unknown_fields_of_http_responses_are_ignored() -> None:

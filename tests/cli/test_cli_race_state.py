@@ -12,11 +12,12 @@ from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.state.race_keys import (
     Command,
     PlayMove,
+    RaceAgain,
     on_click,
     on_drag,
     on_key,
 )
-from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_rematch
+from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 from samedeal_cli.state.race_update import (
     handle_queued_key,
     move_refused,
@@ -143,7 +144,9 @@ def test_quit_copy_and_result_keys_return_commands() -> None:
     assert keys(racing("corners"), "q")[1] == ["quit"]
     assert keys(racing("corners"), "ctrl+c")[1] == ["interrupt"]
     assert keys(racing("corners"), "y")[1] == ["copy-link"]
-    assert keys(finished("corners"), "n", "v")[1] == ["rematch", "open-replay"]
+    assert keys(finished("corners"), "n", "N", "v")[1] == [RaceAgain(), RaceAgain(ready=True), "open-replay"]
+    assert keys(finished("corners"), "g", "2")[1] == [RaceAgain("the-edge")]
+    assert keys(finished("corners"), "g", "9", "escape")[1] == []
     checked = replace(finished("corners"), checks=(Check("moves", True, "all legal"),))
     assert keys(checked, "f")[0].overlay == "checks"
     assert keys(finished("corners"), "f")[0].overlay == ""
@@ -306,8 +309,8 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     assert ("u undo" in updated.notice.text) == (outcome == "stuck")
 
 
-def test_a_rematch_keeps_the_display_settings() -> None:
+def test_the_next_race_keeps_the_display_settings() -> None:
     state = replace(keys(finished("corners"), "4", "z")[0], history=("draw",))
-    other = state_of_rematch(state, "blue-fox-1", "http://there/r/blue-fox-1")
+    other = state_of_next_race(state, "blue-fox-1", "http://there/r/blue-fox-1")
     assert (other.race_id, other.view, other.news) == ("blue-fox-1", None, ())
     assert (other.suits, other.rivals_hidden, other.history, other.width) == ("two", True, ("draw",), 80)

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed
 
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
-from samedeal.race.events import Header
+from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
 from samedeal_cli.failure import Failure, Unreachable
@@ -212,10 +212,13 @@ class Connection(LiveView):
             self._nonce, self._seen_open = b"", True
 
     async def _greet(self, transport: Transport) -> m.Welcome:
-        hello = m.Hello(id=next(self._ids), client=PROGRAM)
+        hello = m.Hello(id=next(self._ids), client=PROGRAM, format=RACE_FORMAT)
         hello = replace(hello, token=self.token) if self.token else replace(hello, name=self.name or "guest")
         await transport.send(hello)
         message = await self._receive(transport)
+        if isinstance(message, m.Problem) and message.code == "bad-message":  # the server does not know formats
+            await transport.send(replace(hello, id=next(self._ids), format=1))
+            message = await self._receive(transport)
         if isinstance(message, m.Welcome):
             return message
         if isinstance(message, m.Problem):

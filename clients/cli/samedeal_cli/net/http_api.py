@@ -86,9 +86,9 @@ class Api:
     def game(self, slug: str) -> GameDescription:
         return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameDescription)
 
-    def open_race(self, body: dict[str, object]) -> Opened:
-        """Open a race. `body` is the body of the request."""
-        return self.read(self.fetch("/races", body=body), Opened)
+    def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
+        """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
+        return self.read(self.fetch("/races", body=body, token=token), Opened)
 
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""
@@ -106,11 +106,20 @@ class Api:
             return None
 
     def fetch(
-        self, path: str, *, body: object = None, query: dict[str, object] | None = None, base: str = BASE
+        self,
+        path: str,
+        *,
+        body: object = None,
+        query: dict[str, object] | None = None,
+        base: str = BASE,
+        token: str | None = None,
     ) -> bytes:
-        """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined."""
+        """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined.
+
+        `token` is that of a guest, which is not sent to another server after a redirect.
+        """
         url = _url(f"{self.server}{base}{path}", query)
-        data = self._request(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES)
+        data = self._request(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES, token)
         try:
             return _safe_json(data)
         except (ValueError, RecursionError) as error:
@@ -135,12 +144,14 @@ class Api:
             raise self._misunderstood(error) from error
         return document
 
-    def _request(self, url: str, body: bytes | None, most_bytes: int) -> bytes:
+    def _request(self, url: str, body: bytes | None, most_bytes: int, token: str | None = None) -> bytes:
         """Return the body of the response, following allowed redirects. A POST is never redirected."""
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
             if body is not None:
                 request.add_header("Content-Type", "application/json")
+            if token is not None:
+                request.add_header("Authorization", f"Bearer {token}")
             try:
                 with self._opener().open(request, timeout=self._timeout) as response:
                     return self._read_bounded(response, most_bytes)
@@ -150,7 +161,7 @@ class Api:
                         raise self._refused(error.code, self._read_bounded(error, PROBLEM_BYTES)) from error
                 if body is not None or not may_redirect(url, target):
                     raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed") from error
-                url = target
+                url, token = target, None
             except URLError as error:
                 raise Unreachable(self.server, plain(error.reason)) from error
             except (OSError, HTTPException, ValueError) as error:

@@ -19,6 +19,7 @@ from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
+from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
 from samedeal_cli.commands.parameters import race_request
@@ -32,7 +33,7 @@ from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state import race_update
-from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_rematch
+from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_next_race
 
 DOUBLE_CLICK_S: Final = 0.4
 TICK_S: Final = 0.1
@@ -98,8 +99,10 @@ class FullScreen(CanvasApp):
     def _update_snapshot(self) -> None:
         connection = self.connection
         if connection:
-            now = connection.view, connection.standings, connection.left_ms
+            now, rematch = (connection.view, connection.standings, connection.left_ms), self.state.rematch
             self._show(race_update.update(self.state, *now))
+            if self.state.rematch and self.state.rematch != rematch:
+                self.bell()
             if connection.over:
                 self._ended.set()
 
@@ -154,8 +157,8 @@ class FullScreen(CanvasApp):
                 self._copy_link()
             case "open-replay":
                 self._open_replay()
-            case "rematch":
-                self._start(self._rematch())
+            case keys.RaceAgain():
+                self._start(self._race_again(command))
             case _:
                 self._start(self._send(command))
 
@@ -210,23 +213,31 @@ class FullScreen(CanvasApp):
             subprocess.run(words, check=False)  # noqa: S603 (our own program)
         self.refresh()
 
-    async def _rematch(self) -> None:
-        header = self.state.header
-        if header is None:
+    async def _race_again(self, command: keys.RaceAgain) -> None:
+        """Join the rematch, or open another race like this one if the user has no seat in it."""
+        header, rematch, connection = self.state.header, self.state.rematch, self.connection
+        if header is None or connection is None:
             return
-        options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
-        request = race_request(header.game, None, options, variants=variants)
-        try:
-            created = await asyncio.to_thread(self._api.open_race, request)
-        except Failure as failure:
-            self._change(notice=Notice(failure.format_message(), "bad"))
-            return
+        race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
+        if self.state.me or not rematch:
+            has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
+            try:
+                opened = await asyncio.to_thread(
+                    self._api.open_race,
+                    again_request(header.race, command.game) if has_seat else request_like(header),
+                    connection.token,
+                )
+            except Failure as failure:
+                self._change(notice=Notice(failure.format_message(), "bad"))
+                return
+            race_id, link = opened.race, opened.link
         if self._race_task:
             self._race_task.cancel()
-        self.connection, self._ready_at_once = None, False
-        self._show(state_of_rematch(self.state, created.race, created.link))
-        self._race_task = self._start(self._run_race(created.race))
-        self._copy_link()
+        self.connection, self._ready_at_once = None, command.ready
+        self._show(state_of_next_race(self.state, race_id, link))
+        self._race_task = self._start(self._run_race(race_id))
+        if not rematch:
+            self._copy_link()
 
     # The race.
 
@@ -246,11 +257,13 @@ class FullScreen(CanvasApp):
                 await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
                 if receiving.done():
                     receiving.result()
+                if self.state.stage == "over":
+                    await asyncio.gather(self._verify(race_id, connection), self._fetch_par(race_id))
+                with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
+                    await receiving
             finally:
                 for task in (receiving, ended):
                     task.cancel()
-        if self.state.stage == "over":
-            await asyncio.gather(self._verify(race_id, connection), self._fetch_par(race_id))
 
     async def _receive(self, connection: Connection) -> None:
         async for news in connection:
@@ -294,6 +307,17 @@ class FullScreen(CanvasApp):
             except Failure:
                 return
             await asyncio.sleep(1)
+
+
+def again_request(race_id: str, game: str | None) -> dict[str, object]:
+    """Return the body of a request for a rematch."""
+    return {"again": race_id, **({"game": game} if game else {})}
+
+
+def request_like(header: Header) -> dict[str, object]:
+    """Return the body of a request for a race with the same game and options, on another deal."""
+    options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+    return race_request(header.game, None, options, variants=variants)
 
 
 def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
+from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
 from samedeal_cli.state.race_state import Check, RaceState
@@ -30,6 +31,8 @@ def overlay_lines(state: RaceState, width: int) -> Lines:
             return [*((line, BOLD) for line in wrap(state.link, width - 2)), *((line, PLAIN) for line in qr_code)]
         case "checks":
             return list(_check_lines(state.checks, width - 2))
+        case "games":
+            return [(f"{number}  {game.title}", BOLD) for number, game in enumerate(GAMES.values(), start=1)]
         case _:
             return []
 
@@ -45,7 +48,6 @@ def _help_lines(width: int) -> Lines:
 
 
 def _rules(slug: str, width: int) -> Iterable[str]:
-    from samedeal.games.catalogue import GAMES
     from samedeal_cli.commands.games import rules_lines
 
     if slug not in GAMES:
@@ -97,7 +99,10 @@ HELP: Final[dict[str, Keys]] = {
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),
         ("i", "show the rules of the game"),
-        ("n, v, f", "after the race: create another one, watch the replay, show the checks"),
+        ("n", "after the race: ask for a rematch, or join it"),
+        ("N", "the same, and be ready at once"),
+        ("g", "ask for a rematch with another game"),
+        ("v, f", "after the race: watch the replay, show the checks"),
         ("q, Ctrl-C", "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"),
     ],
 }

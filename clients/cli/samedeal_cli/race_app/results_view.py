@@ -21,7 +21,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     """Draw the end of a race, or that it was cancelled."""
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
-    keys = [("n", "new race like this")]
+    keys = _keys_for_next_race(state)
     keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks")]
     keys += [("y", "copy link"), ("i", "rules"), ("?", "help"), ("q", "quit")]
     bottom = draw_keys(canvas, keys, 2)
@@ -36,6 +36,14 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     below = 6 if canvas.height >= 24 else 4
     row = _draw_ranking(state, canvas, row, bottom - below)
     _draw_proof(state, canvas, max(row + 1, bottom - below), bottom)
+
+
+def _keys_for_next_race(state: RaceState) -> list[tuple[str, str]]:
+    if state.rematch:
+        return [("n", f"join {state.rematch.by}'s rematch"), ("N", "and be ready")]
+    if state.me and (state.stage == "over" or (state.header and state.header.follows)):
+        return [("n", "rematch"), ("N", "and be ready"), *([("g", "other game")] if state.stage == "over" else [])]
+    return [("n", "new race like this")]
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:

@@ -3,12 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.race_app.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
 from samedeal_cli.state.selection import LETTERS, Selection
 
+GAME_KEYS: Final = {str(number): slug for number, slug in enumerate(GAMES, start=1)}
+"""The keys with which another game is chosen for a rematch."""
 MAX_QUEUED_KEYS: Final = 3
 MAX_INPUT: Final = 64
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
@@ -23,12 +26,23 @@ class PlayMove:
     move: str
 
 
+@dataclass(frozen=True)
+class RaceAgain:
+    """Join the rematch, or another race like this one if the user has no seat in it."""
+
+    game: str | None = None
+    """The slug of another game."""
+    ready: bool = False
+    """Whether to be ready at once."""
+
+
 Command = (
     PlayMove
-    | Literal["ready", "unready", "resign", "leave", "copy-link", "rematch", "open-replay", "quit", "interrupt"]
+    | RaceAgain
+    | Literal["ready", "unready", "resign", "leave", "copy-link", "open-replay", "quit", "interrupt"]
 )
-"""What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the seat,
-and "rematch" opens a race with the same game and options and joins it."""
+"""What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the
+seat."""
 Step = tuple[RaceState, Command | None]
 """The next state, and a command for the app to run."""
 
@@ -41,6 +55,8 @@ def on_key(state: RaceState, key: str) -> Step:
         return state, None
     if state.overlay in QUESTIONS:
         return _answer_question(state, key)
+    if state.overlay == "games" and key in GAME_KEYS:
+        return _race_again(replace(state, overlay=""), RaceAgain(GAME_KEYS[key]))
     if state.overlay:
         return _scroll_overlay(state, key)
     if state.input is not None:
@@ -138,13 +154,19 @@ def _on_lobby_key(state: RaceState, key: str) -> Step:
 
 def _on_results_key(state: RaceState, key: str) -> Step:
     match key:
-        case "n" if state.header:
-            return replace(state, notice=Notice("Creating another race…")), "rematch"
+        case "n" | "N" if state.header:
+            return _race_again(state, RaceAgain(ready=key == "N"))
+        case "g" if state.stage == "over" and not state.rematch:
+            return replace(state, overlay="games", scroll=0), None
         case "v" if state.stage == "over":
             return state, "open-replay"
         case "f" if state.checks:
             return replace(state, overlay="checks", scroll=0), None
     return state, None
+
+
+def _race_again(state: RaceState, command: RaceAgain) -> Step:
+    return replace(state, notice=Notice("Joining…" if state.rematch else "Opening another race…")), command
 
 
 def _on_table_key(state: RaceState, key: str) -> Step:

@@ -10,15 +10,15 @@ from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
-from samedeal.wire.messages import Board, View
+from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
-Overlay = Literal["", "help", "rules", "link", "checks", "resign", "restart", "leave"]
-"""What is shown over the race: nothing, a text to read, or a question."""
+Overlay = Literal["", "help", "rules", "link", "checks", "games", "resign", "restart", "leave"]
+"""What is shown over the race: nothing, a text to read, a choice of games, or a question."""
 QUESTIONS: Final = ("resign", "restart", "leave")
-READABLE: Final = ("help", "rules", "link", "checks")
+READABLE: Final = ("help", "rules", "link", "checks", "games")
 Tone = Literal["", "good", "bad", "news"]
 
 
@@ -119,6 +119,11 @@ class RaceState:
         return self.stage in ("over", "cancelled")
 
     @property
+    def rematch(self) -> Rematch | None:
+        """The rematch that somebody has asked for."""
+        return self.view.next if self.view else None
+
+    @property
     def fits(self) -> bool:
         """Whether the terminal is large enough."""
         return self.width >= LEAST[0] and self.height >= LEAST[1]
@@ -213,7 +218,7 @@ class RaceState:
         return table, frozenset(choice.places or (self.game.hidden if self.game else ()))
 
 
-def state_of_rematch(state: RaceState, race_id: str, link: str) -> RaceState:
-    """The state of a new race, with the same terminal, settings and input history."""
+def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
+    """The state of another race, with the same terminal, settings and input history."""
     kept = ("server", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "rivals_hidden", "history")
     return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})

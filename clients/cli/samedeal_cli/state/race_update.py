@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from samedeal.games.catalogue import GAMES
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
@@ -52,6 +53,10 @@ def update(state: RaceState, view: View, standings: tuple[Standing, ...], left_m
             after = _apply_board(state, after, before.board, view.board)
     if after.over and not state.over:
         after = replace(after, pending=None, notice=None)  # the results page shows it all
+    if after.rematch and after.rematch != state.rematch:
+        game = GAMES.get(after.rematch.game)
+        other = "" if not game or (state.header and state.header.game == game.slug) else f" with {game.title}"
+        after = replace(after, notice=Notice(f"{after.rematch.by} wants a rematch{other}: press n to join."))
     return replace(after, picks=after.picks if after.can_play else ())
 
 
