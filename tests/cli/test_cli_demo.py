@@ -191,7 +191,7 @@ def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str
 def test_program_can_join_the_open_race(environment: dict[str, str]) -> None:
     with demo(environment, "--speed", 50) as process:
         race = first_screen(process)["for a program"].split()[-3]
-        result = run(environment, "bot", race, "--speed", 100, "--json")
+        result = run(environment, "bot", race, "--speed", 100, "--wait", "0s", "--json")
         assert result.returncode == 0, result.stderr
         standings = json.loads(result.stdout)["standings"]
         assert len(standings) == 3
@@ -221,6 +221,11 @@ def opened(address: str, game: str = "corners") -> str:
     with urlopen(f"{address}/api/v1/races", body) as answer:
         race: str = json.load(answer)["race"]
     return race
+
+
+def bot(environment: dict[str, str], race: str, *options: str) -> "subprocess.Popen[str]":
+    """Start a bot that does not wait for a rematch."""
+    return started(environment, *SAMEDEAL, "bot", race, "--wait", "0s", *options)
 
 
 def started(environment: dict[str, str], *command: object) -> "subprocess.Popen[str]":
@@ -260,8 +265,8 @@ def test_every_example_bot_plays_a_race(command: str, address: str, environment:
     assert_raced(
         environment,
         race,
-        started(environment, *SAMEDEAL, "bot", race, "--as", "example", "--exec", command),
-        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+        bot(environment, race, "--as", "example", "--exec", command),
+        bot(environment, race, "--speed", "100"),
     )
 
 
@@ -271,14 +276,14 @@ def test_websocket_example_bot_plays_a_race(address: str, environment: dict[str,
         environment,
         race,
         started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, race),
-        started(environment, *SAMEDEAL, "bot", race, "--speed", 100),
+        bot(environment, race, "--speed", "100"),
     )
 
 
 def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
-    for bot in bots:
-        out, err = bot.communicate(timeout=240)
-        assert bot.returncode == 0, out + err
+    for process in bots:
+        out, err = process.communicate(timeout=240)
+        assert process.returncode == 0, out + err
     replay = read(run(environment, "export", race).stdout.encode())
     assert all(fact.holds for fact in verify(replay))
     assert all(standing.bot and standing.home for standing in replay.standings)
@@ -290,12 +295,14 @@ def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_
     program.write_text(f"import json{snippet}")
     race = opened(address)
     bots = [
-        started(environment, *SAMEDEAL, "bot", race, "--as", name, "--exec", f"{sys.executable} {program}")
+        started(
+            environment, *SAMEDEAL, "bot", race, "--as", name, "--wait", "0s", "--exec", f"{sys.executable} {program}"
+        )
         for name in ("ann", "ben")
     ]
-    for bot in bots:
-        out, err = bot.communicate(timeout=240)
-        assert bot.returncode == 0, out + err
+    for process in bots:
+        out, err = process.communicate(timeout=240)
+        assert process.returncode == 0, out + err
         assert "Traceback" not in err
 
 
@@ -308,11 +315,35 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
     bots = [
-        started(environment, *SAMEDEAL, "--json", "bot", race, "--as", "mute", "--exec", f"{sys.executable} {mute}"),
-        started(environment, *SAMEDEAL, "--json", "bot", race, "--as", "wrong", "--exec", f"{sys.executable} {wrong}"),
+        started(
+            environment,
+            *SAMEDEAL,
+            "--json",
+            "bot",
+            race,
+            "--as",
+            "mute",
+            "--wait",
+            "0s",
+            "--exec",
+            f"{sys.executable} {mute}",
+        ),
+        started(
+            environment,
+            *SAMEDEAL,
+            "--json",
+            "bot",
+            race,
+            "--as",
+            "wrong",
+            "--wait",
+            "0s",
+            "--exec",
+            f"{sys.executable} {wrong}",
+        ),
     ]
-    ends = [bot.communicate(timeout=240) for bot in bots]
-    assert [bot.returncode for bot in bots] == [0, 0], ends
+    ends = [process.communicate(timeout=240) for process in bots]
+    assert [process.returncode for process in bots] == [0, 0], ends
     assert "so long" in ends[0][1]
     standings = json.loads(ends[1][0])["standings"]
     assert {(standing["name"], standing["outcome"], standing["bot"]) for standing in standings} == {

@@ -23,6 +23,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "new": [["new", GAME]],
     "join": [["join", RACE, "--line", "--ready", "--board", board] for board in ("picture", "words")],
     "watch": [["watch", RACE, "--line"]],
+    "again": [["again", RACE, "--line"]],
     "solo": [["solo", GAME, "--line"]],
     "daily": [["daily"], ["daily", "--date", "2026-11-21"]],
     "games": [["games"]],
@@ -32,7 +33,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "verify": [["verify", RACE]],
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
-    "bot": [["bot", RACE, "--speed", "1000"]],
+    "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
     "doctor": [["doctor"]],
 }
 """Arguments for each command that uses a server."""

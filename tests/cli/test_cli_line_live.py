@@ -65,7 +65,17 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     for said_to in lines.values():
         assert re.fullmatch(r"corners:[0-9a-f]{64}\.\d+", said_to[said_to.index("the race is over; the deal was") + 1])
         assert any(re.fullmatch(rf"To verify it: .* verify {race}", line) for line in said_to)
-        assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-1])
+        assert re.fullmatch(rf"To compare with the computer: .* par {race}", said_to[-2])
+        assert re.fullmatch(rf"For a rematch: .* again {race}", said_to[-1])
+    ada = samedeal(environment, "again", race, "--as", "ada", "--game", "the-edge", "--ready", typed="resign\n")
+    bo = samedeal(environment, "again", race, "--as", "bo", "--ready", typed="resign\n")
+    races = set[str]()
+    for process in (ada, bo):
+        out, err = process.communicate(timeout=240)
+        assert (process.returncode, err) == (0, "")
+        races |= {out.splitlines()[0]}
+    assert len(races) == 1, races
+    assert re.fullmatch(r"(The Edge|Corners), race [a-z0-9-]+, open; type \? for help", races.pop())
     whoami = samedeal(environment, "whoami", "--json")
     guests = json.loads(whoami.communicate(timeout=240)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
@@ -136,12 +146,12 @@ def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server)
 def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     for _ in range(2):
-        bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100")
+        bot = samedeal(environment, "bot", race, "--as", "robbie", "--speed", "100", "--wait", "0s")
         assert bot.stderr
         assert bot.stderr.readline() == f"robbie took seat 1 in {race}\n"
         bot.kill()
         bot.communicate()
-    another = samedeal(environment, "bot", race)
+    another = samedeal(environment, "bot", race, "--wait", "0s")
     assert another.stderr
     assert another.stderr.readline() == f"bot took seat 2 in {race}\n"
     another.kill()

@@ -156,37 +156,6 @@ async def test_one_key_creates_and_joins_a_rematch(live: Server) -> None:
         await pilot.press("q")
 
 
-async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
-    race = live.create("corners", max_racers=3, start_delay_ms=0, undo=False)
-    ada, bo, eve = (application(live, race, name, watching=name == "eve") for name in ("ada", "bo", "eve"))
-    async with ada.run_test(size=(80, 24)) as hers, bo.run_test(size=(60, 20)) as his, eve.run_test() as watching:
-        await until(lambda: len(ada.state.standings) == len(bo.state.standings) == len(eve.state.standings) == 2)
-        for pilot in (hers, his):
-            await pilot.press("r")
-        await until(lambda: ada.state.board and bo.state.board)
-        for pilot in (hers, his):
-            await pilot.press("exclamation_mark", "y")
-        await until(lambda: ada.state.stage == bo.state.stage == eve.state.stage == "over")
-        assert "n rematch" in shown(bo)
-        await hers.press("g", "2")
-        await until(lambda: bo.state.rematch and eve.state.rematch)
-        assert "ada wants a rematch with The Edge: press n to join." in shown(bo)
-        assert "n join ada's rematch" in shown(eve)
-        await his.press("N")
-        await watching.press("n")
-        await until(lambda: [len(app.state.standings) for app in (ada, bo, eve)] == [3, 3, 3])
-        assert len({app.state.race_id for app in (ada, bo, eve)}) == 1
-        assert ada.state.header
-        assert (ada.state.header.game, ada.state.header.follows) == ("the-edge", race)
-        assert {standing.name: standing.outcome for standing in ada.state.standings} == {
-            "ada": "waiting",
-            "bo": "ready",
-            "eve": "waiting",
-        }
-        for pilot in (hers, his, watching):
-            await pilot.press("q")
-
-
 async def test_a_spectator_sees_the_tables_of_an_open_race(live: Server) -> None:
     race = live.create("corners", seed="42", spectators="open", max_racers=1, start_delay_ms=0)
     app = application(live, race, "zed", watching=True)

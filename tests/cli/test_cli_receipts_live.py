@@ -124,7 +124,7 @@ def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_pat
         eve.until(race, 1)
         player, bot = (
             ada.start("join", link, "--ready"),
-            rob.start("bot", link, "--exec", f"{sys.executable} {program}"),
+            rob.start("bot", link, "--wait", "0s", "--exec", f"{sys.executable} {program}"),
         )
         type_in(player, "deal", "resign")
         for process in (player, bot, onlooker):

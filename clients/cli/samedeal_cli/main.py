@@ -20,6 +20,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
     "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
     "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
+    "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
     "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
     "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
     "games": ("samedeal_cli.commands.games:games", "List the games."),

@@ -6,6 +6,7 @@ import shlex
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Final, Self
 
 import click
@@ -16,7 +17,7 @@ from samedeal.errors import Refused
 from samedeal.race.run import RESTART
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.commands.parameters import NAME, RACE, Link
+from samedeal_cli.commands.parameters import NAME, RACE, WAIT, Link
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import connect
@@ -38,6 +39,8 @@ MAX_ATTEMPTS: Final = 3
 """Maximum attempts of the built-in player."""
 MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
+WAIT_S: Final = 300.0
+"""How long to wait for a rematch by default (s)."""
 _ENDED: Final = ("race-over", "not-playing")
 
 Pause = Callable[[], float]
@@ -118,6 +121,10 @@ class Program(Player):
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
         await self._write(Over(standings))
+
+    async def exited(self) -> None:
+        """Wait until the program has exited."""
+        await self._process.wait()
 
     async def stop(self) -> None:
         """Close the program's input, and kill it if it does not exit."""
@@ -223,6 +230,14 @@ async def _choose(connection: Connection, player: Player) -> str | None:
         await asyncio.gather(choosing, ending, return_exceptions=True)
 
 
+async def rematch(connection: Connection, wait_s: float) -> str | None:
+    """Return the id of the rematch of a finished race, or None if nobody asks for one in time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(wait_s):
+            await _wait_until(connection, lambda: connection.view.next is not None)
+    return connection.view.next.race if connection.view.next else None
+
+
 async def _wait_until(connection: Connection, condition: Callable[[], bool]) -> None:
     """Return when a condition holds or the race is over. Raises Failure if the connection ends first."""
     if condition():
@@ -253,36 +268,71 @@ def random_pause(speed: float) -> Pause:
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="Speed of the built-in player.  [default: 1]"
 )
+@click.option(
+    "--wait", "wait_ms", type=WAIT, metavar="TIME", help="How long to wait for a rematch after a race.  [default: 5m]"
+)
 @click.pass_obj
-def bot(settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None) -> None:
-    """Let a program play a seat.
+def bot(
+    settings: Settings,
+    race: Link,
+    command: str | None,
+    name: str | None,
+    speed: float | None,
+    wait_ms: int | None,
+) -> None:
+    """Let a program play a seat, and follow the other players to their rematches.
 
     Before each move, the program reads a line of JSON with the table and the legal moves from standard input, and
     writes a line with a move such as l4c4, or resign. Everyone can see that the player is a bot. When the program
     exits, its seat resigns. When you stop this command, the seat stays reserved (before the countdown, only for a short
     time): start it again under the same name to continue.
     """
-    standings = run(_run(settings, race, command, name, speed))
-    if settings.json:
-        click.echo(msgspec.json.encode({"race": race.race_id, "standings": standings}))
+    if command is not None and not command.strip():
+        raise Misused("--exec needs a program")
+    run(_run(settings, race, command, name, speed, WAIT_S if wait_ms is None else wait_ms / 1000))
 
 
 async def _run(
-    settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None
-) -> tuple[Standing, ...]:
-    if command is not None and not command.strip():
-        raise Misused("--exec needs a program")
+    settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None, wait_s: float
+) -> None:
     program = await Program.start(command) if command else None
     pause = random_pause(speed or 1.0) if program is None or speed else lambda: 0.0
+    server, race_id = race.server or settings.address, race.race_id
+    guests.warn_if_token_unused(settings, server, name)
+    with_people = False  # in a rematch, bots that are ready at once would start without the people
     try:
-        server = race.server or settings.address
-        guests.warn_if_token_unused(settings, server, name)
-        async with connect(settings, server, race.race_id, name, bot=True) as connection:
-            settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race.race_id}")
-            await play(connection, program or RandomPlayer(), pause=pause)
-            for standing in with_unique_names(connection.standings):
-                settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")
-            return connection.standings
+        while race_id:
+            async with connect(settings, server, race_id, name, bot=True) as connection:
+                settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race_id}")
+                ready_when = partial(people_are_ready, connection) if with_people else lambda: True
+                await play(connection, program or RandomPlayer(), pause=pause, ready_when=ready_when)
+                _print_result(settings, connection)
+                with_people = any(not standing.bot for standing in connection.standings)
+                race_id = await _next_race(connection, program, wait_s) or ""
     finally:
         if program:
             await program.stop()
+
+
+def people_are_ready(connection: Connection) -> bool:
+    """Return whether there are people in the race, and all of them are ready."""
+    people = [standing for standing in connection.standings if not standing.bot]
+    return bool(people) and all(standing.outcome == "ready" for standing in people)
+
+
+def _print_result(settings: Settings, connection: Connection) -> None:
+    for standing in with_unique_names(connection.standings):
+        settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")
+    if settings.json:
+        click.echo(msgspec.json.encode({"race": connection.race_id, "standings": connection.standings}))
+
+
+async def _next_race(connection: Connection, program: Program | None, wait_s: float) -> str | None:
+    """Return the id of the rematch, or None if nobody asks for one in time or the program exits before."""
+    waiting = asyncio.create_task(rematch(connection, wait_s))
+    tasks = [waiting, *([asyncio.create_task(program.exited())] if program else [])]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return waiting.result() if not waiting.cancelled() else None

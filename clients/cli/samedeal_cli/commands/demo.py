@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race
+from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race, seated
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
 from samedeal_cli.commands.mode import mode_option
@@ -62,7 +62,8 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
         delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
         race = await open_race(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
         settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
-        replay = await run_race(server, plan, race, NAMES[: plan.bots], max_moves=ONCE_MOVES)
+        async with seated(server, race, NAMES[: plan.bots]):
+            replay = await run_race(server, plan, race, max_moves=ONCE_MOVES)
         for line in results(replay.standings):
             settings.say(line)
         settings.say(f"verified: {len(replay.entries)} entries")

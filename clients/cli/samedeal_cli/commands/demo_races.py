@@ -1,9 +1,10 @@
 """Races of the demo: bots take seats, play, and check the replay."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +15,13 @@ from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal.wire.documents import Opened
+from samedeal.wire.messages import View
 from samedeal_cli.commands.bot import RandomPlayer, play, random_pause
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
 from samedeal_cli.commands.parameters import race_request
-from samedeal_cli.failure import Unverified
+from samedeal_cli.failure import Failure, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.phrases import with_unique_names
@@ -52,6 +54,8 @@ class BotRace:
     """Where the bots store their receipts. Only needed if the replay is saved."""
     connections: list[Connection] = field(default_factory=list)
     """The connections of the bots."""
+    tokens: tuple[str | None, ...] = ()
+    """The tokens of the bots, if they have raced before."""
     seated: bool = False
     """Whether all bots have joined."""
 
@@ -99,27 +103,36 @@ async def open_race(server: Server, plan: Plan, **options: int) -> BotRace:
     return BotRace(await asyncio.to_thread(server.api.open_race, body), state_dir() if plan.save else None)
 
 
-async def run_race(
-    server: Server,
-    plan: Plan,
-    race: BotRace,
-    names: tuple[str, ...],
-    *,
-    max_moves: int = 400,
-    with_guests: bool = False,
-) -> Replay:
-    """Let bots join and play to the end. Verify the replay, save it if the plan says so, and return it."""
+async def open_rematch(server: Server, race: BotRace, race_id: str) -> BotRace:
+    """Return the rematch of a race, for the same bots."""
+    view = server.api.read(await asyncio.to_thread(server.api.fetch, f"/races/{race_id}"), View)
+    if view.header is None:
+        raise Failure(f"{server.url} sent no header of {race_id}")
+    tokens = tuple(connection.token for connection in race.connections)
+    return BotRace(Opened(race_id, f"{server.link}/r/{race_id}", view.header), race.receipts_dir, tokens=tokens)
+
+
+@asynccontextmanager
+async def seated(server: Server, race: BotRace, names: tuple[str, ...]) -> AsyncIterator[None]:
+    """Let bots join, and keep them connected."""
     async with AsyncExitStack() as stack:
-        for name in names:
-            connection = Connection(server.url, race.id, name=name, bot=True, keep_in=race.receipts_dir)
+        for name, token in zip_longest(names, race.tokens):
+            connection = Connection(server.url, race.id, name=name, token=token, bot=True, keep_in=race.receipts_dir)
             race.connections.append(await stack.enter_async_context(connection))
         race.seated = True
-        ready = race.guests_are_ready if with_guests else lambda: True
-        pause = random_pause(plan.speed)
-        await _run_all(
-            play(connection, RandomPlayer(moves=max_moves), pause=pause, ready_when=ready)
-            for connection in race.connections
-        )
+        yield
+
+
+async def run_race(
+    server: Server, plan: Plan, race: BotRace, *, max_moves: int = 400, with_guests: bool = False
+) -> Replay:
+    """Let the bots play to the end. Verify the replay, save it if the plan says so, and return it."""
+    ready = race.guests_are_ready if with_guests else lambda: True
+    pause = random_pause(plan.speed)
+    await _run_all(
+        play(connection, RandomPlayer(moves=max_moves), pause=pause, ready_when=ready)
+        for connection in race.connections
+    )
     replay = await _verified_replay(server, race)
     if plan.save:
         write_file(plan.save, codec.encode(replay, "msgpack" if plan.save.suffix == ".msgpack" else "json"))

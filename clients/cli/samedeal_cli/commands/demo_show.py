@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from samedeal.replays.replay import Replay
-from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan, open_race, run_race
+from samedeal_cli.commands.bot import WAIT_S, rematch
+from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan, open_race, open_rematch, run_race, seated
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.output import print_line
@@ -63,7 +64,9 @@ class Show:
         while True:
             race = await open_race(self._server, self._plan, start_delay_ms=1_000, max_racers=len(names))
             self._bot_race = race
-            self._show_result(race, await run_race(self._server, self._plan, race, names))
+            async with seated(self._server, race, names):
+                replay = await run_race(self._server, self._plan, race)
+            self._show_result(race, replay)
             await asyncio.sleep(BETWEEN_S)
 
     async def _run_open_races(self) -> None:
@@ -77,9 +80,18 @@ class Show:
                     await asyncio.sleep(0.2)
 
     async def _host(self, race: BotRace) -> None:
+        """Let bots race against people, as often as these want a rematch."""
         names = (*NAMES, *NAMES)[-self._plan.bots - 1 : -1]
-        self._show_result(race, await run_race(self._server, self._plan, race, names, with_guests=True))
-        self._show_open_race()
+        next_id: str | None = race.id
+        while next_id:
+            if next_id != race.id:
+                before, race = race, await open_rematch(self._server, race, next_id)
+                if self._joined_race is before:
+                    self._joined_race = race
+            async with seated(self._server, race, names):
+                self._show_result(race, await run_race(self._server, self._plan, race, with_guests=True))
+                self._show_open_race()
+                next_id = await rematch(race.connections[0], WAIT_S)
 
     async def _interact(self) -> None:
         """Show the first screen once both races have their bots, then handle keys."""

@@ -178,6 +178,7 @@ def _variant(text: str) -> tuple[str, str | bool]:
 DURATION = Parsed("duration", _duration)
 LIMIT = Parsed("duration", lambda text: _duration(text, 1_000, 7_200_000, "the limit must be 1 s to 2 h"))
 DELAY = Parsed("duration", lambda text: _duration(text, 0, 60_000, "the countdown must be 0 s to 60 s"))
+WAIT = Parsed("time", lambda text: _duration(text, 0, 86_400_000, "0s to 24h"))
 MOMENT = Parsed("moment", parse_moment)
 DATE = Parsed("date", _date)
 RACE = Parsed("race", _race)
@@ -224,3 +225,8 @@ def race_request(
     given = {option: value for option, value in options.items() if value is not None}
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
     return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
+
+
+def rematch_request(race_id: str, game: str | None = None) -> dict[str, object]:
+    """Return the body of a request for a rematch, perhaps with another game."""
+    return {"again": race_id, **({"game": game} if game else {})}

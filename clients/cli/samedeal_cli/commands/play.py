@@ -11,6 +11,7 @@ import click
 
 from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option
 from samedeal_cli.commands.parameters import (
+    GAME,
     GAME_OR_DEAL,
     NAME,
     RACE,
@@ -19,6 +20,7 @@ from samedeal_cli.commands.parameters import (
     daily_option,
     limit_option,
     race_request,
+    rematch_request,
     undo_option,
     variant_option,
 )
@@ -69,6 +71,28 @@ def join(settings: Settings, /, race: Link, **choices: Any) -> int:
 def watch(settings: Settings, /, race: Link, **choices: Any) -> int:
     """Watch a race until it is over."""
     return Session(settings, race.server or settings.address, race.race_id, watching=True, **choices).run()
+
+
+@command("samedeal again calm-otter-4217", "samedeal again calm-otter-4217 --game the-edge --ready")
+@click.argument("race", type=RACE)
+@click.option("--game", type=GAME, metavar="GAME", help="Another game, if nobody has asked for a rematch yet.")
+@as_option
+@click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
+@board_option
+@mode_option
+@click.pass_obj
+def again(settings: Settings, /, race: Link, game: str | None, name: str | None, **choices: Any) -> int:
+    """Join the rematch of a race in which you had a seat, or be the first to ask for it.
+
+    Everyone who asks gets the same race, with the same options and a new secret shuffle.
+    """
+    from samedeal_cli.net.guests import credentials, environment_token
+    from samedeal_cli.net.http_api import Api
+
+    server = race.server or settings.address
+    token = credentials(server, name, unnamed=settings.name, token=environment_token(settings, server)).token
+    race_id = Api(server).open_race(rematch_request(race.race_id, game), token).race
+    return Session(settings, server, race_id, name=name, **choices).run()
 
 
 @command("samedeal solo corners", "samedeal solo corners --daily", "samedeal solo corners:42 --limit 30m")

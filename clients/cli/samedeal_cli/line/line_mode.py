@@ -182,6 +182,8 @@ class LineMode:
         self._say(f"To verify it{then}: {program()} verify {link}")
         if deal:
             self._say(f"To compare with the computer: {program()} par {link}")
+        if self._connection.seat is not None:
+            self._say(f"For a rematch: {program()} again {link}")
 
     async def _announce_time(self) -> None:
         """Count down the last seconds before the deal for a person, and announce the last minute."""

@@ -22,7 +22,7 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
-from samedeal_cli.commands.parameters import race_request
+from samedeal_cli.commands.parameters import race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
@@ -224,7 +224,7 @@ class FullScreen(CanvasApp):
             try:
                 opened = await asyncio.to_thread(
                     self._api.open_race,
-                    again_request(header.race, command.game) if has_seat else request_like(header),
+                    rematch_request(header.race, command.game) if has_seat else request_like(header),
                     connection.token,
                 )
             except Failure as failure:
@@ -307,11 +307,6 @@ class FullScreen(CanvasApp):
             except Failure:
                 return
             await asyncio.sleep(1)
-
-
-def again_request(race_id: str, game: str | None) -> dict[str, object]:
-    """Return the body of a request for a rematch."""
-    return {"again": race_id, **({"game": game} if game else {})}
 
 
 def request_like(header: Header) -> dict[str, object]:

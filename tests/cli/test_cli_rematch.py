@@ -1,0 +1,103 @@
+"""Rematches from the full screen, and bots that follow."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from cli import test_cli_demo as demos
+from cli.test_cli_race_app import application, shown, until
+from samedeal.wire import messages as m
+from support.servers import Server, racers
+
+environment, address = demos.environment, demos.address
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
+    race = live.create("corners", max_racers=3, start_delay_ms=0, undo=False)
+    ada, bo, eve = (application(live, race, name, watching=name == "eve") for name in ("ada", "bo", "eve"))
+    async with ada.run_test(size=(80, 24)) as hers, bo.run_test(size=(60, 20)) as his, eve.run_test() as watching:
+        await until(lambda: len(ada.state.standings) == len(bo.state.standings) == len(eve.state.standings) == 2)
+        for pilot in (hers, his):
+            await pilot.press("r")
+        await until(lambda: ada.state.board and bo.state.board)
+        for pilot in (hers, his):
+            await pilot.press("exclamation_mark", "y")
+        await until(lambda: ada.state.stage == bo.state.stage == eve.state.stage == "over")
+        assert "n rematch" in shown(bo)
+        await hers.press("g", "2")
+        await until(lambda: bo.state.rematch and eve.state.rematch)
+        assert "ada wants a rematch with The Edge: press n to join." in shown(bo)
+        assert "n join ada's rematch" in shown(eve)
+        await his.press("N")
+        await watching.press("n")
+        await until(lambda: [len(app.state.standings) for app in (ada, bo, eve)] == [3, 3, 3])
+        assert len({app.state.race_id for app in (ada, bo, eve)}) == 1
+        assert ada.state.header
+        assert (ada.state.header.game, ada.state.header.follows) == ("the-edge", race)
+        assert {standing.name: standing.outcome for standing in ada.state.standings} == {
+            "ada": "waiting",
+            "bo": "ready",
+            "eve": "waiting",
+        }
+        for pilot in (hers, his, watching):
+            await pilot.press("q")
+
+
+async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> None:
+    with demos.demo(environment, "--speed", 50) as process:
+        race = demos.first_screen(process)["for a program"].split()[-3]
+        server = Server()
+        server.url = json.loads(demos.state(environment).read_text())["url"]
+        async with racers(server, "eve") as (eve,):
+            players = []
+            for _ in range(2):
+                await eve.begin(race)
+                await eve.ask(m.Resign)
+                view = await eve.until(lambda view: view.stage == "over")
+                players.append({(standing.name, standing.bot) for standing in view.standings})
+                answer = await eve.ask(m.Again)
+                assert isinstance(answer, m.View)
+                assert answer.next
+                race = answer.next.race
+        assert players[0] == players[1]
+        assert len(players[0]) == 3
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(240) == 0
+    demos.assert_nothing_left(environment)
+
+
+async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str]) -> None:
+    race = demos.opened(address)
+    server = Server()
+    server.url = address
+    bots: list[subprocess.Popen[str]] = []
+    try:
+        async with racers(server, "eve") as (eve,):
+            for number in range(3):
+                await eve.join(race)
+                bots = bots or [
+                    demos.started(environment, *demos.SAMEDEAL, "bot", race, "--as", name, "--speed", 100)
+                    for name in ("ann", "ben")
+                ]
+                await eve.until(lambda view: len(view.standings) == 3)
+                await eve.ask(m.Ready)
+                await eve.dealt()
+                await eve.ask(m.Resign)
+                await eve.until(lambda view: view.stage == "over")
+                answer = await eve.ask(m.Again)
+                assert isinstance(answer, m.View), number
+                assert answer.next
+                race = answer.next.race
+    finally:
+        for process in bots:
+            process.kill()
+            process.communicate()
