@@ -8,16 +8,17 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns the JSON response to a GET, or to a POST if there is a body. Throws ApiError. */
-export async function fetchJson(path, { body } = {}) {
-  const { data } = await fetchStatusAndJson(path, { body });
+/** Returns the JSON response to a GET, or to a POST if there is a body; as a guest with a token. Throws ApiError. */
+export async function fetchJson(path, options = {}) {
+  const { data } = await fetchStatusAndJson(path, options);
   return data;
 }
 
 /** Like fetchJson, but also returns the status, for results that may not be ready yet (202). */
-export async function fetchStatusAndJson(path, { body } = {}) {
+export async function fetchStatusAndJson(path, { body, token } = {}) {
   const response = await send(`/api/v1${path}`, {
     method: body === undefined ? "GET" : "POST",
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
   });
   const data = await response.json().catch(() => null);

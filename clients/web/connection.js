@@ -5,6 +5,7 @@ import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
+const FORMAT = 2; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;
 const NONCE_RETRY_MS = 300;
@@ -151,7 +152,7 @@ export class Connection {
     const identity = this.name ? null : (guest() ?? this.spectator);
     this.helloId = this.nextId();
     const credentials = identity ? { token: identity.token } : { name: this.name ?? "guest" };
-    this.send({ t: "hello", id: this.helloId, client: CLIENT, ...credentials }, true);
+    this.send({ t: "hello", id: this.helloId, client: CLIENT, format: FORMAT, ...credentials }, true);
   }
 
   enter() {

@@ -35,6 +35,7 @@ export class RacePage {
     const view = await fetchJson(`/races/${this.raceId}`);
     const games = await fetchGames();
     this.header = view.header;
+    this.games = games;
     this.game = games.get(view.header.game);
     const { rules } = view.header;
     if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
@@ -62,6 +63,19 @@ export class RacePage {
     else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
   }
 
+  /** Goes to another race and takes a seat there without asking; with `ready`, the player is ready at once. */
+  goToRace(raceId, { ready = false } = {}) {
+    sessionStorage.setItem(`samedeal.in.${raceId}`, ready ? "ready" : "1");
+    location.href = `/r/${raceId}`;
+  }
+
+  /** Gets ready if `goToRace` was told to, once. */
+  getReady() {
+    if (sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== "ready") return;
+    this.hadSeat = true;
+    this.run("ready", () => this.connection.ready());
+  }
+
   start({ watch = false, name = null } = {}) {
     this.connection?.close();
     this.panel = null;
@@ -81,6 +95,7 @@ export class RacePage {
     if (connection.error && !view) return this.showRefusal(connection.error);
     if (!view) return fill(this.main, h("p", { class: "wait" }, connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
+    if (view.stage === "open" && view.seat) this.getReady();
     if (!connection.watch && !connection.over) this.hadSeat = true;
     this.announceChanges();
     const Panel = PANELS[view.stage];

@@ -5,6 +5,7 @@ import { announce, button, copyText, fill, h, homeLink, notice, sleep } from "./
 import { showPar } from "./par.js";
 import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
 import { podium, StandingsList } from "./standings.js";
+import { guest } from "./storage.js";
 import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
@@ -19,11 +20,42 @@ export class ResultsPage {
     this.element = stage === "over" ? this.results() : this.cancelled();
   }
 
-  update() {}
+  /** Shows who wants a rematch. */
+  update({ next }) {
+    if (!this.again || !next || next.race === this.next?.race) return;
+    this.next = next;
+    const other = next.game === this.page.game.slug ? "" : ` with ${this.page.games.get(next.game)?.title ?? next.game}`;
+    const wish = `${next.by} wants a rematch${other}.`;
+    fill(this.wish, wish);
+    this.again.textContent = "Join the rematch";
+    this.otherGame.hidden = true;
+    document.title = `Rematch? · ${this.page.game.title} · Same Deal`;
+    announce(wish);
+  }
+
+  onKey({ key }) {
+    if (key === "n" || key === "N") this.rematch({ ready: key === "N" });
+  }
 
   cancelled() {
     const again = button("New race", () => this.rematch(), { class: "first" });
     return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
+  }
+
+  /** The buttons for the next race. Players choose whether to be ready at once, and the first one the game. */
+  nextRace(mine) {
+    this.wish = h("p", { class: "note" });
+    this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });
+    const ready = button("Rematch, ready at once", () => this.rematch({ ready: true }), { title: "Key: N" });
+    const games = [...this.page.games.values()].map(({ slug, title }) => h("option", { value: slug }, title));
+    this.otherGame = h(
+      "select",
+      { "aria-label": "Rematch with another game", onchange: ({ target }) => this.rematch({ game: target.value }) },
+      h("option", { value: "" }, "Another game…"),
+      games,
+    );
+    ready.hidden = this.otherGame.hidden = !mine;
+    return [this.wish, h("div", { class: "row" }, this.again, ready, this.otherGame)];
   }
 
   results() {
@@ -35,7 +67,7 @@ export class ResultsPage {
     this.verification = h("section", { class: "checks", "aria-label": "Verification" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.today = h("section", { "aria-label": "Deal of the day" });
-    this.replay = h("a", { class: "button first", href: `/replay/${raceId}` }, "Replay");
+    this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
     const score = mine
       ? ` ${mine.home}/${mine.goal} ${formatClock(mine.ms)} · ${ordinal(mine.place)} of ${standings.length}`
       : "";
@@ -47,11 +79,11 @@ export class ResultsPage {
       { class: "end" },
       h("h1", {}, headline),
       standings.length > 1 ? podium(standings, view.seat) : null,
+      this.nextRace(mine),
       h(
         "div",
         { class: "row" },
         this.replay,
-        button("Rematch", () => this.rematch()),
         button("Copy result", () => copyText(line, "Result copied.")),
         homeLink(),
       ),
@@ -104,16 +136,27 @@ export class ResultsPage {
     return true;
   }
 
-  rematch() {
-    const { game, daily, variant, options } = this.page.header;
-    const body = daily
-      ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
-      : { game, variant: variant ?? {}, options };
-    return this.page.run("rematch", async () => {
-      const { race } = await fetchJson("/races", { body });
-      location.href = `/r/${race}`;
+  /** Joins the rematch, or opens it; a race like this one for those who had no seat in it. */
+  rematch({ ready = false, game } = {}) {
+    const { page } = this;
+    const { connection, raceId, header } = page;
+    return page.run("rematch", async () => {
+      if (connection.mine || !this.next) {
+        const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
+        const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
+        const { race } = await fetchJson("/races", { body, token: guest()?.token });
+        return hadSeat ? page.goToRace(race, { ready }) : (location.href = `/r/${race}`);
+      }
+      return (location.href = `/r/${this.next.race}`);
     });
   }
+}
+
+/** The request for a race with the same game and options, on another deal. */
+function requestLike({ game, daily, variant, options }) {
+  return daily
+    ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
+    : { game, variant: variant ?? {}, options };
 }
 
 function headlineOf(mine, places) {

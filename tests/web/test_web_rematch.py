@@ -1,0 +1,97 @@
+"""Rematches on the page: one tap leads everybody to the same race."""
+
+import asyncio
+
+from playwright.async_api import Browser, Page
+
+from samedeal.wire import messages as m
+from support.browser import (
+    browser_marks,
+    find_violations,
+    join_race,
+    open_page,
+    overflow,
+    page_browser,
+    page_server,
+    wait_for_deal,
+)
+from support.servers import Server, racers
+
+pytestmark = browser_marks("rematch")
+server, chromium = page_server, page_browser
+
+
+async def take_seat(page: Page, server: Server, race_id: str, name: str) -> None:
+    await page.goto(f"{server.url}/r/{race_id}")
+    await page.fill("#name", name)
+    await page.click("button:text-is('Join')")
+    await page.wait_for_selector("#ready")
+
+
+async def resign(page: Page) -> None:
+    await wait_for_deal(page)
+    await page.click("button:text-is('Resign')")
+    await page.click("dialog button:text-is('Yes')")
+
+
+async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> None:
+    race_id = server.create("corners", max_racers=3, start_delay_ms=0, undo=False)
+    async with open_page(chromium) as ada, open_page(chromium, 1280, 800) as bo, open_page(chromium, 320, 568) as eve:
+        pages = ada.page, bo.page
+        for page, name in zip(pages, ("ada", "bo"), strict=True):
+            await take_seat(page, server, race_id, name)
+        await eve.page.goto(f"{server.url}/w/{race_id}")
+        for page in pages:
+            await page.click("#ready")
+        await asyncio.gather(*map(resign, pages))
+        for page in (*pages, eve.page):
+            await page.wait_for_selector("text=Home")
+        await ada.page.select_option("select[aria-label='Rematch with another game']", "the-edge")
+        await ada.page.wait_for_selector("#ready")
+        for page in (bo.page, eve.page):
+            await page.wait_for_selector("text=ada wants a rematch with The Edge.")
+            assert not await find_violations(page)
+            assert await overflow(page) <= 0
+        await bo.page.keyboard.press("N")
+        await bo.page.wait_for_selector("#ready:text-is('Not ready')")
+        await eve.page.click("button:text-is('Join the rematch')")
+        await eve.page.wait_for_selector("#name")  # a new player
+        urls = {tab.page.url.rpartition("/")[2] for tab in (ada, bo, eve)}
+        assert len(urls) == 1
+        rematch = urls.pop()
+        assert rematch != race_id
+        await ada.page.click("#ready")
+        await asyncio.gather(*map(resign, pages))
+        for page in pages:
+            await page.wait_for_selector("text=/^Verified ✓ by this server/")
+        for tab in (ada, bo, eve):
+            assert tab.errors == []
+    replay = await server.replay(rematch)
+    assert (replay.header.follows, replay.header.game, replay.header.options.undo) == (race_id, "the-edge", False)
+    assert {standing.name for standing in replay.standings} == {"ada", "bo"}
+
+
+async def test_reloaded_results_lead_to_the_rematch(server: Server, chromium: Browser) -> None:
+    race_id = server.create("corners", max_racers=2, start_delay_ms=0)
+    async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
+        page = tab.page
+        await bo.join(race_id)
+        await join_race(page, server, race_id)
+        await bo.begin(race_id)
+        await bo.ask(m.Resign)
+        await resign(page)
+        await page.wait_for_selector("button:text-is('Rematch')")
+        answer = await bo.ask(m.Again)
+        assert isinstance(answer, m.View)
+        assert answer.next
+        await page.reload()
+        await page.wait_for_selector("text=bo wants a rematch.")
+        await page.click("button:text-is('Rematch, ready at once')")
+        await page.wait_for_selector("#ready:text-is('Not ready')")
+        assert page.url == f"{server.url}/r/{answer.next.race}"
+        await page.reload()  # ready only once
+        await page.wait_for_selector("#ready:text-is('Not ready')")
+        await page.click("#ready")
+        await page.reload()
+        await page.wait_for_selector("#ready:text-is('Ready')")
+        assert tab.errors == []
