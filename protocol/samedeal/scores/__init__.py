@@ -1,0 +1,1 @@
+"""Scores over several races, computed from results alone: evenings, personal scores and head-to-head records."""
