@@ -31,6 +31,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "ls": [["ls", "races"], ["ls", "replays"]],
     "replay": [["replay", RACE, "--line", "--speed", "0"], ["replay", RACE, "--line", "--at", "m3"]],
     "verify": [["verify", RACE]],
+    "table": [["table", RACE], ["table", RACE, "--no-verify"]],
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],

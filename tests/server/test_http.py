@@ -108,7 +108,10 @@ def test_page_files_are_revalidated(server: LoggedServer, path: str) -> None:
 
 
 UNSERVED = ["../settings.py", "%2e%2e/settings.py", "nothing.js", "", "verify"]
-UNSERVED += [f"verify/{name}" for name in ("", "verify.mjs", "play.mjs", "README.md", "../main.js", "../../verify.mjs")]
+UNSERVED += [
+    f"verify/{name}"
+    for name in ("", "verify.mjs", "play.mjs", "table.mjs", "README.md", "../main.js", "../../verify.mjs")
+]
 
 
 @pytest.mark.parametrize("path", [f"/page/{name}" for name in UNSERVED])

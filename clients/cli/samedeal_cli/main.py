@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
     "replay": ("samedeal_cli.commands.replays:replay", "Play back a finished race."),
     "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
+    "table": ("samedeal_cli.commands.table:table", "Print the standings over several races."),
     "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
     "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
     "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),

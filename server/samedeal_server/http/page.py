@@ -36,7 +36,7 @@ HEADERS: Final = {
 
 VERIFIER: Final = "verify"
 """The directory below the page's with the modules that verify replays in the browser."""
-NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs")
+NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs")
 """The modules next to them that run only in Node.js."""
 SCRIPT_MEDIA: Final = {".js": "text/javascript", ".mjs": "text/javascript"}
 """Media types that differ between versions of Python and between systems."""

@@ -56,7 +56,7 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     try:
         with open_replay(settings, replay) as log:
             published = () if keys else published_keys(settings, replay)
-            stored = None if alone else _load_receipts(log.header, given)
+            stored = None if alone else load_receipts(log.header, given)
             facts = verified(log, keys or published, stored)
             count = sum(1 for _ in log.entries)
     except Refused as refused:
@@ -104,7 +104,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
             click.echo(f"{name:<24} {utc_time(round(at * 1000))}  {path}")
 
 
-def _load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
+def load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
     """Return the receipts of a race from the given files or from the stored ones; None if there are none."""
     loaded = [receipts for path in given or files(header.race) for receipts in in_file(path)]
     if given and not loaded:
