@@ -21,6 +21,7 @@ from samedeal_server.http.endpoint import endpoints, starlette_routes
 from samedeal_server.http.games import Games
 from samedeal_server.http.page import Page, page_files
 from samedeal_server.http.par import ParOfDeals
+from samedeal_server.http.players import PlayerScores
 from samedeal_server.http.races import Races
 from samedeal_server.http.replays import Replays
 from samedeal_server.http.responses import problem_response
@@ -29,8 +30,9 @@ from samedeal_server.http.verification import Verifications
 from samedeal_server.jobs.par_service import ParService
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
-from samedeal_server.ops.supervised import supervised
+from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
+from samedeal_server.races.players import Players
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
@@ -45,6 +47,7 @@ from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.schema import migrate
+from samedeal_server.store.unlisted_index import RETRY_S, UnlistedIndex
 from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 
@@ -96,8 +99,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         )
         if settings.metrics == "off":
             sampling.cancel()
+        index = UnlistedIndex(store, archive.players)
+        indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, RETRY_S))
         yield
-        sampling.cancel()
+        await cancelled((sampling, indexing))
         await pars.stop()
         await renderings.jobs.stop()
         await verifications.jobs.stop()
@@ -110,6 +115,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         DailyDeals(dailies),
+        PlayerScores(Players(archive, clock), guests),
         verifications,
         Service(registry, settings, ready),
         Page(registry, settings),

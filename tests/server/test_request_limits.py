@@ -32,6 +32,8 @@ COSTS = {
     "GET /api/v1/deals/{deal:path}/par/{play}": 10,
     "GET /api/v1/games": 1,
     "GET /api/v1/games/{game}": 1,
+    "GET /api/v1/players/{player}": 10,
+    "GET /api/v1/players/{player}/versus/{other}": 10,
     "GET /api/v1/races": 5,
     "POST /api/v1/races": 20,
     "GET /api/v1/races/{race}": 1,

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,10 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
             f"{race.header.date}/{race.header.game}",
             f"2027-03-14/{code}",
             "2027-03-15/corners",
+        ],
+        "/api/v1/players/{player}": [*race.players.values(), f"{race.players['ada']}?limit=100", race.race_id],
+        "/api/v1/players/{player}/versus/{other}": [
+            f"{race.players[player]}/versus/{race.players[other]}" for player, other in permutations(race.players, 2)
         ],
         "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race_id}"],
         "/api/v1/replays/{replay}": [race.race_id, code],

@@ -101,6 +101,8 @@ class SealedRace:
     hands: dict[str, RacerModel]
     lines: dict[str, Line]
     tokens: dict[str, str]
+    players: dict[str, str]
+    """The public ids."""
     nonces: dict[str, bytes]
 
     @property
@@ -151,7 +153,7 @@ async def sealed_race(
     root = commitments.root(secret, () if daily else nonces.values())
     dealt = seed or f"{root}.{first(GAMES[game], root, {}, header.options.filter)}"
     async with AsyncExitStack() as stack:
-        lines, tokens = {}, {}
+        lines, tokens, players = {}, {}, {}
         for name, form in zip((*RACERS, "eve"), ("json", "msgpack", "json", "msgpack"), strict=True):
             line = lines[name] = await stack.enter_async_context(
                 await Line.open(server, "json" if form == "json" else "msgpack")
@@ -159,7 +161,7 @@ async def sealed_race(
             welcome = await line.ask("hello", name=name)
             assert isinstance(welcome, m.Welcome)
             assert welcome.token
-            tokens[name] = welcome.token
+            tokens[name], players[name] = welcome.token, welcome.player
         await lines["eve"].ask("watch", race=race_id)
         for name in RACERS:
             joined = await lines[name].ask(
@@ -175,7 +177,7 @@ async def sealed_race(
                 pass
         assert isinstance(await lines["cy"].ask("resign"), m.View)
         hands = {name: RacerModel([GAMES[game].from_seed(dealt)]) for name in RACERS}
-        yield SealedRace(server, header, dealt, secret, hands, lines, tokens, nonces)
+        yield SealedRace(server, header, dealt, secret, hands, lines, tokens, players, nonces)
 
 
 async def play(scene: SealedRace, rounds: int) -> None:

@@ -11,6 +11,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.race.seat import Standing
+from samedeal.scores.results import RaceResult
+from samedeal.scores.tallies import Personal
 
 Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
 DailyStage = Literal["upcoming", "today", "sealed", "revealed"]
@@ -158,6 +160,14 @@ class Today(Struct, frozen=True):
     """Today's deal of every game."""
 
     daily: Sequence[Daily]
+
+
+class PlayerPage(Struct, frozen=True):
+    """A player's personal scores and newest races, as far as the viewer may see them."""
+
+    scores: Personal
+    races: Sequence[RaceResult]
+    """Newest first."""
 
 
 class DealPar(Struct, frozen=True, kw_only=True):

@@ -38,6 +38,8 @@ PATH: Final[Mapping[str, Any]] = {
             pattern=r"^[a-z0-9-]{1,64}(\.(json|msgpack|ndjson))?$",
         ),
     ],
+    "player": Annotated[str, Meta(description="The public ID of a player.", pattern="^[0-9a-f]{16}$")],
+    "other": Annotated[str, Meta(description="The public ID of another player.", pattern="^[0-9a-f]{16}$")],
     "seed": Annotated[Seed, Meta(description="The seed of a deal, percent-encoded.")],
     "play": Annotated[
         str,

@@ -17,6 +17,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults
+from samedeal_server.store.player_races import PlayerRaces
 from samedeal_server.store.signing_keys import SigningKeys
 from samedeal_server.store.successors import Successors
 
@@ -47,6 +48,7 @@ class Archive:
         self.signing_keys = SigningKeys(store, signing_key)
         self.daily = DailyResults(store, self._expire_s)
         self.successors = Successors(store, self._expire_s)
+        self.players = PlayerRaces(store, self._expire_s)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
@@ -55,7 +57,7 @@ class Archive:
         data = await asyncio.to_thread(replay_codec.encode, race, entries, signature)
         # If another process stored it first, perhaps with another signing key, that replay stays.
         expiry: tuple[Word, ...] = () if self._expire_s is None else ("EX", self._expire_s)
-        if await self._store.retry("SET", _replay(race.id), data, "NX", *expiry):
+        if await self._store.retry("SET", stored_replays.key(race.id), data, "NX", *expiry):
             metrics.REPLAYS.inc()
         await self.index(race)
 
@@ -63,9 +65,10 @@ class Archive:
         """Add a stored race to all its lists, unless it was cancelled."""
         if race.stage != "over":
             return
-        if not race.options.unlisted:
-            players = (f"{ENDED}:player:{seat.player}" for seat in race.roster if seat.run)
-            for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}", *players):
+        players, unlisted = [seat.player for seat in race.roster if seat.run], race.options.unlisted
+        await self.players.add(race.id, race.at, players, unlisted=unlisted)
+        if not unlisted:
+            for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}"):
                 await self._store.retry("ZADD", key, race.at, race.id)
                 if self._expire_s is not None:
                     await self._store.retry("EXPIRE", key, self._expire_s)
@@ -74,7 +77,7 @@ class Archive:
 
     async def has(self, race_id: str) -> bool:
         """Return whether a race is stored."""
-        return bool(await self._store.ask("EXISTS", _replay(race_id)))
+        return bool(await self._store.ask("EXISTS", stored_replays.key(race_id)))
 
     async def render_input(self, race_id: str, now: int) -> bytes | None:
         """Return the stored replay of a race for ``stored_replays.render``, or None if it is not stored.
@@ -101,7 +104,7 @@ class Archive:
 
         Raises Refused("unsupported-version") if the race cannot be read, Refused("store-unavailable").
         """
-        start: bytes = await self._store.ask("GETRANGE", _replay(race_id), 0, replay_codec.SUMMARY_BYTES - 1)
+        start: bytes = await self._store.ask("GETRANGE", stored_replays.key(race_id), 0, replay_codec.SUMMARY_BYTES - 1)
         return await self._summary(race_id, start) if start else None
 
     async def search(self, search: Search, now: int) -> list[RaceSummary]:
@@ -123,7 +126,7 @@ class Archive:
         summaries: list[RaceSummary] = []
         while (missing := search.limit - len(summaries)) > 0:
             race_ids = texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
-            replays = [_replay(race_id) for race_id in race_ids]
+            replays = [stored_replays.key(race_id) for race_id in race_ids]
             starts = dict(zip(race_ids, await self._store.starts(replays, replay_codec.SUMMARY_BYTES), strict=True))
             if expired := [race_id for race_id, start in starts.items() if not start]:
                 await self._store.retry("ZREM", key, *expired)
@@ -155,12 +158,8 @@ class Archive:
         return RaceSummary(race_id, header.game, summary.deal, summary.ended_at, standings, header.reveals_at)
 
     async def _data(self, race_id: str) -> bytes | None:
-        data: bytes | None = await self._store.ask("GET", _replay(race_id))
+        data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
         return data
-
-
-def _replay(race_id: str) -> str:
-    return f"replay:{{{race_id}}}"
 
 
 def _ended(race_id: str) -> str:

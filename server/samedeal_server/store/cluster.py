@@ -8,6 +8,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from hashlib import sha1
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -93,6 +94,29 @@ class Cluster(Store):
         if None in answers and not any(answers):
             raise unavailable()
         return [news for answer in answers for news in answer or ()]
+
+    async def stamps(self) -> dict[str, str]:
+        """Like ``Store.stamps``, with the newest slots. Raises Refused also while some slots have no node."""
+        try:
+            await self._refresh_slots()
+            slots = defaultdict[Node, list[int]](list)
+            for slot in range(REDIS_CLUSTER_HASH_SLOTS):
+                slots[await self._owner(slot)].append(slot)
+            about = await asyncio.gather(*(self._ask_node(node, "INFO", "server") for node in slots))
+        except AWAY as error:
+            raise unavailable() from error
+        return {
+            str(node): f"{info['run_id']}-{sha1(repr(own).encode(), usedforsecurity=False).hexdigest()}"
+            for (node, own), info in zip(slots.items(), about, strict=True)
+        }
+
+    async def scan(self, node: str, cursor: int, pattern: str, count: int) -> tuple[int, list[bytes]]:
+        try:
+            command = "SCAN", str(cursor), "MATCH", pattern, "COUNT", str(count)
+            after, keys = await self._ask_node(_node(node), *command)
+        except AWAY as error:
+            raise unavailable() from error
+        return int(after), keys
 
     async def describe(self) -> str:
         """Describe the cluster for the operator. Raises Refused, and UnfitStoreError if a node is unfit."""

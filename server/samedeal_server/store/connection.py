@@ -97,6 +97,21 @@ class Store:
         except AWAY as error:
             raise unavailable() from error
 
+    async def stamps(self) -> dict[str, str]:
+        """Return a stamp for each node with keys, by its name. It changes if the node restarts or gets other slots.
+
+        Cursors of ``scan`` are valid as long as the stamp is the same. Raises as ``ask``.
+        """
+        return {"store": (await self.ask("INFO", "server"))["run_id"]}
+
+    async def scan(self, node: str, cursor: int, pattern: str, count: int) -> tuple[int, list[bytes]]:
+        """Return the next cursor, 0 at the end, and those of about `count` keys of a node that match a pattern.
+
+        Raises as ``ask``.
+        """
+        after, keys = await self.ask("SCAN", cursor, "MATCH", pattern, "COUNT", count)
+        return int(after), keys
+
     async def news(self, ends: Mapping[str, int], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `wait_ms`.
 

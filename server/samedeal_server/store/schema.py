@@ -2,6 +2,7 @@
 
 1   live races are in the sorted set ``races:listed``; there is no version in the store
 2   live races are in ``races:index``, with their summaries in ``races:summaries``
+3   unlisted finished races are in ``replays:unlisted:PLAYER``; ``unlisted_index.py`` builds these lists
 """
 
 import logging
@@ -14,7 +15,8 @@ from samedeal_server.store.connection import Store, UnfitStoreError
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
+WITHOUT_UNLISTED_INDEX: Final = 2
 KEY: Final = "samedeal:schema"
 _LISTED_1, _WRITTEN_BY_ANY = "races:listed", "replays:keys"
 
@@ -34,9 +36,14 @@ async def check_schema(store: Store) -> None:
         )
 
 
+async def stored(store: Store) -> int:
+    """Return the schema version of the store. Raises Refused("store-unavailable")."""
+    return int(await store.ask("GET", KEY) or 1)
+
+
 async def migrate(store: Store, registry: Registry) -> None:
-    """Migrate an older store. Safe to interrupt and repeat. Raises Refused."""
-    if int(await store.ask("GET", KEY) or 1) == SCHEMA:
+    """Migrate an older store to schema 2. Safe to interrupt and repeat. Raises Refused."""
+    if await stored(store) >= WITHOUT_UNLISTED_INDEX:
         return
     for name in await store.ask("ZRANGE", _LISTED_1, 0, -1):
         race_id = name.decode()
@@ -49,5 +56,10 @@ async def migrate(store: Store, registry: Registry) -> None:
                 raise
             logger.error("the race cannot be listed: %s", refused.text, extra=about(race=race_id))
         await store.retry("ZREM", _LISTED_1, race_id)
+    await store.retry("SET", KEY, WITHOUT_UNLISTED_INDEX)
+    logger.info("the store was migrated to schema %d", WITHOUT_UNLISTED_INDEX)
+
+
+async def finish_unlisted_index(store: Store) -> None:
+    """Set schema 3, whose index has been built. Raises Refused("store-unavailable")."""
     await store.retry("SET", KEY, SCHEMA)
-    logger.info("the store was migrated to schema %d", SCHEMA)

@@ -16,6 +16,7 @@ from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Entry, Header, entry_bytes, header_bytes
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import FORMATS, Replay, read
+from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
 from samedeal_server.store import old_replay_formats, replay_codec
 from samedeal_server.store.replay_codec import StoredRace, Summary
@@ -39,6 +40,16 @@ class _Text(Struct, frozen=True):
 
 class _HeaderOnly(Struct):
     header: Header
+
+
+def key(race_id: str) -> str:
+    """Return the key of the stored replay of a race."""
+    return f"replay:{{{race_id}}}"
+
+
+def race_of(key: bytes) -> str:
+    """Return the id of the race whose stored replay has this key."""
+    return key.decode().removeprefix("replay:{").removesuffix("}")
 
 
 def is_plain(data: bytes) -> bool:
@@ -107,6 +118,20 @@ def summary(start: bytes) -> Summary | None:
     """
     with _refusing_damage(start):
         return _decode_summary(start)
+
+
+def result(start: bytes) -> RaceResult | None:
+    """Return the result of a race from the first bytes of its stored replay, or None if more bytes are needed.
+
+    Does not detect all damage.
+    """
+    found = None if is_plain(start) else summary(start)
+    return None if found is None else RaceResult.of(found.header, found.ended_at, found.racers)
+
+
+def full_result(data: bytes) -> RaceResult:
+    """Return the result of a race from its stored replay."""
+    return result(data) or RaceResult.of_log(replay(data))
 
 
 def encode_record(record: object) -> bytes:

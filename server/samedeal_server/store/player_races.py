@@ -1,0 +1,79 @@
+"""Finished races by player: the lists that find them, and their results."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Final
+
+from samedeal.errors import Refused
+from samedeal.scores.results import RaceResult
+from samedeal_server.store import replay_codec, stored_replays
+from samedeal_server.store.connection import Store, texts
+
+LISTED: Final = "replays:player"
+UNLISTED: Final = "replays:unlisted"
+"""The prefixes of the lists of a player's races. Unlisted races are in no other list."""
+PAGE: Final = 1_000
+"""How many race ids are read at once."""
+BATCH: Final = 50
+"""How many results are read at once. Decoding them takes about 2 ms."""
+
+
+class PlayerRaces:
+    """The finished races in which each player was dealt cards."""
+
+    def __init__(self, store: Store, expire_s: int | None = None) -> None:
+        """`expire_s` is how long replays are kept; None keeps them forever."""
+        self._store, self._expire_s = store, expire_s
+
+    async def add(self, race_id: str, ended_at: int, players: Collection[str], *, unlisted: bool) -> None:
+        """Add a race to the lists of its racers. Safe to repeat."""
+        for player in players:
+            key = _key(player, unlisted=unlisted)
+            await self._store.retry("ZADD", key, ended_at, race_id)
+            if self._expire_s is not None:
+                await self._store.retry("EXPIRE", key, self._expire_s)
+
+    async def common(self, players: Collection[str], now: int, *, unlisted: bool) -> list[str]:
+        """Return the ids of the races that all of these players were dealt in, newest first, without expired ones.
+
+        Reads the shortest of their lists, and looks its races up in the others.
+        """
+        keys = [_key(player, unlisted=unlisted) for player in players]
+        lengths = [int(await self._store.ask("ZCARD", key)) for key in keys]
+        (_, shortest), *others = sorted(zip(lengths, keys, strict=True))
+        since = "-inf" if self._expire_s is None else now - self._expire_s * 1_000
+        found = dict[str, None]()
+        first = 0
+        while page := await self._store.ask("ZRANGE", shortest, "+inf", since, "BYSCORE", "REV", "LIMIT", first, PAGE):
+            first += len(page)
+            race_ids = texts(page)
+            for _, key in others:
+                scores = await self._store.ask("ZMSCORE", key, *race_ids) if race_ids else ()
+                race_ids = [race_id for race_id, score in zip(race_ids, scores, strict=True) if score is not None]
+            found |= dict.fromkeys(race_ids)
+        return list(found)
+
+    async def results(self, race_ids: Sequence[str]) -> AsyncIterator[tuple[str, RaceResult | None]]:
+        """Yield the id and result of each race; None if it has expired or cannot be read. Raises as ``Store.ask``."""
+        for start in range(0, len(race_ids), BATCH):
+            batch = race_ids[start : start + BATCH]
+            replays = [stored_replays.key(race_id) for race_id in batch]
+            starts = await self._store.starts(replays, replay_codec.SUMMARY_BYTES)
+            for race_id, head in zip(batch, starts, strict=True):
+                yield race_id, await self._result(race_id, head) if head else None
+
+    async def _result(self, race_id: str, head: bytes) -> RaceResult | None:
+        """Return a result from the first bytes of a stored replay, or None if it cannot be read."""
+        try:
+            if (result := stored_replays.result(head)) is not None:
+                return result
+            data: bytes = await self._store.ask("GET", stored_replays.key(race_id)) or b""
+            return await asyncio.to_thread(stored_replays.full_result, data)
+        except Refused as refused:
+            if refused.code == "store-unavailable":
+                raise
+            return None
+
+
+def _key(player: str, *, unlisted: bool) -> str:
+    return f"{UNLISTED if unlisted else LISTED}:{player}"
