@@ -13,11 +13,11 @@ from click import Context
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal_cli.main import main
-from samedeal_cli.net import connection
+from samedeal_cli.net import connection, guests
 from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.net.sanitise import json_escaped, safe, safe_text
 from samedeal_cli.render.canvas import Canvas
-from support.hostile_server import EVIL, GAME, RACE, Answers, Hostile, hostile, raw
+from support.hostile_server import EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
 
 COMMANDS: dict[str, list[list[str]]] = {
     "new": [["new", GAME]],
@@ -34,6 +34,8 @@ COMMANDS: dict[str, list[list[str]]] = {
     "table": [["table", RACE], ["table", RACE, "--no-verify"]],
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
+    "me": [["me", "--as", "mine"]],
+    "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
     "doctor": [["doctor"]],
 }
@@ -64,11 +66,12 @@ def server() -> Iterator[Hostile]:
 
 
 @pytest.fixture(autouse=True)
-def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
+    guests.save(guests.Guest(server.url, "mine", PLAYER, "token"))
 
 
 def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int, str, str]:

@@ -1,30 +1,13 @@
 """Players over HTTP: personal scores, head-to-head records, and who sees unlisted races."""
 
 import asyncio
-from typing import Any
 
 from samedeal.wire import messages as m
-from support.http_api import create, logs_no_errors, problem, server
+from support.http_api import logs_no_errors, problem, race_of_two, server
 from support.logged_server import Answer, Line, LoggedServer, request
 
 __all__ = ["logs_no_errors", "server"]
 UNKNOWN = "0123456789abcdef"
-
-
-async def race_of_two(server: LoggedServer, lines: dict[str, Line], **options: Any) -> str:
-    """Let two guests resign a race, and return its id once it is archived."""
-    race_id: str = create(server, game="corners", seed="1", options={"start_delay_ms": 0, **options}).json["race"]
-    for line in lines.values():
-        assert isinstance(await line.ask("join", race=race_id), m.View)
-    for line in lines.values():
-        assert isinstance(await line.ask("ready"), m.View)
-    for line in lines.values():
-        while not (isinstance(view := await line.hear(), m.View) and view.stage == "running"):
-            pass
-    for line in lines.values():
-        assert isinstance(await line.ask("resign"), m.View)
-    await server.replay(race_id)
-    return race_id
 
 
 async def get(server: LoggedServer, path: str, races: int, token: str | None = None) -> Answer:

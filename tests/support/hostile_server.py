@@ -94,7 +94,23 @@ RACE_LINE = {"race": EVIL, "game": EVIL, "stage": EVIL, "racers": 1, "max_racers
     "daily": False,
 }
 REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
+PLAYER = "0123456789abcdef"
+GAME_SCORES = {"game": EVIL, "races": 1, "wins": 1, "solved": 1, "best_ms": 1, "best": 1, "goal": 4, "counted": EVIL}
+PERSONAL = {"player": EVIL, "name": EVIL, "bot": True, "races": 1, "wins": 1, "solved": 1, "streak": 1} | {
+    "longest_streak": 1,
+    "games": [GAME_SCORES],
+}
+RACER = {"player": EVIL, "name": EVIL, "bot": False, "place": 1, "won": False, "home": 1, "goal": 4, "ms": 1}
+RESULT = {"race": EVIL, "game": EVIL, "opened_at": 0, "ended_at": 0, "daily": False, "unlisted": False} | {
+    "follows": EVIL,
+    "racers": [RACER, RACER | {"player": PLAYER}],
+}
+RECORD = {"races": 3, "ahead": 1, "behind": 1, "tied": 1}
 DOCUMENTS: dict[str, object] = {
+    f"/api/v1/players/{PLAYER}": {"scores": PERSONAL, "races": [RESULT]},
+    f"/api/v1/players/{PLAYER}/versus/{PLAYER}": {"player": EVIL, "name": EVIL, "other": EVIL, "other_name": EVIL}
+    | RECORD
+    | {"games": [RECORD | {"game": EVIL}]},
     "/api/v1/games": {"games": [GAME_INFO], EVIL: EVIL},
     f"/api/v1/games/{GAME}": GAME_INFO,
     "/api/v1/races": {"races": [RACE_LINE], "next": None, EVIL: EVIL},

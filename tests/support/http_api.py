@@ -57,6 +57,21 @@ async def finish_race(
     return race_id, welcome.player
 
 
+async def race_of_two(server: LoggedServer, lines: dict[str, Line], **options: Any) -> str:
+    """Let two guests resign a race, and return its id once it is archived."""
+    race_id: str = create(server, game="corners", seed="1", options={"start_delay_ms": 0, **options}).json["race"]
+    for line in lines.values():
+        assert isinstance(await line.ask("join", race=race_id), m.View)
+    views = [await line.ask("ready") for line in lines.values()]
+    for view, line in zip(views, lines.values(), strict=True):
+        while not (isinstance(view, m.View) and view.stage == "running"):
+            view = await line.hear()
+    for line in lines.values():
+        assert isinstance(await line.ask("resign"), m.View)
+    await server.replay(race_id)
+    return race_id
+
+
 def create(server: LoggedServer, **body: Any) -> Answer:
     return request(server, "POST", "/api/v1/races", json.dumps(body).encode())
 

@@ -35,6 +35,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
+    "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
+    "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
     "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
     "logout": ("samedeal_cli.commands.whoami:logout", "Forget a name and its token."),
     "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),

@@ -57,7 +57,7 @@ def credentials(server: str, name: str | None, *, unnamed: str = "", token: str 
     if name is None and token:
         return Credentials(None, token)
     name = name or unnamed or account_name()
-    guest = _read(_file(server, name))
+    guest = find(server, name)
     return Credentials(name, guest.token if guest else None)
 
 
@@ -81,6 +81,11 @@ def stored() -> list[Guest]:
     """Return all stored guests."""
     guests = (_read(path) for path in sorted((state_dir() / "guests").glob("*.json")))
     return [guest for guest in guests if guest]
+
+
+def find(server: str, name: str) -> Guest | None:
+    """Return the stored guest with a name on a server, or None."""
+    return _read(_file(server, name))
 
 
 def delete(guest: Guest) -> None:

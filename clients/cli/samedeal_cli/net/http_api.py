@@ -116,7 +116,7 @@ class Api:
     ) -> bytes:
         """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined.
 
-        `token` is that of a guest, which is not sent to another server after a redirect.
+        A guest's `token` is also sent after a redirect, which can only lead to the same host.
         """
         url = _url(f"{self.server}{base}{path}", query)
         data = self._request(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES, token)
@@ -148,10 +148,10 @@ class Api:
         """Return the body of the response, following allowed redirects. A POST is never redirected."""
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
+            if token:
+                request.add_header("Authorization", f"Bearer {token}")
             if body is not None:
                 request.add_header("Content-Type", "application/json")
-            if token is not None:
-                request.add_header("Authorization", f"Bearer {token}")
             try:
                 with self._opener().open(request, timeout=self._timeout) as response:
                     return self._read_bounded(response, most_bytes)
@@ -161,7 +161,7 @@ class Api:
                         raise self._refused(error.code, self._read_bounded(error, PROBLEM_BYTES)) from error
                 if body is not None or not may_redirect(url, target):
                     raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed") from error
-                url, token = target, None
+                url = target
             except URLError as error:
                 raise Unreachable(self.server, plain(error.reason)) from error
             except (OSError, HTTPException, ValueError) as error:
