@@ -45,6 +45,9 @@ export function homeLink(attributes = {}) {
   return h("a", { class: "button", href: "/", ...attributes }, "Home");
 }
 
+/** Links the name of a player to the player's page. */
+export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, name);
+
 /** Asks a yes-or-no question in a dialog and calls `action` on yes. */
 export function confirmAction(question, action) {
   const no = h("button", { value: "no", autofocus: true }, "No");

@@ -14,6 +14,7 @@ const ROUTES = [
   [/^\/w\/([^/]+)$/, (raceId) => new RacePage(raceId, { watch: true })],
   [/^\/replay\/([^/]+)$/, (raceId) => new ReplayPage(raceId)],
   [/^\/rules\/([^/]+)$/, (slug) => new RulesPage(slug)],
+  [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
 ];
 

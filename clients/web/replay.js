@@ -1,7 +1,7 @@
 // The replay page: several racers' tables on one clock, move by move, with verification and par.
 
 import { fetchGames, fetchJson } from "./api.js";
-import { announce, button, copyText, fill, fillHeader, h, notice, repeatWhileHeld } from "./dom.js";
+import { announce, button, copyText, fill, fillHeader, h, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
 import { StandingsList } from "./standings.js";
@@ -41,7 +41,11 @@ export class ReplayPage {
     window.addEventListener("hashchange", () => this.openLinkedMove());
     this.openLinkedMove();
     this.opened = true; // from now on, the address includes the move
-    await showVerification(this.checks, this.raceId);
+    const players = await showVerification(this.checks, this.raceId);
+    const links = steps.racers
+      .filter(({ seat }) => players.has(seat))
+      .map(({ seat }) => h("li", {}, playerLink(players.get(seat), this.names.get(seat))));
+    if (links.length) fill(this.players, h("h2", {}, "Players"), h("ul", { class: "list" }, links));
     const [best] = steps.racers;
     await showPar(this.par, this.raceId, best.seat, this.names.get(best.seat));
     return undefined;
@@ -66,6 +70,7 @@ export class ReplayPage {
     const hint = this.positions.size > 1 ? h("p", { class: "hint" }, "Tap racers to compare their tables.") : null;
     this.checks = h("section", { class: "checks", "aria-label": "Verification" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
+    this.players = h("section", { "aria-label": "Players" });
     fill(
       main,
       h(
@@ -82,7 +87,7 @@ export class ReplayPage {
           this.createDetails(),
         ),
         h("nav", { class: "side", "aria-label": "Racers" }, hint, this.list.element),
-        h("div", { class: "columns" }, this.checks, this.par),
+        h("div", { class: "columns" }, this.checks, this.par, this.players),
       ),
     );
     const onwheel = (event) => {

@@ -1,7 +1,7 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
 import { ApiError, fetchJson } from "./api.js";
-import { announce, button, copyText, fill, h, homeLink, notice, sleep } from "./dom.js";
+import { announce, button, copyText, fill, h, homeLink, notice, playerLink, sleep } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
 import { podium, StandingsList } from "./standings.js";
@@ -72,7 +72,8 @@ export class ResultsPage {
       ? ` ${mine.home}/${mine.goal} ${formatClock(mine.ms)} · ${ordinal(mine.place)} of ${standings.length}`
       : "";
     const line = `Same Deal ${raceId} · ${game.title}${score}`;
-    const list = new StandingsList().show(standings, { mine: view.seat });
+    this.list = new StandingsList();
+    const list = this.list.show(standings, { mine: view.seat });
     this.load(header, mine);
     return h(
       "div",
@@ -85,6 +86,7 @@ export class ResultsPage {
         { class: "row" },
         this.replay,
         button("Copy result", () => copyText(line, "Result copied.")),
+        mine && guest() ? playerLink(guest().player, "Your scores") : null,
         homeLink(),
       ),
       this.difference,
@@ -104,7 +106,8 @@ export class ResultsPage {
     const { raceId, connection } = this.page;
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
-      await showVerification(this.verification, raceId, { header, digests: connection.receipts });
+      this.list.players = await showVerification(this.verification, raceId, { header, digests: connection.receipts });
+      this.list.show(connection.standings, { mine: connection.view.seat });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -1,6 +1,6 @@
 // The standings list and the podium.
 
-import { fill, h } from "./dom.js";
+import { fill, h, playerLink } from "./dom.js";
 import { displayNames, finishText } from "./phrases.js";
 import { preferences } from "./storage.js";
 
@@ -11,6 +11,7 @@ export class StandingsList {
     this.choose = choose;
     this.element = h("ol", { class: "standings" });
     this.rows = new Map();
+    this.players = new Map(); // public ids by seat, as far as they are known
   }
 
   /** Shows standings. `mine` is the user's seat; `chosen` are the seats whose tables are shown. Returns the element. */
@@ -51,7 +52,9 @@ export class StandingsList {
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
     row.place.textContent = racing && visible ? `${place}.` : "";
-    fill(row.name, own ? `${name} (you)` : name, bot ? botTag() : null);
+    const label = own ? `${name} (you)` : name;
+    const player = row.button ? undefined : this.players.get(standing.seat);
+    fill(row.name, player ? playerLink(player, label) : label, bot ? botTag() : null);
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
     row.bar.max = goal;

@@ -11,7 +11,7 @@ const TEMPORARY = ["not-found", "too-many", "store-unavailable", "unreachable"];
 const TITLE = "Verification";
 
 /** Verifies a race and shows the results. `receipts` is what this page received during the race: the header, and the
- *  digests by the numbers of their entries. */
+ *  digests by the numbers of their entries. Returns the public ids of the racers by seat, as far as the replay was read. */
 export async function showVerification(section, raceId, receipts = null) {
   const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
   const progress = h("progress", { "aria-label": TITLE });
@@ -22,9 +22,12 @@ export async function showVerification(section, raceId, receipts = null) {
     const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
     const [own, server] = await Promise.all([checkHere(replay, { receipts, onProgress }), checkOnServer(replay)]);
     show(results(own, server));
+    const joined = own.replay?.entries.map(([, , event]) => event).filter(({ t }) => t === "joined") ?? [];
+    return new Map(joined.map(({ seat, player }) => [seat, player]));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     show(h("p", {}, error.message));
+    return new Map();
   }
 }
 

@@ -48,6 +48,7 @@ COSTS = {
     "GET /healthz": 1,
     "GET /metrics": 2,
     "GET /openapi.json": 10,
+    "GET /p/{player}": 1,
     "GET /page": 1,
     "GET /problems/{problem}": 1,
     "GET /r/{race}": 1,

@@ -147,6 +147,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/r/{race}": [race.race_id, code, f"{race.race_id}/log"],
         "/w/{race}": [race.race_id, code],
         "/replay/{race}": [race.race_id, code],
+        "/p/{player}": [*race.players.values(), race.race_id],
         "/rules/{game}": ["corners", code],
         "/verify": ["", f"?race={race.race_id}", f"/{race.race_id}"],
         "/page": ["/main.js", f"/{race.race_id}", "/verify/proof.mjs", f"/verify/{race.race_id}"],

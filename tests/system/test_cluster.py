@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -28,12 +27,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.commitments import commitment
 from samedeal.race.events import Header
 from samedeal.race.race import Race
-from samedeal_server.store import schema, unlisted_index
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.race_log import Behind, RaceLog
-from samedeal_server.store.unlisted_index import UnlistedIndex
 from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
@@ -245,45 +242,6 @@ async def test_finished_races_on_all_nodes_are_listed(store: Store) -> None:
     result = await archive.search(Search(limit=30), now=2**42)
     assert {ended.race for ended in result} == {f"calm-otter-{number}" for number in range(30)}
     assert await archive.search(Search(player="nobody"), now=2**42) == []
-
-
-async def test_the_index_of_unlisted_races_is_built_from_all_nodes(
-    nodes: ValkeyCluster, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Meanwhile a slot moves to a node that has been scanned, and a scan is interrupted."""
-    monkeypatch.setattr(unlisted_index, "COUNT", 2)
-    archive = Archive(store, KEY)
-    for number in range(60):
-        log = closed(dealt(race_id=f"calm-otter-{number}", unlisted=number % 2 == 0))
-        await archive.add(log.race, log.entries)
-    await store.ask("DEL", "replays:unlisted:player-1")
-    await store.ask("SET", schema.KEY, schema.WITHOUT_UNLISTED_INDEX)
-    scan, scanned = store.scan, list[str]()
-    moved = slot_of("calm-otter-0")
-    source, chance = nodes.home(moved), Random(0)
-
-    async def interrupted(node: str, *arguments: Any) -> Any:
-        if scanned and node != scanned[-1]:
-            target = next(each for each in nodes.nodes if f"127.0.0.1:{each.port}" == scanned[-1])
-            if node == f"127.0.0.1:{source.port}" and await nodes.owner(moved) is source:
-                await nodes.move(moved, target, chance)
-        scanned.append(node)
-        if len(scanned) == 9:
-            raise Refused("store-unavailable")
-        return await scan(node, *arguments)
-
-    monkeypatch.setattr(store, "scan", interrupted)
-    index = UnlistedIndex(store, archive.players)
-    try:
-        with pytest.raises(Refused):
-            await index.build()
-        await index.build()
-    finally:
-        await nodes.move(moved, source, chance)
-    found = await archive.players.common(["player-1", "player-2"], 2**42, unlisted=True)
-    assert set(found) == {f"calm-otter-{number}" for number in range(0, 60, 2)}
-    assert await schema.stored(store) == schema.SCHEMA
-    assert set(scanned) == {f"127.0.0.1:{node.port}" for node in nodes.nodes}
 
 
 async def test_one_reachable_node_is_enough_to_connect(nodes: ValkeyCluster) -> None:

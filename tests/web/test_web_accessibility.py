@@ -45,6 +45,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/w/{waiting}": "text=You are watching",
         f"/r/{race_id}": "text=Verified ✓ Every move",
         f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
+        f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
         "/verify": "#replay",
         "/r/no-such-race-1": "text=This race was not found",

@@ -120,6 +120,13 @@ class Page:
             return self._page(f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced.")
         return PlainTextResponse(f"samedeal rules {game.slug}\n")
 
+    @route("GET", "/p/{player}", SHELL)
+    async def player(self, request: Request) -> Response:
+        """The page of a player; the same for everybody, whether or not the player exists."""
+        if _is_browser(request):
+            return self._page(f"Player · {TITLE}", "Races, best results and daily streaks.")
+        return PlainTextResponse("samedeal versus ID\n")
+
     @route("GET", "/verify", SHELL)
     async def verify(self, request: Request) -> Response:
         """The page that verifies a replay file in the browser, without uploading it."""

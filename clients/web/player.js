@@ -1,0 +1,83 @@
+// The page of a player: personal bests, streaks, newest races, and the record against the user.
+
+import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { fill, h, playerLink } from "./dom.js";
+import { formatClock } from "./phrases.js";
+import { guest } from "./storage.js";
+
+export class PlayerPage {
+  constructor(player) {
+    this.player = player;
+  }
+
+  async open(main) {
+    fill(main, h("p", { class: "wait" }, "Loading the player…"));
+    const [{ scores, races }, games] = await Promise.all([this.fetch(""), fetchGames()]);
+    this.games = games;
+    const { name, bot } = scores;
+    document.title = `${name} · Same Deal`;
+    const isOwn = guest()?.player === this.player;
+    const section = (title, ...parts) => h("section", { "aria-label": title }, h("h2", {}, title), parts);
+    const list = (items, placeholder) => h("ul", { class: "list" }, items.length ? items : h("li", {}, placeholder));
+    const record = guest() && !isOwn ? section(`You and ${name}`, await this.record()) : null;
+    fill(
+      main,
+      h("h1", {}, isOwn ? `${name} (you)` : name, bot ? h("small", { class: "tag" }, "bot") : null),
+      h("p", {}, `${counted(scores.races, "race")}, ${counted(scores.wins, "win")}, ${scores.solved} solved.`),
+      h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
+      h(
+        "div",
+        { class: "columns" },
+        record,
+        section("Games", list(scores.games.map((game) => this.gameRow(game)), "No races yet.")),
+        section("Newest races", list(races.map((race) => this.raceRow(race)), "No races yet.")),
+      ),
+    );
+  }
+
+  /** Requests a document about the player as this browser's guest, or as anybody if the server has forgotten it. */
+  async fetch(path) {
+    const target = `/players/${encodeURIComponent(this.player)}${path}`;
+    try {
+      return await fetchJson(target, { token: guest()?.token });
+    } catch (error) {
+      if (error.code !== "bad-token") throw error;
+      return fetchJson(target);
+    }
+  }
+
+  async record() {
+    try {
+      const { other_name: other, ...record } = await this.fetch(`/versus/${encodeURIComponent(guest().player)}`);
+      const line = ({ ahead, behind, tied }) => `${behind} : ${ahead}${tied ? `, ${tied} tied` : ""}`;
+      const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${line(game)}`);
+      const total = h("p", { class: "record" }, `${other} ${line(record)} ${record.name}`);
+      return [total, h("ul", { class: "list" }, record.games.map(row))];
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return h("p", {}, error.code === "not-found" ? "You have not raced each other yet." : error.message);
+    }
+  }
+
+  gameRow({ game, races, wins, solved, best, goal, counted: what, best_ms: ms }) {
+    const result = what === "left" ? `best ${best} left` : `best ${best} of ${goal}`;
+    const parts = [counted(races, "race"), counted(wins, "win"), `${solved} solved`, result];
+    if (ms !== null) parts.push(`fastest ${formatClock(ms)}`);
+    return h("li", {}, h("b", {}, this.titleOf(game)), ` ${parts.join(", ")}`);
+  }
+
+  raceRow({ race, game, ended_at: endedAt, racers }) {
+    const link = h("a", { href: `/replay/${race}` }, h("b", {}, this.titleOf(game)), ` ${race}`);
+    const racer = ({ player, name, place }, index) => [
+      `${index ? "," : ""} ${place}. `,
+      player === this.player ? name : playerLink(player, name),
+    ];
+    return h("li", {}, link, ` ${new Date(endedAt).toLocaleDateString()}:`, racers.map(racer));
+  }
+
+  titleOf(slug) {
+    return this.games.get(slug)?.title ?? slug;
+  }
+}
+
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
