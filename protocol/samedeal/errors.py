@@ -4,6 +4,7 @@ from typing import Final
 
 CODES: Final[dict[str, tuple[int, str]]] = {
     # code: HTTP status, title
+    "bad-code": (401, "The code is wrong, was already used, or has expired"),
     "bad-message": (400, "The message is well-formed but not part of the protocol"),
     "bad-replay": (422, "The replay cannot be read"),
     "bad-request": (400, "The request is not valid"),

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -19,6 +19,7 @@ from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
 from samedeal_server.http.games import Games
+from samedeal_server.http.guests import Devices
 from samedeal_server.http.page import Page, page_files
 from samedeal_server.http.par import ParOfDeals
 from samedeal_server.http.players import PlayerScores
@@ -37,6 +38,7 @@ from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.store import unlisted_index
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -44,11 +46,16 @@ from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.live_races import LiveRaces
+from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
+from samedeal_server.store.revocations import Revocations
 from samedeal_server.store.schema import migrate
-from samedeal_server.store.unlisted_index import RETRY_S, UnlistedIndex
+from samedeal_server.store.unlisted_index import UnlistedIndex
 from samedeal_server.ws.endpoint import WebSocketEndpoint
+
+RETRY_S: Final = 0.2
+"""How soon revoked tokens are read again after an error of the store."""
 
 
 class Application(Starlette):
@@ -84,7 +91,14 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
+    codes, revocations = LoginCodes(store, guests), Revocations(store)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, settings)
+
+    async def close_revoked() -> None:
+        try:
+            ws_endpoint.close_revoked(await revocations.news())
+        except Refused:  # the store is unavailable, so nobody can play
+            await asyncio.sleep(RETRY_S)
 
     async def ready() -> None:
         registry.check_open()
@@ -100,9 +114,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         if settings.metrics == "off":
             sampling.cancel()
         index = UnlistedIndex(store, archive.players)
-        indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, RETRY_S))
+        indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, unlisted_index.RETRY_S))
+        revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         yield
-        await cancelled((sampling, indexing))
+        await cancelled([sampling, indexing, revoking])
         await pars.stop()
         await renderings.jobs.stop()
         await verifications.jobs.stop()
@@ -111,6 +126,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
 
     resources = (
         Games(),
+        Devices(guests, codes, revocations, renderings.jobs, rate_limits, settings),
         Races(registry, rematches, guests, quotas, settings),
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),

@@ -99,7 +99,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1)] | None, "a number of days", "How long to keep replays; by default, forever"
     ] = None
     guest_days: Annotated[
-        int, Meta(ge=0), "a number of days from 0", "How long to keep guests who do not return; 0 for forever"
+        int, Meta(ge=0), "a number of days from 0", "How long to keep tokens of guests who do not return; 0 for forever"
     ] = 180
     message_bytes: Annotated[
         int, Meta(ge=256, le=2**20), "a number of bytes from 256 to 1048576", "The maximum size of a WebSocket message"
@@ -119,7 +119,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 250
     guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited"] = 60
     races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited"] = 20
-    wrong_tokens_per_minute: Annotated[Number, "Unknown tokens per minute per address; 0 for unlimited"] = 30
+    wrong_tokens_per_minute: Annotated[
+        Number, "Unknown tokens and login codes per minute per address; 0 for unlimited"
+    ] = 30
     open_races: Annotated[Count, "Maximum races that are open or running"] = 10_000
     open_races_per_address: Annotated[Number, "Maximum open races created per address; 0 for unlimited"] = 100
     open_races_per_guest: Annotated[Number, "Maximum open races created per guest; 0 for unlimited"] = 20

@@ -14,6 +14,7 @@ from samedeal.wire import messages as m
 from samedeal_server.store.checks import MASTER_KEY
 from samedeal_server.store.connection import PROBE
 from samedeal_server.store.race_log import LINGER_S
+from samedeal_server.store.revocations import KEY as REVOKED
 from samedeal_server.store.unlisted_index import LOCK, LOCK_S, PROGRESS
 from support.logged_server import LoggedServer, request
 from support.rooms import opened
@@ -45,6 +46,8 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     "replays:keys": FOREVER,
     f"{MASTER_KEY}|samedeal:schema": FOREVER,
     r"guest:[0-9a-f]{64}": at_most(180 * DAY_S),
+    r"login:(code:[0-9a-f]{64}|player:[0-9a-f]{16})": at_most(600),
+    REVOKED: at_most(DAY_S),
     r"par:.*": at_most(30 * DAY_S),
     PROBE: at_most(60),
 }
@@ -57,9 +60,11 @@ WRITERS = {
     "daily_results.py",
     "guests.py",
     "live_races.py",
+    "login_codes.py",
     "par_results.py",
     "player_races.py",
     "race_log.py",
+    "revocations.py",
     "schema.py",
     "signing_keys.py",
     "successors.py",
@@ -91,6 +96,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                 for seat in (1, 2):
                     await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
                 await until(partial(getattr, room, "is_archived"))
+        await log_in_and_out(server)
         daily = await daily_race(server)
         answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
         while answer.status == 202:
@@ -106,6 +112,14 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
             used.add(next(pattern for pattern in LIFETIMES if re.fullmatch(pattern, marked)))
         # The probe is written only while the store refuses writes, and the others only while an older store is indexed.
         assert used == LIFETIMES.keys() - {PROBE, PROGRESS, LOCK}
+
+
+async def log_in_and_out(server: LoggedServer) -> None:
+    async with racers(server, "di") as (di,):
+        token = {"Authorization": f"Bearer {di.token}"}
+    code = request(server, "POST", "/api/v1/guests/pass", None, **token).json["code"]
+    assert request(server, "POST", "/api/v1/guests/login", json.dumps({"code": code}).encode()).status == 200
+    assert request(server, "POST", "/api/v1/guests/logout", None, **token).status == 204
 
 
 async def daily_race(server: LoggedServer) -> str:
@@ -127,7 +141,12 @@ def test_documented_keys_are_known() -> None:
     documented = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
     for name in documented:
         example = name.replace("{R}", "{calm-otter-42}").replace("{COMMITMENT}", "{" + "0" * 64 + "}")
-        example = example.replace("OWNER", "guest:" + "0" * 16).replace("GAME:SEED", "corners:1").replace("…", "x")
+        example = (
+            example.replace("OWNER", "guest:" + "0" * 16)
+            .replace("PLAYER", "0" * 16)
+            .replace("GAME:SEED", "corners:1")
+            .replace("…", "x")
+        )
         assert lifetime(example.replace("DIGEST", "0" * 64)), name
 
 

@@ -29,5 +29,6 @@ class CloseCode(IntEnum):
     TRY_AGAIN_LATER = 1013, "the store cannot be reached, or the seat was released and can be taken again", "yes"
     MALFORMED = 4001, "the bytes were not a message, or no `hello` arrived", "no"
     UNKNOWN_TOKEN = 4003, "the token is unknown", "with a name"
+    LOGGED_OUT = 4004, "the device has logged out", "no"
     TOO_SLOW = 4008, "the client reads too slowly", "yes"
     REPLACED = 4009, "a newer connection has taken the seat", "no"

@@ -73,4 +73,4 @@ class RateLimits:
         )
         self.races = RateLimit("new races", settings.races_per_minute)
         self.guests = RateLimit("new guests", settings.guests_per_minute)
-        self.wrong_tokens = RateLimit("unknown tokens", settings.wrong_tokens_per_minute)
+        self.wrong_tokens = RateLimit("unknown tokens and codes", settings.wrong_tokens_per_minute)

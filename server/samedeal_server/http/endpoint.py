@@ -31,7 +31,7 @@ class Link:
     path: str
     """The path as its endpoint declares it."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    body: str | None = None
+    body: str | Mapping[str, str] | None = None
     method: str = "GET"
 
 

@@ -61,7 +61,11 @@ PATH: Final[Mapping[str, Any]] = {
 LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot)}
 """The types of the lines of a type in newline-delimited JSON."""
 DEAL: Final = "{deal:path}"
-GUEST: Final = {"type": "http", "scheme": "bearer", "description": "A guest's token, from `welcome`."}
+GUEST: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A guest's token, from `welcome` or `/guests/login`.",
+}
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:

@@ -134,6 +134,13 @@ class Page:
             return self._page(f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded.")
         return PlainTextResponse("samedeal verify FILE\n")
 
+    @route("GET", "/login", SHELL)
+    async def login(self, request: Request) -> Response:
+        """The page that logs in a device. The code is in the fragment, and is used after a click."""
+        if _is_browser(request):
+            return self._page(f"Log in · {TITLE}", "Play under your name on this device, too.")
+        return PlainTextResponse(f"samedeal --server {self._base(request)} login\n")
+
     def _refused(self, request: Request, refused: Refused) -> Response:
         if not _is_browser(request):
             raise refused

@@ -1,7 +1,7 @@
 """The worker process: runs jobs from standard input one at a time, within limits of CPU time and memory.
 
-Its argument is the limit of memory, in bytes. Only this module calls slow functions: searches, bot plays, and
-conversions and verifications of replays.
+Its argument is the limit of memory, in bytes. Only this module calls slow functions: searches, bot plays,
+conversions and verifications of replays, and QR codes.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from msgspec import msgpack
+from msgspec import json, msgpack
 
 from samedeal.computer import par as par_of
 from samedeal.computer import par_chart
@@ -29,6 +29,7 @@ from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
 from samedeal_server.store import stored_replays
 from samedeal_server.store.stored_replays import Form
 
+MAX_LINK_BYTES: Final = 300
 Variant = dict[str, str | bool]
 
 
@@ -79,6 +80,16 @@ def _verify(question: bytes) -> bytes:
         return msgpack.encode((log.signature.key, verify(log, keys)))
 
 
+def _qr(link: bytes) -> bytes:
+    """Return a link as a QR code: rows of modules, in JSON. Raises Refused if it is too long."""
+    import segno  # slow to import, and rarely needed
+
+    if len(link) > MAX_LINK_BYTES:
+        raise Refused("bad-request", f"The server's URL is too long: a link may have {MAX_LINK_BYTES} bytes.")
+    code = segno.make(link, error="l", micro=False)
+    return json.encode(["".join(f"{module}" for module in row) for row in code.matrix_iter(border=0)])
+
+
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
     "par": _par,
@@ -87,6 +98,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "replay": _replay,
     "steps": _steps,
     "verify": _verify,
+    "qr": _qr,
 }
 
 

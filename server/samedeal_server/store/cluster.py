@@ -81,13 +81,13 @@ class Cluster(Store):
         values: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
         return values
 
-    async def news(self, ends: Mapping[str, int], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
+    async def news(self, ends: Mapping[str, str], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Like ``Store.news``, but poll once. Streams on nodes that do not answer have no news."""
         await asyncio.sleep(POLL_S)
         wanted: dict[Node, list[tuple[Word, ...]]] = defaultdict(list)
         try:
-            for key, n in ends.items():
-                wanted[await self._owner(_slot(key))].append(("XREAD", "STREAMS", key, f"{n}-0"))
+            for key, end in ends.items():
+                wanted[await self._owner(_slot(key))].append(("XREAD", "STREAMS", key, end))
         except AWAY as error:
             raise unavailable() from error
         answers = await asyncio.gather(*(self._poll(*item) for item in wanted.items()))

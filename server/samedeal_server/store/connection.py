@@ -112,13 +112,12 @@ class Store:
         after, keys = await self.ask("SCAN", cursor, "MATCH", pattern, "COUNT", count)
         return int(after), keys
 
-    async def news(self, ends: Mapping[str, int], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
-        """Return new entries of streams, by key. `ends` has the last known number of each; waits up to `wait_ms`.
+    async def news(self, ends: Mapping[str, str], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
+        """Return new entries of streams, by key. `ends` has the last known ID of each; waits up to `wait_ms`.
 
         Raises as ``ask``.
         """
-        after = (f"{n}-0" for n in ends.values())
-        return await self.ask("XREAD", "BLOCK", wait_ms, "STREAMS", *ends, *after) or ()
+        return await self.ask("XREAD", "BLOCK", wait_ms, "STREAMS", *ends, *ends.values()) or ()
 
     async def describe(self) -> str:
         """Describe the store for the operator. Raises Refused, and UnfitStoreError if it is too old or evicts keys."""

@@ -1,4 +1,4 @@
-"""Guests: players who have given a name and received a token that identifies them."""
+"""Guests: players who have given a name, and the tokens that identify them, one for each of their devices."""
 
 from hashlib import sha256
 from secrets import token_hex, token_urlsafe
@@ -22,28 +22,51 @@ class Guests:
     """Guests by token. The store has only digests of the tokens."""
 
     def __init__(self, store: Store, days: int = 0) -> None:
-        """`days` is how long guests are stored after their last visit; 0 keeps them forever."""
+        """`days` is how long tokens are stored after they were last used; 0 keeps them forever."""
         self._store, self._days = store, days
 
     async def create(self, name: str) -> tuple[Guest, str]:
         """Create a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
-        guest, token = Guest(token_hex(8), normalised(name)), f"sd_{token_urlsafe(24)}"
-        creation = "HSET", _key(token), "player", guest.player, "name", guest.name
-        await self._store.retry_all(creation, self._extension(token))
+        guest, token = Guest(token_hex(8), normalised(name)), new_token()
+        await self.add_token(guest, token)
         return guest, token
+
+    async def add_token(self, guest: Guest, token: str) -> None:
+        """Let a token identify a guest. Safe to repeat. Raises Refused("store-unavailable")."""
+        key = _key(digest(token))
+        await self._store.retry_all(("HSET", key, "player", guest.player, "name", guest.name), self._extension(key))
 
     async def authenticate(self, token: str) -> Guest:
         """Return the guest with a token. Raises Refused("bad-token") for an unknown token."""
-        player, name = await self._store.ask("HMGET", _key(token), "player", "name")
-        if player is None or name is None:
+        guest = await self.find(digest(token))
+        if guest is None:
             raise Refused("bad-token")
-        await self._store.retry(*self._extension(token))
-        return Guest(player.decode(), name.decode())
+        await self._store.retry(*self._extension(_key(digest(token))))
+        return guest
 
-    def _extension(self, token: str) -> tuple[Word, ...]:
-        """Return the command that restarts the time for which a guest is stored."""
-        return ("EXPIRE", _key(token), self._days * 86_400) if self._days else ("PERSIST", _key(token))
+    async def find(self, token_digest: str) -> Guest | None:
+        """Return the guest with the token of a digest, if any. Raises Refused("store-unavailable")."""
+        player, name = await self._store.ask("HMGET", _key(token_digest), "player", "name")
+        return None if player is None or name is None else Guest(player.decode(), name.decode())
+
+    async def remove_token(self, token: str) -> bool:
+        """Remove a token. Return whether it was known. Safe to repeat. Raises Refused("store-unavailable")."""
+        return bool(await self._store.retry("DEL", _key(digest(token))))
+
+    def _extension(self, key: str) -> tuple[Word, ...]:
+        """Return the command that restarts the time for which a token is stored."""
+        return ("EXPIRE", key, self._days * 86_400) if self._days else ("PERSIST", key)
 
 
-def _key(token: str) -> str:
-    return f"guest:{sha256(token.encode()).hexdigest()}"
+def new_token() -> str:
+    """Return a random token."""
+    return f"sd_{token_urlsafe(24)}"
+
+
+def digest(secret: str) -> str:
+    """Return the digest under which the store knows a token or a login code."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def _key(token_digest: str) -> str:
+    return f"guest:{token_digest}"

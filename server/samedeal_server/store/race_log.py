@@ -113,7 +113,7 @@ class RaceLog:
             await asyncio.sleep(wait_s)
             return {}
         streams = await self._store.news(
-            {_log(race_id): n for race_id, n in known_before.items()}, round(1000 * wait_s)
+            {_log(race_id): f"{n}-0" for race_id, n in known_before.items()}, round(1000 * wait_s)
         )
         known_now = known()
         news = ((_race_id(key), lines) for key, lines in streams)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -35,6 +35,11 @@ class WebSocketEndpoint:
         self._entry_slots = asyncio.Semaphore(MAX_ENTERING)
         self._connections = Counter[str]()  # by network
         self._sessions = set[Session]()
+
+    def close_revoked(self, token_digests: Collection[str]) -> None:
+        """Close the connections that use revoked tokens."""
+        for session in self._sessions:
+            session.revoke(token_digests)
 
     def seat_count(self) -> int:
         """Return how many connections have a seat."""

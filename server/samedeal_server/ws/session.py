@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from secrets import token_hex
 from typing import assert_never
 
@@ -25,7 +25,7 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guest, Guests
+from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.ws.message_rate import MessageRate
 from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
@@ -70,6 +70,8 @@ class Session:
         self._address, self._bearer = address, bearer
         self._name = token_hex(8)
         self._guest: Guest | None = None
+        self._token_digest = ""
+        self._revoked = False
         self._format = 1  # the newest race format that the client reads
         self._room: Room | None = None
         self._seat: int | None = None
@@ -106,6 +108,13 @@ class Session:
     @property
     def has_seat(self) -> bool:
         return self._seat is not None
+
+    def revoke(self, token_digests: Collection[str]) -> None:
+        """Close the connection if its token is among the revoked ones."""
+        if self._token_digest in token_digests:
+            self._revoked = True  # the client may send more requests until it sees that the connection is closed
+            closing = _revoked()
+            self._outbox.close(closing.code, closing.reason)
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Send an update of the race, encoded when it can be sent. Close if the seat was lost."""
@@ -162,6 +171,8 @@ class Session:
                 raise Malformed("it is text; for JSON use the subprotocol samedeal.v1.json")
             request = codec.decode_to_server(data, self._form)
             self._outbox.holds_updates = True
+            if self._revoked:
+                raise _revoked()
             if isinstance(request, ENTRY_REQUESTS):
                 async with self._entry_slots:
                     await asyncio.sleep(0)  # serve moves in between, however many clients arrive
@@ -214,6 +225,7 @@ class Session:
         self._store_unavailable = True
         token = hello.token or (self._bearer if hello.name is None else None)
         if token is not None:
+            self._token_digest = digest(token)  # before it is looked up: it can be revoked at any time
             try:
                 guest = await self._guests.authenticate(token)
             except Refused as refused:
@@ -224,6 +236,7 @@ class Session:
             normalised(hello.name)
             self._rate_limits.guests.take(self._address)
             guest, new_token = await self._guests.create(hello.name)
+            self._token_digest = digest(new_token)
         else:
             raise Refused("bad-message", "Hello needs a name or a token.")
         self._guest, self._format = guest, hello.format
@@ -349,6 +362,10 @@ class Session:
         if seat is not None and is_view:
             return encode()
         return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None), encode)
+
+
+def _revoked() -> Closing:
+    return Closing(CloseCode.LOGGED_OUT, "the device has logged out")
 
 
 def _replaced() -> Closing:
