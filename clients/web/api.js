@@ -27,6 +27,12 @@ export async function fetchStatusAndJson(path, { body, token } = {}) {
   return { status: response.status, data };
 }
 
+/** Revokes a token. Throws ApiError. */
+export async function logOut(token) {
+  const response = await send("/api/v1/guests/logout", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
+}
+
 /** Returns a file on the server as text. Throws ApiError. */
 export async function fetchText(path) {
   const response = await send(path);

@@ -150,6 +150,7 @@ export class Connection {
 
   greet() {
     const identity = this.name ? null : (guest() ?? this.spectator);
+    this.token = identity?.token ?? null;
     this.helloId = this.nextId();
     const credentials = identity ? { token: identity.token } : { name: this.name ?? "guest" };
     this.send({ t: "hello", id: this.helloId, client: CLIENT, format: FORMAT, ...credentials }, true);
@@ -166,7 +167,9 @@ export class Connection {
 
   onClose(code) {
     this.entered = false;
+    if (code === 4004) return this.endLoggedOut();
     if (code === 4003) {
+      if (this.token !== this.spectator?.token && this.token !== guest()?.token) return this.endLoggedOut();
       // The server does not know the token: register a new guest with the same name.
       this.name = guest()?.name ?? "guest";
       saveGuest(null);
@@ -202,6 +205,7 @@ export class Connection {
     // A spectator has not chosen a name: the identity is not stored, so that the first join asks for one.
     if (message.token && this.watch) this.spectator = { ...this.me, token: message.token };
     else if (message.token) saveGuest({ ...this.me, token: message.token });
+    this.token = message.token ?? this.token;
     this.name = null;
     this.enter();
   }
@@ -236,13 +240,11 @@ export class Connection {
   }
 
   onProblem(problem) {
+    if (problem.code === "bad-token") return undefined; // the server closes the connection, with code 4003
     const error = new ApiError(problem.status, problem.code, problem.detail);
     if (problem.re === this.helloId || problem.re === this.entryId) {
       if (TEMPORARY.has(problem.code)) return this.socket.close();
-      this.ended = true;
-      this.rejectPending(error);
-      this.error = error;
-      return this.setStatus("ended", problem.detail);
+      return this.fail(error);
     }
     if (problem.re === this.nonceId && TEMPORARY.has(problem.code)) {
       this.nonceSent = null;
@@ -281,6 +283,19 @@ export class Connection {
   rejectPending(error) {
     for (const { reject } of this.pending.values()) reject(error);
     this.pending.clear();
+  }
+
+  endLoggedOut() {
+    this.view = null;
+    this.fail(new ApiError(401, "bad-token", "You have logged out in another window."));
+  }
+
+  /** Ends the connection for good. */
+  fail(error) {
+    this.ended = true;
+    this.rejectPending(error);
+    this.error = error;
+    this.setStatus("ended", error.message);
   }
 
   setStatus(status, reason) {

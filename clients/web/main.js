@@ -15,6 +15,7 @@ const ROUTES = [
   [/^\/replay\/([^/]+)$/, (raceId) => new ReplayPage(raceId)],
   [/^\/rules\/([^/]+)$/, (slug) => new RulesPage(slug)],
   [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],
+  [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
 ];
 

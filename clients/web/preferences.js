@@ -1,7 +1,8 @@
-// The preferences menu in the page header.
+// The menu in the page header: the player of this device, and preferences.
 
-import { h } from "./dom.js";
-import { applyPreferences, preferences, setPreference } from "./storage.js";
+import { ApiError, loadModule } from "./api.js";
+import { announce, button, fill, h } from "./dom.js";
+import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
   theme: ["Theme", { auto: "same as device", light: "light", dark: "dark" }],
@@ -23,7 +24,13 @@ export function preferencesMenu() {
     );
     return h("div", { class: "labelled" }, h("label", { for: select.id }, title), select);
   });
-  const menu = h("details", { class: "preferences" }, h("summary", {}, "View"), h("div", { class: "sheet" }, rows));
+  const player = h("div", { class: "labelled" });
+  const menu = h(
+    "details",
+    { class: "preferences", ontoggle: () => fill(player, playerRows(menu)) },
+    h("summary", {}, "View"),
+    h("div", { class: "sheet" }, rows, player),
+  );
   document.addEventListener("pointerdown", (event) => menu.contains(event.target) || (menu.open = false));
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -31,6 +38,26 @@ export function preferencesMenu() {
     menu.firstChild.focus();
   });
   return menu;
+}
+
+/** What the menu offers to the player of this device, who may have changed since it was last opened. */
+function playerRows(menu) {
+  const current = guest();
+  if (!current) return h("a", { href: "/login" }, "Log in with a code");
+  const act = async (name) => {
+    menu.open = false;
+    try {
+      await (await loadModule("./devices.js"))[name]();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      announce(error.message);
+    }
+  };
+  return [
+    h("p", {}, "You are ", h("b", {}, current.name)),
+    button("Play on another device", () => act("showCode")),
+    button("Log out", () => act("confirmLogOut")),
+  ];
 }
 
 function choose(name, value) {

@@ -125,7 +125,8 @@ export class RacePage {
       return announce(`${error.message} You are watching.`);
     }
     const watch = button("Watch", () => this.start({ watch: true }), { class: "first" });
-    return fill(this.main, notice("Could not join", error.message, watch, homeLink()));
+    const title = error.code === "bad-token" ? "Logged out" : "Could not join";
+    return fill(this.main, notice(title, error.message, watch, homeLink()));
   }
 
   tick() {
