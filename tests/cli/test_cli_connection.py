@@ -85,6 +85,37 @@ async def test_replaced_connection_does_not_reconnect() -> None:
     assert sum(isinstance(message, m.Join) for message in received) == 1
 
 
+async def test_connection_of_a_device_that_has_logged_out_does_not_reconnect() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.socket.close(4004, "the device has logged out")
+
+    async with server(script) as (url, received), Connection(url, RACE, name="ada", token="sd_x") as connection:
+        with pytest.raises(Declined, match="you have logged out"):
+            async for _ in connection:
+                pass
+    assert sum(isinstance(message, m.Hello) for message in received) == 1
+
+
+async def test_logout_while_the_connection_is_lost_ends_it() -> None:
+    """The race is not continued as a new guest of the same name."""
+
+    async def script(peer: Peer) -> None:
+        if peer.number == 0:
+            await peer.seat()
+            peer.socket.transport.abort()
+            return
+        hello = await peer.hear()
+        await peer.say(m.Problem.of(Refused("bad-token"), hello.id))
+        await peer.socket.close(4003)
+
+    async with server(script) as (url, received), Connection(url, RACE, name="ada", token="sd_x") as connection:
+        with pytest.raises(Declined, match="token is missing or unknown"):
+            async for _ in connection:
+                pass
+    assert [message.token for message in received if isinstance(message, m.Hello)] == ["sd_x", "t1"]
+
+
 async def test_unknown_token_is_replaced_by_a_new_guest() -> None:
     async def script(peer: Peer) -> None:
         if peer.number == 0:

@@ -37,10 +37,13 @@ COMMANDS: dict[str, list[list[str]]] = {
     "me": [["me", "--as", "mine"]],
     "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
+    "pass": [["pass", "--as", "ada", "--qr"]],
+    "login": [["login", "K7MP-X3QR-TW9D"]],
+    "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
 }
 """Arguments for each command that uses a server."""
-WITHOUT_A_SERVER = {"demo", "receipts", "deal", "serve", "whoami", "logout", "completion", "config"}
+WITHOUT_A_SERVER = {"demo", "receipts", "deal", "serve", "whoami", "completion", "config"}
 """Commands that use no server, or only one that they have started."""
 CALLS = [call for calls in COMMANDS.values() for call in calls]
 STYLING = re.compile(r"\x1b\[[0-9;]*m")
@@ -77,6 +80,8 @@ def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int, str, str]:
     """Run a command on a terminal and return its exit code and output."""
     out, err = (Terminal(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    if args[0] in ("pass", "logout"):
+        guests.save(guests.Guest(url, "ada", "0" * 16, "sd_x"))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", io.StringIO("?\nboard\nlegal\nstandings\ndraw\n"))
         patch.setattr(sys, "stdout", out)

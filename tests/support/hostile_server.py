@@ -152,6 +152,10 @@ class Hostile:
             return Response(status_code=302, headers={"Location": "http://127.0.0.1:1/evil\x9b"})
         if path.endswith(".msgpack"):
             return Response(self.replay)
+        if path.endswith("/logout"):
+            return _json(PROBLEM, 409)
+        if "/guests/" in path:
+            return _json({"code": EVIL, "link": EVIL, "player": EVIL, "name": EVIL, "token": EVIL})
         if request.method == "POST":
             opened = Opened(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
             return _json(opened, 201)

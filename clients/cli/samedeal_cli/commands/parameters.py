@@ -34,6 +34,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Login:
+    """A login code, and the server if it was given as a link."""
+
+    server: str | None
+    code: str
+
+
+@dataclass(frozen=True)
 class Deal:
     """A game and a seed."""
 
@@ -92,6 +100,16 @@ def _race(text: str) -> Link:
         raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
     parts = urlsplit(server_address(match[1]))
     return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
+
+
+def _login(text: str) -> Login:
+    """Parse a login code or its link. The server checks the code."""
+    page, hash_sign, code = text.strip().rpartition("#")
+    if not hash_sign and "/" not in code:
+        return Login(None, code)
+    if not (match := re.fullmatch(r"(.+)/login/?", page)):
+        raise ValueError("this is not a login code or its link (http://host:8640/login#CODE)")
+    return Login(server_address(match[1]), code)
 
 
 def _deal(text: str) -> Deal:
@@ -182,6 +200,7 @@ WAIT = Parsed("time", lambda text: _duration(text, 0, 86_400_000, "0s to 24h"))
 MOMENT = Parsed("moment", parse_moment)
 DATE = Parsed("date", _date)
 RACE = Parsed("race", _race)
+LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
 RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
 GAME = Parsed("game", _game, GAMES)

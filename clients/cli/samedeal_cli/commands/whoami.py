@@ -1,10 +1,8 @@
-"""The commands ``whoami`` and ``logout``."""
+"""The command ``whoami``."""
 
 import click
 import msgspec
 
-from samedeal_cli.commands.parameters import NAME
-from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.settings import Settings, command
 
@@ -21,16 +19,3 @@ def whoami(settings: Settings) -> None:
     for guest in stored:
         click.echo(f"{guest.name:<24} {guest.player:<18} {guest.server}")
     settings.say(f"Without --as, your name is {default}")
-
-
-@command("samedeal logout", "samedeal logout bo")
-@click.argument("name", type=NAME, required=False)
-@click.pass_obj
-def logout(settings: Settings, name: str | None) -> None:
-    """Forget a name on the current server. Nobody can return as that player, not even you."""
-    name, server = name or settings.name or guests.account_name(), settings.address
-    matching = [guest for guest in guests.stored() if (guest.server, guest.name) == (server, name)]
-    if not matching:
-        raise Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
-    guests.delete(matching[0])
-    settings.say(f"Forgot {name} at {server}")

@@ -252,7 +252,7 @@ class Connection(LiveView):
             longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
             try:
-                return await self._connect()
+                return await self._join()  # an unknown token ends the race here: the device has logged out
             except (Unreachable, TemporarilyRefused):
                 if time.monotonic() > deadline:
                     raise

@@ -77,6 +77,11 @@ def save(guest: Guest) -> None:
     os.replace(file.name, path)
 
 
+def find(server: str, name: str) -> Guest | None:
+    """Return the stored guest with a name on a server, if any."""
+    return _read(_file(server, name))
+
+
 def stored() -> list[Guest]:
     """Return all stored guests."""
     guests = (_read(path) for path in sorted((state_dir() / "guests").glob("*.json")))

@@ -48,6 +48,21 @@ class WellKnown(Struct, frozen=True):
     limits: Limits = Limits()
 
 
+class LoginCode(Struct, frozen=True):
+    """A code that logs in another device."""
+
+    code: str
+    link: str
+
+
+class LoggedIn(Struct, frozen=True):
+    """The player that a login code was for, and the new token of this device."""
+
+    player: str
+    name: str
+    token: str
+
+
 class ParProgress(Struct, frozen=True):
     """The progress of computing a par."""
 
@@ -105,6 +120,18 @@ class Api:
         except Failure:
             return None
 
+    def create_login_code(self, token: str) -> bytes:
+        """Create a code that logs in another device of the guest with a token. Return a LoginCode as JSON."""
+        return self.fetch("/guests/pass", body={}, token=token)
+
+    def log_in(self, code: str) -> LoggedIn:
+        """Use up a code. If this raises Unreachable, it may be used up, too."""
+        return self.read(self.fetch("/guests/login", body={"code": code}), LoggedIn)
+
+    def log_out(self, token: str) -> None:
+        """Revoke a token."""
+        self._request(f"{self.server}{BASE}/guests/logout", b"", PROBLEM_BYTES, token)
+
     def fetch(
         self,
         path: str,
@@ -148,10 +175,10 @@ class Api:
         """Return the body of the response, following allowed redirects. A POST is never redirected."""
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
-            if token:
-                request.add_header("Authorization", f"Bearer {token}")
             if body is not None:
                 request.add_header("Content-Type", "application/json")
+            if token:
+                request.add_header("Authorization", f"Bearer {token}")
             try:
                 with self._opener().open(request, timeout=self._timeout) as response:
                     return self._read_bounded(response, most_bytes)

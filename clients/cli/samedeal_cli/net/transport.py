@@ -29,6 +29,7 @@ FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
     CloseCode.POLICY_VIOLATION: Failure("the server closed the connection: this program sends too many pings"),
     CloseCode.TOO_BIG: Failure("the server closed the connection: a message was too large"),
     CloseCode.MALFORMED: Failure("the server closed the connection: it could not read a message"),
+    CloseCode.LOGGED_OUT: Declined("bad-token", "you have logged out on this device"),
     CloseCode.REPLACED: Declined(
         "replaced", "your seat was taken over by a newer connection; to be another player, use --as NAME"
     ),
