@@ -8,7 +8,7 @@ KEY: Final = "guests:revoked"
 EXPIRE_S: Final = 86_400
 """How long announcements are kept after the last one, for processes that cannot reach the store."""
 MAX_ANNOUNCEMENTS: Final = 10_000
-WAIT_MS: Final = 500
+WAIT_MS: Final = 200
 
 
 class Revocations:
