@@ -10,10 +10,11 @@ from samedeal.games.catalogue import GAMES
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.live_races import LiveRaces
-from support.http_api import create, logs_no_errors, problem, server
+from support.http_api import UNKNOWN, create, logs_no_errors, problem, server
 from support.logged_server import Answer, LoggedServer, request
 
 __all__ = ["logs_no_errors", "server"]
+CURL = {"User_Agent": "curl/8.17.0", "Accept": "*/*"}
 
 
 def test_games_are_described(server: LoggedServer) -> None:
@@ -59,7 +60,7 @@ def test_every_problem_code_is_described_at_its_url(server: LoggedServer) -> Non
 
 def test_invitation_contains_the_join_command(server: LoggedServer) -> None:
     created = create(server, game="corners", options={"max_racers": 3}).json
-    page = request(server, "GET", f"/r/{created['race']}")
+    page = request(server, "GET", f"/r/{created['race']}", **CURL)
     assert page.headers["content-type"] == "text/plain; charset=utf-8"
     text = page.body.decode()
     assert f"race {created['race']} is open, 0 of 3 seats are taken" in text
@@ -67,11 +68,11 @@ def test_invitation_contains_the_join_command(server: LoggedServer) -> None:
 
 
 def test_front_page_contains_the_command_for_a_new_race(server: LoggedServer) -> None:
-    assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/").body.decode()
+    assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/", **CURL).body.decode()
 
 
 def test_verify_page_names_the_command_for_other_clients(server: LoggedServer) -> None:
-    assert request(server, "GET", "/verify").body == b"samedeal verify FILE\n"
+    assert request(server, "GET", "/verify", **CURL).body == b"samedeal verify FILE\n"
 
 
 @pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners", "/verify"])
@@ -86,6 +87,45 @@ def test_browser_gets_the_page_with_a_specific_title(server: LoggedServer, path:
         assert "<title>Same Deal</title>" not in text
         assert ("Verify a replay" if path == "/verify" else "Corners") in text.partition("</title>")[0]
     assert not re.search(r"<(script|style)>| style=| on[a-z]+=", text)
+
+
+IMAGE = "image/avif,image/webp,*/*;q=0.8"
+PREVIEWS: list[dict[str, str]] = [
+    {"User_Agent": "WhatsApp/2.25.37.70 A", "Accept": "*/*"},
+    {"User_Agent": "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "Accept": "*/*"},
+    {"User_Agent": "TelegramBot (like TwitterBot)", "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},
+    {"User_Agent": "facebookexternalhit/1.1", "Accept": "*/*"},
+    {"User_Agent": "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)"},
+    {"User_Agent": "Synapse (bot; +https://github.com/matrix-org/synapse)", "Accept": "*/*"},
+    {"User_Agent": "Signal-Android/7.62", "Accept": IMAGE},
+    {"User_Agent": "curl/8.17.0", "Accept": "text/html"},
+    {},
+]
+TERMINALS: list[dict[str, str]] = [
+    CURL,
+    {"User_Agent": "curl/8.17.0"},
+    {"User_Agent": "Wget/1.25.0", "Accept": "*/*"},
+    {"User_Agent": "HTTPie/3.2.4", "Accept": "*/*"},
+    {"User_Agent": "python-requests/2.34", "Accept": "application/json"},
+    {"User_Agent": "Mozilla/5.0", "Accept": "text/plain, text/html;q=0.5"},
+]
+
+
+@pytest.mark.parametrize("path", ["/r/{race}", "/w/{race}", "/replay/{race}"])
+def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedServer, path: str) -> None:
+    race_id = create(server, game="corners").json["race"]
+    for headers, media in [(each, "text/html") for each in PREVIEWS] + [(each, "text/plain") for each in TERMINALS]:
+        answer = request(server, "GET", path.format(race=race_id), **headers)
+        assert answer.headers["content-type"] == f"{media}; charset=utf-8", headers
+        assert answer.headers["vary"] == "Accept, User-Agent"
+        title = f'<meta property="og:title" content="Corners · {race_id} · Same Deal">'
+        assert (title in answer.body.decode()) is (media == "text/html")
+
+
+def test_unknown_race_is_a_page_for_previews_and_a_problem_in_terminals(server: LoggedServer) -> None:
+    page = request(server, "GET", f"/r/{UNKNOWN}", Accept="*/*")
+    assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert problem(request(server, "GET", f"/r/{UNKNOWN}", **CURL), "not-found")
 
 
 PAGE_FILES = {

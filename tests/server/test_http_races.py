@@ -199,4 +199,5 @@ def test_race_is_shown_as_spectators_see_it(server: LoggedServer) -> None:
 @pytest.mark.parametrize("name", [UNKNOWN, "CALM", "%00", "%2e%2e", "a%2fb", "x" * 65, "%7brace%7d", "*", "%ff", "a b"])
 @pytest.mark.parametrize("path", ["/api/v1/races/", "/api/v1/replays/", "/r/"])
 def test_unknown_race_is_not_found(server: LoggedServer, path: str, name: str) -> None:
-    assert problem(request(server, "GET", path + name.replace(" ", "%20")), "not-found")
+    target = path + name.replace(" ", "%20")
+    assert problem(request(server, "GET", target, Accept="application/json"), "not-found")

@@ -174,6 +174,6 @@ async def test_missing_race_shows_not_found(server: Server, chromium: Browser) -
             assert response.status == 404
             await watched.page.wait_for_selector("h1:text('Not found')")
             assert await watched.page.locator("a:text-is('Home')").count() == 1
-    status, body = server.get("/r/no-such-race-1")
+    status, body = server.get("/r/no-such-race-1", Accept="application/json")
     assert status == 404
     assert b'"code":"not-found"' in body

@@ -18,7 +18,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import ResponseSpec, route
-from samedeal_server.http.responses import PAGE, TEXT, if_none_match_matches
+from samedeal_server.http.responses import PAGE, TEXT, accepted_quality, if_none_match_matches
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
@@ -65,7 +65,15 @@ def page_paths() -> Iterator[tuple[str, Path]]:
             yield f"{VERIFIER}/{path.relative_to(verifier).as_posix()}", path
 
 
-SHELL: Final = ResponseSpec(media=(PAGE, TEXT), description="The page for browsers, text for other clients.")
+VARY: Final = {"Vary": "Accept, User-Agent"}
+TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
+"""How the User-Agent of clients starts that show what they receive in a terminal, in lower case. Like the clients that
+fetch a link's preview for a chat, most accept every type."""
+SHELL: Final = ResponseSpec(
+    media=(PAGE, TEXT),
+    description="The page; text for curl, Wget and HTTPie, and for clients that prefer text or JSON to HTML.",
+    headers={"Vary": "The form depends on Accept and User-Agent."},
+)
 RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 
 
@@ -80,9 +88,8 @@ class Page:
     async def front(self, request: Request) -> Response:
         """The front page."""
         text = "Race your friends at patience on the same shuffled deck, and prove who won."
-        if _is_browser(request):
-            return self._page(TITLE, text)
-        return PlainTextResponse(f"{TITLE}: {text}\n\nsamedeal --server {self._base(request)} new corners --join\n")
+        command = f"samedeal --server {self._base(request)} new corners --join"
+        return self._respond(request, TITLE, text, f"{TITLE}: {text}\n\n{command}\n")
 
     @route("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     @route("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
@@ -101,13 +108,12 @@ class Page:
         else:
             racers = ", ".join(standing.name for standing in summary.standings)
             description = f"{title}: race {race_id} is over" + (f", raced by {racers}." if racers else ".")
-        if _is_browser(request):
-            return self._page(f"{title} · {race_id} · {TITLE}", description)
         commands = ("Replay:  samedeal replay", "Verify:  samedeal verify")
         if isinstance(summary, Listed) and summary.stage in LIVE_STAGES:
             commands = ("Join:   samedeal join", "Watch:  samedeal watch")
         link = f"{self._base(request)}/r/{race_id}"
-        return PlainTextResponse("\n".join([description, "", *(f"{command} {link}" for command in commands), ""]))
+        text = "\n".join([description, "", *(f"{command} {link}" for command in commands), ""])
+        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text)
 
     @route("GET", "/rules/{game}", SHELL, refuses=("not-found",), html_refusals=True)
     async def rules(self, request: Request) -> Response:
@@ -116,9 +122,8 @@ class Page:
             game = checked_game(request.path_params["game"])
         except Refused as refused:
             return self._refused(request, refused)
-        if _is_browser(request):
-            return self._page(f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced.")
-        return PlainTextResponse(f"samedeal rules {game.slug}\n")
+        title, description = f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced."
+        return self._respond(request, title, description, f"samedeal rules {game.slug}\n")
 
     @route("GET", "/p/{player}", SHELL)
     async def player(self, request: Request) -> Response:
@@ -130,9 +135,14 @@ class Page:
     @route("GET", "/verify", SHELL)
     async def verify(self, request: Request) -> Response:
         """The page that verifies a replay file in the browser, without uploading it."""
-        if _is_browser(request):
-            return self._page(f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded.")
-        return PlainTextResponse("samedeal verify FILE\n")
+        title, description = f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded."
+        return self._respond(request, title, description, "samedeal verify FILE\n")
+
+    def _respond(self, request: Request, title: str, description: str, text: str) -> Response:
+        """Return the page or the text, whichever the client wants."""
+        if _wants_page(request):
+            return self._page(title, description)
+        return PlainTextResponse(text, headers=VARY)
 
     @route("GET", "/login", SHELL)
     async def login(self, request: Request) -> Response:
@@ -142,7 +152,7 @@ class Page:
         return PlainTextResponse(f"samedeal --server {self._base(request)} login\n")
 
     def _refused(self, request: Request, refused: Refused) -> Response:
-        if not _is_browser(request):
+        if not _wants_page(request):
             raise refused
         return self._page(TITLE, refused.text, refused.status)
 
@@ -151,7 +161,7 @@ class Page:
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
-        return HTMLResponse(shell, status, headers=HEADERS | {"Vary": "Accept"})
+        return HTMLResponse(shell, status, headers=HEADERS | VARY)
 
     def _base(self, request: Request) -> str:
         return base_url(request, self._settings)
@@ -193,5 +203,9 @@ def _read(path: Path) -> _File:
     return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
 
 
-def _is_browser(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "")
+def _wants_page(request: Request) -> bool:
+    """Return whether a client gets the page, with its tags for previews, rather than text."""
+    page = accepted_quality(request, "text/html")
+    text = accepted_quality(request, "text/plain", "application/json")
+    is_terminal = request.headers.get("user-agent", "").lower().startswith(TERMINAL_CLIENTS)
+    return page > text if is_terminal else page >= text

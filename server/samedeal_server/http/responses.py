@@ -50,13 +50,18 @@ def problem_response(refused: Refused) -> Response:
     return Response(codec.encode(refused.problem(), "json"), refused.status, headers, PROBLEM)
 
 
+def accepted_quality(request: Request, *media: str) -> float:
+    """Return the quality (0 to 1) that the Accept header gives to the best of some media types."""
+    accept = ",".join(request.headers.getlist("accept")) or "*/*"
+    return max(_quality(accept, each) for each in media)
+
+
 def negotiate(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
     """Return the form that the Accept header prefers, the first of equals. `forms` maps forms to their media types.
 
     Raises Refused("not-acceptable").
     """
-    accept = ",".join(request.headers.getlist("accept")) or "*/*"
-    qualities = {form: max(_quality(accept, media) for media in types) for form, types in forms.items()}
+    qualities = {form: accepted_quality(request, *types) for form, types in forms.items()}
     best = max(qualities, key=lambda form: qualities[form])
     if not qualities[best]:
         raise Refused("not-acceptable", f"Available media types: {', '.join(types[0] for types in forms.values())}.")
