@@ -1,6 +1,8 @@
-"""Names of people: validation against characters that deceive readers or break terminals."""
+"""Names of people: validation against characters that deceive readers or break terminals, and unique names."""
 
 import unicodedata
+from collections import Counter
+from collections.abc import Mapping
 
 from samedeal.errors import Refused
 
@@ -46,6 +48,15 @@ def normalised(name: str) -> str:
         if bad or marks_left < 0 or stacks_nothing:
             raise Refused("bad-message", f"A name cannot contain the character U+{ord(character):04X} in this place.")
     return name
+
+
+def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
+    """Return the suffixes that make names unique, by seat: `` #2``, or nothing.
+
+    A name that contains ``#`` always gets one, so that no name can imitate another.
+    """
+    times = Counter(names.values())
+    return {seat: f" #{seat}" if times[name] > 1 or "#" in name else "" for seat, name in names.items()}
 
 
 def _fits(mark: str, base: str) -> bool:

@@ -27,6 +27,7 @@ from samedeal_server.http.races import Races
 from samedeal_server.http.replays import Replays
 from samedeal_server.http.responses import problem_response
 from samedeal_server.http.service import Service
+from samedeal_server.http.sharing import Sharing
 from samedeal_server.http.verification import Verifications
 from samedeal_server.jobs.par_service import ParService
 from samedeal_server.jobs.renderings import Renderings
@@ -130,6 +131,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Races(registry, rematches, guests, quotas, settings),
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
+        Sharing(registry, renderings, pars, settings),
         DailyDeals(dailies),
         PlayerScores(Players(archive, clock), guests),
         verifications,

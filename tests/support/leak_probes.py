@@ -108,7 +108,8 @@ def clean(answer: Answer, race: SealedRace) -> bool:
     """Assert that a response contains no card, secret, nonce or token."""
     content = answer.body + json.dumps(answer.headers).encode()
     assert found(content, race.forbidden()) == []
-    assert CARD.findall(answer.body.decode("latin-1")) == []
+    if not answer.body.startswith(b"\x89PNG"):  # compressed; test_sharing.py compares it with the same card as SVG
+        assert CARD.findall(answer.body.decode("latin-1")) == []
     return True
 
 
@@ -120,6 +121,9 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/api/v1/games/{game}": [race.header.game, code, race.race_id],
         "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
         "/api/v1/races/{race}": [race.race_id, f"{race.race_id}?seat=1", f"{race.race_id}.json", code],
+        "/api/v1/races/{race}/card.svg": [race.race_id, f"{race.race_id}.json", code],
+        "/api/v1/races/{race}/card.png": [race.race_id, code],
+        "/api/v1/races/{race}/card.txt": [race.race_id, code, race.race_id.upper()],
         "/api/v1/races/{race}/par": [race.race_id, code, race.race_id.upper()],
         "/api/v1/races/{race}/par.svg": [race.race_id, code],
         "/api/v1/daily": ["", "?date=2027-03-14"],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from samedeal.names import seat_marks
 from samedeal.wire.messages import Board
 from samedeal_cli.render import phrases
 
@@ -35,7 +36,7 @@ def board(table: dict[str, list[str]]) -> Board:
 
 def cli_wording() -> dict[str, Any]:
     def names(given: dict[str, str]) -> dict[str, str]:
-        marks = phrases.seat_marks({int(seat): name for seat, name in given.items()})
+        marks = seat_marks({int(seat): name for seat, name in given.items()})
         return {seat: name + marks[int(seat)] for seat, name in given.items()}
 
     return {

@@ -1,11 +1,11 @@
 """Par charts: an SVG with one square per play of the computer, from each racer's point of view."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
 from samedeal.computer.par import Compared, Par, Square
 from samedeal.games.catalogue import GAMES
+from samedeal.svg_text import escaped
 
 T = TypeVar("T")
 LONGEST_ROW: Final = 50
@@ -23,7 +23,6 @@ _MARGIN, _LEAST_WIDTH = 20, 580
 _HEADING, _CAPTION, _GAP = 74, 38, 20
 _LEGEND = (0, 215, 380, 470)
 _LONGEST_SEED = 20
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 # Besides its colour, each kind has a mark: a tick, an up arrow, two bars, a down arrow.
 _FACES: Final[dict[Square, tuple[str, str, str]]] = {
@@ -76,8 +75,8 @@ def svg(par: Par, racers: Sequence[Compared]) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
             f' viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc"'
             ' font-family="system-ui, sans-serif" font-size="13" fill="#1f2328">',
-            f'<title id="title">{_escaped(title)}</title>',
-            f'<desc id="desc">{_escaped(" ".join(description))}</desc>',
+            f'<title id="title">{escaped(title)}</title>',
+            f'<desc id="desc">{escaped(" ".join(description))}</desc>',
             "<defs>",
             *map(_face, _FACES),
             "</defs>",
@@ -107,7 +106,7 @@ def _legend() -> Iterator[str]:
 
 
 def _chart(par: Par, racer: Compared, top: int) -> Iterator[str]:
-    name = f'<tspan font-weight="600">{_escaped(racer.name)}</tspan>'
+    name = f'<tspan font-weight="600">{escaped(racer.name)}</tspan>'
     yield f'<text x="{_MARGIN}" y="{top + 13}">{name} · {_result(par, racer)}</text>'
     yield _text(_MARGIN, top + 29, verdict(racer), ' font-size="12"')
     for line, row in enumerate(rows(racer.squares)):
@@ -120,14 +119,8 @@ def _result(par: Par, racer: Compared) -> str:
 
 
 def _text(x: int, y: int, text: str, more: str = "") -> str:
-    return f'<text x="{x}" y="{y}"{more}>{_escaped(text)}</text>'
+    return f'<text x="{x}" y="{y}"{more}>{escaped(text)}</text>'
 
 
 def _shortened(seed: str) -> str:
     return seed if len(seed) <= _LONGEST_SEED else f"{seed[: _LONGEST_SEED - 8]}…{seed[-7:]}"
-
-
-def _escaped(text: str) -> str:
-    """Escape a text for XML. Characters that XML does not allow become U+FFFD."""
-    text = _NOT_XML.sub("\ufffd", text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,7 +1,7 @@
 """The web page: its files, and the URLs that people open, each with its own title."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -15,10 +15,11 @@ from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
-from samedeal_server.http.endpoint import ResponseSpec, route
-from samedeal_server.http.responses import PAGE, TEXT, accepted_quality, if_none_match_matches
+from samedeal_server.http.endpoint import V1, ResponseSpec, route
+from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, if_none_match_matches
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
@@ -65,6 +66,7 @@ def page_paths() -> Iterator[tuple[str, Path]]:
             yield f"{VERIFIER}/{path.relative_to(verifier).as_posix()}", path
 
 
+NO_TAGS: Final[Mapping[str, str]] = {}
 VARY: Final = {"Vary": "Accept, User-Agent"}
 TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
 """How the User-Agent of clients starts that show what they receive in a terminal, in lower case. Like the clients that
@@ -113,7 +115,16 @@ class Page:
             commands = ("Join:   samedeal join", "Watch:  samedeal watch")
         link = f"{self._base(request)}/r/{race_id}"
         text = "\n".join([description, "", *(f"{command} {link}" for command in commands), ""])
-        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text)
+        tags = {
+            "og:url": link,
+            "og:image": f"{self._base(request)}{V1}/races/{race_id}/card.png",
+            "og:image:type": MEDIA["png"],
+            "og:image:width": f"{card.WIDTH}",
+            "og:image:height": f"{card.HEIGHT}",
+            "og:image:alt": description,
+            "twitter:card": "summary_large_image",
+        }
+        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags)
 
     @route("GET", "/rules/{game}", SHELL, refuses=("not-found",), html_refusals=True)
     async def rules(self, request: Request) -> Response:
@@ -138,10 +149,12 @@ class Page:
         title, description = f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded."
         return self._respond(request, title, description, "samedeal verify FILE\n")
 
-    def _respond(self, request: Request, title: str, description: str, text: str) -> Response:
-        """Return the page or the text, whichever the client wants."""
+    def _respond(
+        self, request: Request, title: str, description: str, text: str, tags: Mapping[str, str] = NO_TAGS
+    ) -> Response:
+        """Return the page or the text, whichever the client wants. `tags` are more tags of the page by name."""
         if _wants_page(request):
-            return self._page(title, description)
+            return self._page(title, description, tags=tags)
         return PlainTextResponse(text, headers=VARY)
 
     @route("GET", "/login", SHELL)
@@ -156,11 +169,13 @@ class Page:
             raise refused
         return self._page(TITLE, refused.text, refused.status)
 
-    def _page(self, title: str, description: str, status: int = 200) -> Response:
+    def _page(self, title: str, description: str, status: int = 200, tags: Mapping[str, str] = NO_TAGS) -> Response:
         shell = self._shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
+        more = "".join(f'    <meta property="{name}" content="{escape(text)}">\n' for name, text in tags.items())
+        shell = shell.replace("  </head>", f"{more}  </head>")
         return HTMLResponse(shell, status, headers=HEADERS | VARY)
 
     def _base(self, request: Request) -> str:

@@ -16,6 +16,7 @@ MEDIA: Final = {
     "msgpack": "application/vnd.msgpack",
     "ndjson": "application/x-ndjson",
     "svg": "image/svg+xml",
+    "png": "image/png",
 }
 PROBLEM: Final = "application/problem+json"
 TEXT: Final = "text/plain; charset=utf-8"

@@ -23,9 +23,13 @@ from samedeal.proof.verification import verify
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
+from samedeal.share import card
+from samedeal.share.shared_race import SharedRace
+from samedeal.share.text import pace, text
 from samedeal.wire import codec
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
+from samedeal_server.jobs.png import png
 from samedeal_server.store import stored_replays
 from samedeal_server.store.stored_replays import Form
 
@@ -90,6 +94,22 @@ def _qr(link: bytes) -> bytes:
     return json.encode(["".join(f"{module}" for module in row) for row in code.matrix_iter(border=0)])
 
 
+def _card(question: bytes) -> bytes:
+    """Return the card of a race as SVG or PNG."""
+    race, form = msgpack.decode(question, type=tuple[SharedRace, str])
+    picture = card.svg(race)
+    return png(picture) if form == "png" else picture.encode()
+
+
+def _share_text(question: bytes) -> bytes:
+    """Return the share text of a race, with the pace of a seat if the race's stored bytes are given."""
+    race, link, seat, beaten, data = msgpack.decode(
+        question, type=tuple[SharedRace, str, int | None, float | None, bytes | None]
+    )
+    squares = pace(steps(stored_replays.replay(data)), seat) if data and seat else ""
+    return text(race, link, seat, pace=squares, beaten=beaten).encode()
+
+
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
     "par": _par,
@@ -99,6 +119,8 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "steps": _steps,
     "verify": _verify,
     "qr": _qr,
+    "card": _card,
+    "share-text": _share_text,
 }
 
 

@@ -14,6 +14,7 @@ from samedeal.computer.par import Square
 from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire.documents import DealPar, RacePar
 from samedeal_cli.commands.output import print_line, write_output
@@ -21,7 +22,6 @@ from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Num
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, plain
-from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 

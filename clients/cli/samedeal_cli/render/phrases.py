@@ -1,6 +1,5 @@
 """Cards, moves, standings and times in words."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -9,8 +8,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from samedeal.cards import BACK
+from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import clock as clock
 from samedeal.wire.messages import Board
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
@@ -57,21 +58,6 @@ def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
     standings = tuple(standings)
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     return tuple(replace(standing, name=standing.name + marks[standing.seat]) for standing in standings)
-
-
-def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
-    """Return the suffixes that make names unique, by seat: `` #2``, or nothing.
-
-    A name that contains ``#`` always gets one, so that no name can imitate another.
-    """
-    times = Counter(names.values())
-    return {seat: f" #{seat}" if times[name] > 1 or "#" in name else "" for seat, name in names.items()}
-
-
-def clock(ms: int) -> str:
-    """Return a duration such as ``1:23.4``; before the deal, ``-0:05.0``."""
-    minutes, tenths = divmod(abs(ms) // 100, 600)
-    return f"{'-' if ms < 0 else ''}{minutes}:{tenths // 10:02}.{tenths % 10}"
 
 
 def utc_time(ms: int) -> str:

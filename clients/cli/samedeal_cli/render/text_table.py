@@ -7,9 +7,10 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from samedeal.cards import BACK
+from samedeal.names import seat_marks
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import clock, seat_marks
+from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}

@@ -8,6 +8,7 @@ from typing import Final
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.names import seat_marks
 from samedeal.race.events import (
     Closed,
     Counting,
@@ -29,7 +30,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, seat_marks, with_unique_names
+from samedeal_cli.render.phrases import clock, with_unique_names
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""

@@ -1,0 +1,117 @@
+"""Sharing: a race as a picture for link previews, and as a line of text."""
+
+from hashlib import sha256
+from typing import Final, Literal
+
+from msgspec import Struct, msgpack
+from starlette.requests import Request
+from starlette.responses import Response
+
+from samedeal.errors import Refused
+from samedeal.race.events import SeatNumber
+from samedeal.race.race import Race
+from samedeal.share.shared_race import SharedRace
+from samedeal_server.access.network import base_url
+from samedeal_server.http.endpoint import V1, ResponseSpec, route
+from samedeal_server.http.replays import FOREVER, render
+from samedeal_server.http.requests import client_network
+from samedeal_server.http.responses import MEDIA, TEXT, if_none_match_matches
+from samedeal_server.jobs.par_service import ParProgress, ParService
+from samedeal_server.jobs.renderings import Renderings
+from samedeal_server.races.registry import Registry
+from samedeal_server.settings import Settings
+
+LIVE: Final = {"Cache-Control": "public, max-age=30"}
+"""A card of a race that is not over is soon out of date."""
+INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff"}
+"""A card contains names, and nothing in it may run or load."""
+REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
+CARD_HEADERS: Final = {
+    "Cache-Control": "The card of a finished race never changes.",
+    "ETag": "Identifies this card.",
+}
+UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
+CONDITIONS: Final = {"If-None-Match": "The ETags of the client's copies."}
+
+
+class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose result to share."""
+
+    seat: SeatNumber | None = None
+    """The seat of a racer; by default, all racers."""
+
+
+class Sharing:
+    """The endpoints with which a race is shared."""
+
+    def __init__(self, registry: Registry, renderings: Renderings, pars: ParService, settings: Settings) -> None:
+        self._registry, self._renderings, self._pars, self._settings = registry, renderings, pars, settings
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/card.svg",
+        ResponseSpec(media=(MEDIA["svg"],), headers=CARD_HEADERS),
+        UNCHANGED,
+        headers=CONDITIONS,
+        refuses=REFUSALS,
+        cost=5,
+    )
+    async def svg(self, request: Request) -> Response:
+        """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards."""
+        return await self._card(request, "svg")
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/card.png",
+        ResponseSpec(media=(MEDIA["png"],), headers=CARD_HEADERS),
+        UNCHANGED,
+        headers=CONDITIONS,
+        refuses=REFUSALS,
+        cost=20,
+    )
+    async def png(self, request: Request) -> Response:
+        """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
+        return await self._card(request, "png")
+
+    @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=REFUSALS, cost=10)
+    async def text(self, request: Request, query: ShareQuery) -> Response:
+        """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
+        once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
+        """
+        race = (await self._registry.room(request.path_params["race"])).race
+        shared, seat = SharedRace.of(race), query.seat
+        if seat not in (None, *(standing.seat for standing in shared.standings)):
+            raise Refused("not-found", f"Nobody has seat {seat}.")
+        beaten = data = None
+        if seat is not None and race.stage == "over":
+            beaten = await self._beaten(race, seat, client_network(request))
+            data = await self._replay(race)
+        link = f"{base_url(request, self._settings)}/r/{race.id}"
+        question = msgpack.encode((shared, link, seat, beaten, data))
+        text = await render(self._renderings, request, "share-text", question)
+        return Response(text, media_type=TEXT, headers={"Cache-Control": "no-cache"})
+
+    async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
+        race = (await self._registry.room(request.path_params["race"])).race
+        data = await render(self._renderings, request, "card", msgpack.encode((SharedRace.of(race), form)))
+        headers = INERT | (FOREVER if race.closed else LIVE) | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
+        if if_none_match_matches(request, headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=MEDIA[form], headers=headers)
+
+    async def _beaten(self, race: Race, seat: int, address: str) -> float | None:
+        """Return the fraction of the computer's plays that did worse, or None if that is not known or not public."""
+        try:
+            par = await self._pars.of_race(race.id, address)
+        except Refused:
+            return None
+        if isinstance(par, ParProgress):
+            return None
+        return next((racer.worse for racer in par[1] if racer.seat == seat), None)
+
+    async def _replay(self, race: Race) -> bytes | None:
+        """Return the stored replay, or None if it is not stored yet or not public."""
+        try:
+            return await self._registry.archive.render_input(race.id, self._registry.clock.now())
+        except Refused:
+            return None

@@ -1,0 +1,172 @@
+"""Cards and share texts over HTTP, and the tags with which previews find the card."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from conftest import kept_store
+from samedeal.replays.timeline import steps
+from samedeal.share.text import pace
+from samedeal.wire import messages as m
+from samedeal_server.jobs.png import png
+from support.daily_deals import opened, reveal
+from support.http_api import UNKNOWN, create, problem
+from support.logged_server import Answer, LoggedServer, request
+from support.par_requests import computed, finished_race
+from support.servers import racers
+from support.timed_server import TimedServer
+
+PNG = b"\x89PNG\r\n\x1a\n"
+PREVIEW = {"User_Agent": "WhatsApp/2.25", "Accept": "*/*"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    folder = tmp_path_factory.mktemp("sharing")
+    for url in kept_store(folder / "store"):
+        with TimedServer(url, folder, connections_per_address="0").start() as running:
+            yield running
+            assert running.failures() == []
+
+
+def card(server: LoggedServer, race_id: str, form: str, **headers: str) -> Answer:
+    return request(server, "GET", f"/api/v1/races/{race_id}/card.{form}", None, **headers)
+
+
+def line(server: LoggedServer, race_id: str, query: str = "") -> str:
+    """Return the first line of a share text, whose second line is the link."""
+    answer = card(server, race_id, f"txt{query}")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    first, link = answer.body.decode().splitlines()
+    assert link == f"{server.url}/r/{race_id}"
+    return first
+
+
+def tags(page: bytes) -> dict[str, str]:
+    return dict(re.findall(r'<meta property="([^"]+)" content="([^"]*)">', page.decode()))
+
+
+async def test_card_follows_the_race(server: TimedServer) -> None:
+    server.noon("2027-04-02")
+    race_id = server.create("corners", seed="1", start_delay_ms=0)
+    for form, media in (("svg", "image/svg+xml"), ("png", "image/png")):
+        answer = card(server, race_id, form)
+        assert (answer.status, answer.headers["cache-control"]) == (200, "public, max-age=30")
+        assert answer.headers["content-type"].startswith(media)
+        assert answer.headers["content-security-policy"] == "default-src 'none'"
+    assert b"Race me at Corners" in card(server, race_id, "svg").body
+    async with racers(server, "</text>&", "bo") as (ada, bo):
+        await ada.join(race_id)
+        await bo.join(race_id)
+        waiting = card(server, race_id, "svg")
+        assert "2 of 8 seats taken" in waiting.body.decode()
+        assert [element.text for element in ElementTree.fromstring(waiting.body).iter()].count("</text>&") == 1
+        await ada.ask(m.Ready)
+        await bo.ask(m.Ready)
+        await bo.until(lambda view: view.stage == "running")
+        running = card(server, race_id, "svg")
+        assert "The race is running" in running.body.decode()
+        assert line(server, race_id) == "Same Deal · Corners · the race is running, </text>&, bo"
+        for racer in (ada, bo):
+            await racer.ask(m.Resign)
+    over = card(server, race_id, "svg")
+    assert "The race is over" in over.body.decode()
+    picture = card(server, race_id, "png")
+    assert picture.body.startswith(PNG)
+    assert picture.body[16:24] == (1200).to_bytes(4) + (630).to_bytes(4)
+    assert picture.body == png(over.body.decode()), "the picture is drawn from the same card"
+    for answer, form in ((over, "svg"), (picture, "png")):
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        again = card(server, race_id, form, If_None_Match=answer.headers["etag"])
+        assert (again.status, again.body) == (304, b"")
+    assert len({each.headers["etag"] for each in (waiting, running, over, picture)}) == 4
+
+
+async def test_hidden_standings_are_not_shared(server: TimedServer) -> None:
+    race_id = server.create("corners", seed="2", start_delay_ms=0, max_racers=1, spectators="after")
+    async with racers(server, "zerlina") as (racer,):
+        await racer.begin(race_id)
+        for form in ("svg", "txt"):
+            assert b"zerlina" not in card(server, race_id, form).body
+        assert b"zerlina" not in request(server, "GET", f"/r/{race_id}", **PREVIEW).body
+        await racer.ask(m.Resign)
+    for form in ("svg", "txt"):
+        assert b"zerlina" in card(server, race_id, form).body
+
+
+@pytest.mark.parametrize("path", ["/r/", "/w/", "/replay/"])
+def test_previews_find_the_card(server: TimedServer, path: str) -> None:
+    race_id = create(server, game="corners").json["race"]
+    page = request(server, "GET", path + race_id, **PREVIEW)
+    found = tags(page.body)
+    image = f"{server.url}/api/v1/races/{race_id}/card.png"
+    assert found["og:url"] == f"{server.url}/r/{race_id}"
+    assert found["og:image"] == image
+    assert (found["og:image:width"], found["og:image:height"]) == ("1200", "630")
+    assert (
+        found["og:image:alt"] == found["og:description"] == f"Corners: race {race_id} is open, 0 of 8 seats are taken."
+    )
+    assert found["twitter:card"] == "summary_large_image"
+    assert request(server, "GET", image.removeprefix(server.url)).body.startswith(PNG)
+    assert "og:image" not in tags(request(server, "GET", f"/r/{UNKNOWN}", **PREVIEW).body)
+
+
+def test_links_use_the_public_url(tmp_path: Path, server: TimedServer) -> None:
+    for url in kept_store(tmp_path / "store"):
+        with LoggedServer(url, tmp_path / "log", public_url="https://race.example").start() as public:
+            race_id = create(public, game="corners").json["race"]
+            found = tags(request(public, "GET", f"/r/{race_id}", **PREVIEW).body)
+            assert found["og:image"] == f"https://race.example/api/v1/races/{race_id}/card.png"
+            assert card(public, race_id, "txt").body.decode().endswith(f"\nhttps://race.example/r/{race_id}\n")
+
+
+async def test_text_has_pace_and_par_once_the_deal_is_public(server: TimedServer) -> None:
+    race_id = await finished_race(server, "corners", "share 1")
+    replay = await server.replay(race_id)
+    par, _ = await computed(server, f"/api/v1/races/{race_id}/par")
+    timeline = steps(replay)
+    for standing, racer in zip(replay.standings, par.json["racers"], strict=True):
+        assert racer["seat"] == standing.seat
+        place = {1: "1st", 2: "2nd"}[standing.place]
+        assert line(server, race_id, f"?seat={standing.seat}") == (
+            f"Same Deal · Corners · {place} of 2 · {standing.home} of 48 home · better than"
+            f" {round(100 * racer['worse'])} % of the computer {pace(timeline, standing.seat)}"
+        )
+    assert line(server, race_id).startswith("Same Deal · Corners · ada ")
+
+
+async def test_text_says_nothing_about_a_deal_that_is_raced_again(server: TimedServer) -> None:
+    """The replay is public, and so is the pace, but par is sealed while a race on the open deal is live."""
+    race_id = await finished_race(server, "corners", "share 2")
+    server.create("corners", seed="share 2")
+    assert "computer" not in line(server, race_id, "?seat=1")
+
+
+async def test_text_of_a_daily_deal_has_only_place_and_result_until_it_is_revealed(server: TimedServer) -> None:
+    day = server.noon("2027-04-04")
+    race_id = opened(server, "corners", max_racers=1)
+    async with racers(server, "ada") as (ada,):
+        await ada.begin(race_id)
+        await ada.move((ada.board.moves or [""])[0])
+        await ada.ask(m.Resign)
+    sealed = line(server, race_id, "?seat=1")
+    assert re.fullmatch(r"Same Deal · Corners · daily 4 Apr · \d+ of 48 home", sealed)
+    reveal(server, day)
+    replay = await server.replay(race_id)
+    await computed(server, f"/api/v1/races/{race_id}/par")
+    revealed = line(server, race_id, "?seat=1")
+    assert revealed.startswith(f"{sealed} · better than ")
+    assert revealed.endswith(pace(steps(replay), 1))
+
+
+def test_invalid_requests_are_refused(server: TimedServer) -> None:
+    race_id = create(server, game="corners").json["race"]
+    for form in ("svg", "png", "txt"):
+        assert problem(card(server, UNKNOWN, form), "not-found")
+    assert problem(card(server, race_id, "txt?seat=1"), "not-found", "seat 1")
+    for query in ("seat=0", "seat=x", "sea=1"):
+        assert problem(card(server, race_id, f"txt?{query}"), "bad-request")
+    assert problem(card(server, race_id, "gif"), "not-found")
