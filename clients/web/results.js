@@ -1,6 +1,6 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { ApiError, fetchJson } from "./api.js";
+import { ApiError, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, notice, playerLink, sleep } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
@@ -59,7 +59,7 @@ export class ResultsPage {
   }
 
   results() {
-    const { connection, raceId, game, header } = this.page;
+    const { connection, raceId, header } = this.page;
     const { standings, mine, view } = connection;
     const headline = headlineOf(mine, standings.length);
     announce(headline);
@@ -68,10 +68,6 @@ export class ResultsPage {
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.today = h("section", { "aria-label": "Deal of the day" });
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
-    const score = mine
-      ? ` ${mine.home}/${mine.goal} ${formatClock(mine.ms)} · ${ordinal(mine.place)} of ${standings.length}`
-      : "";
-    const line = `Same Deal ${raceId} · ${game.title}${score}`;
     this.list = new StandingsList();
     const list = this.list.show(standings, { mine: view.seat });
     this.load(header, mine);
@@ -85,7 +81,8 @@ export class ResultsPage {
         "div",
         { class: "row" },
         this.replay,
-        button("Copy result", () => copyText(line, "Result copied.")),
+        button("Copy result", () => copyText(this.shareText, "Result copied.")),
+        navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
         mine && guest() ? playerLink(guest().player, "Your scores") : null,
         homeLink(),
       ),
@@ -104,6 +101,8 @@ export class ResultsPage {
   /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
   async load(header, mine) {
     const { raceId, connection } = this.page;
+    this.shareText = `${location.origin}/r/${raceId}`; // until the server has answered
+    await this.loadShareText(mine);
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
       this.list.players = await showVerification(this.verification, raceId, { header, digests: connection.receipts });
@@ -114,6 +113,17 @@ export class ResultsPage {
       fill(this.verification, h("p", {}, error.message));
     }
     await showPar(this.par, raceId, mine?.seat);
+    await this.loadShareText(mine);
+  }
+
+  /** Loads what Copy and Share share, beforehand: browsers permit both only right after a click. */
+  async loadShareText(mine) {
+    const seat = mine ? `?seat=${mine.seat}` : "";
+    try {
+      this.shareText = await fetchText(`/api/v1/races/${this.page.raceId}/card.txt${seat}`);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
   }
 
   /** Shows the results so far on the deal of the day. Returns whether replays are still sealed. */

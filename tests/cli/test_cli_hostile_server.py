@@ -34,6 +34,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "table": [["table", RACE], ["table", RACE, "--no-verify"]],
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
+    "share": [["share", RACE], ["share", RACE, "--seat", "1"]],
     "me": [["me", "--as", "mine"]],
     "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],

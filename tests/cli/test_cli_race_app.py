@@ -95,6 +95,10 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await until(lambda: app.state.checks)
         assert all(fact.holds for fact in app.state.checks)
         assert "checks passed" in shown(app)
+        await pilot.press("s")
+        await until(lambda: app.clipboard.startswith("Same Deal · Corners · "))
+        assert app.clipboard.endswith(f"\n{live.url}/r/{race}")
+        assert "clipboard: Same Deal" in shown(app)
         await pilot.press("q")
     assert app.failure is None
 

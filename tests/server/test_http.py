@@ -60,7 +60,7 @@ def test_every_problem_code_is_described_at_its_url(server: LoggedServer) -> Non
 
 def test_invitation_contains_the_join_command(server: LoggedServer) -> None:
     created = create(server, game="corners", options={"max_racers": 3}).json
-    page = request(server, "GET", f"/r/{created['race']}", **CURL)
+    page = request(server, "GET", f"/r/{created['race']}", None, **CURL)
     assert page.headers["content-type"] == "text/plain; charset=utf-8"
     text = page.body.decode()
     assert f"race {created['race']} is open, 0 of 3 seats are taken" in text
@@ -68,11 +68,11 @@ def test_invitation_contains_the_join_command(server: LoggedServer) -> None:
 
 
 def test_front_page_contains_the_command_for_a_new_race(server: LoggedServer) -> None:
-    assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/", **CURL).body.decode()
+    assert f"samedeal --server {server.url} new corners" in request(server, "GET", "/", None, **CURL).body.decode()
 
 
 def test_verify_page_names_the_command_for_other_clients(server: LoggedServer) -> None:
-    assert request(server, "GET", "/verify", **CURL).body == b"samedeal verify FILE\n"
+    assert request(server, "GET", "/verify", None, **CURL).body == b"samedeal verify FILE\n"
 
 
 @pytest.mark.parametrize("path", ["/", "/r/{race}", "/w/{race}", "/rules/corners", "/verify"])
@@ -115,7 +115,7 @@ TERMINALS: list[dict[str, str]] = [
 def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedServer, path: str) -> None:
     race_id = create(server, game="corners").json["race"]
     for headers, media in [(each, "text/html") for each in PREVIEWS] + [(each, "text/plain") for each in TERMINALS]:
-        answer = request(server, "GET", path.format(race=race_id), **headers)
+        answer = request(server, "GET", path.format(race=race_id), None, **headers)
         assert answer.headers["content-type"] == f"{media}; charset=utf-8", headers
         assert answer.headers["vary"] == "Accept, User-Agent"
         title = f'<meta property="og:title" content="Corners · {race_id} · Same Deal">'
@@ -125,7 +125,7 @@ def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedS
 def test_unknown_race_is_a_page_for_previews_and_a_problem_in_terminals(server: LoggedServer) -> None:
     page = request(server, "GET", f"/r/{UNKNOWN}", Accept="*/*")
     assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert problem(request(server, "GET", f"/r/{UNKNOWN}", **CURL), "not-found")
+    assert problem(request(server, "GET", f"/r/{UNKNOWN}", None, **CURL), "not-found")
 
 
 PAGE_FILES = {

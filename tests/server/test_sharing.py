@@ -91,7 +91,7 @@ async def test_hidden_standings_are_not_shared(server: TimedServer) -> None:
         await racer.begin(race_id)
         for form in ("svg", "txt"):
             assert b"zerlina" not in card(server, race_id, form).body
-        assert b"zerlina" not in request(server, "GET", f"/r/{race_id}", **PREVIEW).body
+        assert b"zerlina" not in request(server, "GET", f"/r/{race_id}", None, **PREVIEW).body
         await racer.ask(m.Resign)
     for form in ("svg", "txt"):
         assert b"zerlina" in card(server, race_id, form).body
@@ -100,7 +100,7 @@ async def test_hidden_standings_are_not_shared(server: TimedServer) -> None:
 @pytest.mark.parametrize("path", ["/r/", "/w/", "/replay/"])
 def test_previews_find_the_card(server: TimedServer, path: str) -> None:
     race_id = create(server, game="corners").json["race"]
-    page = request(server, "GET", path + race_id, **PREVIEW)
+    page = request(server, "GET", path + race_id, None, **PREVIEW)
     found = tags(page.body)
     image = f"{server.url}/api/v1/races/{race_id}/card.png"
     assert found["og:url"] == f"{server.url}/r/{race_id}"
@@ -111,14 +111,14 @@ def test_previews_find_the_card(server: TimedServer, path: str) -> None:
     )
     assert found["twitter:card"] == "summary_large_image"
     assert request(server, "GET", image.removeprefix(server.url)).body.startswith(PNG)
-    assert "og:image" not in tags(request(server, "GET", f"/r/{UNKNOWN}", **PREVIEW).body)
+    assert "og:image" not in tags(request(server, "GET", f"/r/{UNKNOWN}", None, **PREVIEW).body)
 
 
 def test_links_use_the_public_url(tmp_path: Path, server: TimedServer) -> None:
     for url in kept_store(tmp_path / "store"):
         with LoggedServer(url, tmp_path / "log", public_url="https://race.example").start() as public:
             race_id = create(public, game="corners").json["race"]
-            found = tags(request(public, "GET", f"/r/{race_id}", **PREVIEW).body)
+            found = tags(request(public, "GET", f"/r/{race_id}", None, **PREVIEW).body)
             assert found["og:image"] == f"https://race.example/api/v1/races/{race_id}/card.png"
             assert card(public, race_id, "txt").body.decode().endswith(f"\nhttps://race.example/r/{race_id}\n")
 

@@ -1,5 +1,7 @@
 """Racing in a real browser: taps, keys, drags, undo and announcements."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import Browser, Page
 
@@ -183,6 +185,38 @@ async def test_preferences_survive_a_reload(server: Server, chromium: Browser) -
         await page.reload()
         assert await page.evaluate(ground) == dark
         assert await page.evaluate("document.documentElement.dataset.suits") == "two"
+
+
+SHARE = """navigator.share = async ({ text }) => { window.shared = text; };
+Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });"""
+
+
+async def test_result_is_copied_and_shared_as_the_server_words_it(server: Server, chromium: Browser) -> None:
+    race_id = solo(server, "corners")
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.add_init_script(SHARE)
+        await join_race(page, server, race_id)
+        await wait_for_deal(page)
+        await page.click("button:text-is('Resign')")
+        await page.click("dialog >> text=Yes")
+        link = f"{server.url}/r/{race_id}"
+        await page.wait_for_selector(".par-chart", timeout=240_000)
+        async with asyncio.timeout(240):
+            while "% of the computer" not in (copied := await copy_result(page)):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert copied.startswith("Same Deal · Corners · 0 of 48 home · better than ")
+        assert copied.endswith(f" ▁▁▁▁▁▁▁▁\n{link}\n")
+        assert copied.encode() == server.get(f"/api/v1/races/{race_id}/card.txt?seat=1")[1]
+        await page.click("button:text-is('Share')")
+        assert await page.evaluate("window.shared") == copied
+        assert not watched.errors
+
+
+async def copy_result(page: Page) -> str:
+    await page.click("button:text-is('Copy result')")
+    copied: str = await page.evaluate("window.copied")
+    return copied
 
 
 async def test_daily_results_are_shown_while_the_replay_is_sealed(server: Server, chromium: Browser) -> None:

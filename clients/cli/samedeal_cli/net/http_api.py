@@ -25,6 +25,8 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
+ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
+"""The characters with which share texts surround names that are written from right to left."""
 
 
 class ServerKey(Struct, frozen=True):
@@ -112,6 +114,12 @@ class Api:
         except Declined:
             return ()
         return tuple(known.key for known in self.read(data, WellKnown).keys)
+
+    def share_text(self, race_id: str, seat: int | None) -> str:
+        """Return a race as a line of text, with the result of a seat or all results, and its link on a second line."""
+        data = self.download(f"/races/{race_id}/card.txt", query={"seat": seat}, most_bytes=PROBLEM_BYTES)
+        text = data.decode("utf-8", "replace").translate(ISOLATES)  # terminals would show them as boxes
+        return "\n".join(safe_text(line) for line in text.splitlines())
 
     def away_s(self) -> float | None:
         """Return how long a seat is held after a disconnect before the countdown, in seconds; None if it is unknown."""

@@ -155,6 +155,8 @@ class FullScreen(CanvasApp):
                 self.exit()
             case "copy-link":
                 self._copy_link()
+            case "copy-result":
+                self._start(self._copy_result())
             case "open-replay":
                 self._open_replay()
             case keys.RaceAgain():
@@ -206,6 +208,16 @@ class FullScreen(CanvasApp):
     def _copy_link(self) -> None:
         self.copy_to_clipboard(self.state.link)
         self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
+
+    async def _copy_result(self) -> None:
+        try:
+            text = await asyncio.to_thread(self._api.share_text, self.state.race_id, self.state.seat)
+        except Failure as failure:
+            self._change(notice=Notice(failure.format_message(), "bad"))
+            return
+        self.copy_to_clipboard(text)
+        line, _, _ = text.partition("\n")
+        self._change(notice=Notice(f"Sent to the terminal's clipboard: {line}"))
 
     def _open_replay(self) -> None:
         words = (sys.executable, "-m", "samedeal_cli.main", "replay", f"{self._api.server}/r/{self.state.race_id}")

@@ -102,7 +102,7 @@ HELP: Final[dict[str, Keys]] = {
         ("n", "after the race: ask for a rematch, or join it"),
         ("N", "the same, and be ready at once"),
         ("g", "ask for a rematch with another game"),
-        ("v, f", "after the race: watch the replay, show the checks"),
+        ("v, f, s", "after the race: watch the replay, show the checks, copy the result to share it"),
         ("q, Ctrl-C", "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"),
     ],
 }

@@ -22,7 +22,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
     keys = _keys_for_next_race(state)
-    keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks")]
+    keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks"), ("s", "copy result")]
     keys += [("y", "copy link"), ("i", "rules"), ("?", "help"), ("q", "quit")]
     bottom = draw_keys(canvas, keys, 2)
     canvas.line(bottom)

@@ -39,7 +39,8 @@ class RaceAgain:
 Command = (
     PlayMove
     | RaceAgain
-    | Literal["ready", "unready", "resign", "leave", "copy-link", "open-replay", "quit", "interrupt"]
+    | Literal["ready", "unready", "resign", "leave", "copy-link", "copy-result"]
+    | Literal["open-replay", "quit", "interrupt"]
 )
 """What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the
 seat."""
@@ -160,6 +161,8 @@ def _on_results_key(state: RaceState, key: str) -> Step:
             return replace(state, overlay="games", scroll=0), None
         case "v" if state.stage == "over":
             return state, "open-replay"
+        case "s" if state.stage == "over":
+            return state, "copy-result"
         case "f" if state.checks:
             return replace(state, overlay="checks", scroll=0), None
     return state, None
