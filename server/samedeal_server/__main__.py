@@ -163,7 +163,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain and then stop; stop at once on the second signal."""
         first, self._is_stopping = not self._is_stopping, True
-        self._drain()
+        self._loop.call_soon_threadsafe(self._drain)
         stop = partial(super().handle_exit, sig, frame)
         if first and self._drain_s:
             faulthandler.dump_traceback_later(self._drain_s + STOP_S, exit=True)

@@ -14,10 +14,12 @@ from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.access.admission import Admission, delay_refusal
+from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
+from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
 from samedeal_server.http.page import Page, page_files
@@ -93,7 +95,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     codes, revocations = LoginCodes(store, guests), Revocations(store)
-    ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, settings)
+    connections = OpenConnections(settings.connections_per_address)
+    ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
     async def close_revoked() -> None:
         try:
@@ -129,6 +132,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Games(),
         Devices(guests, codes, revocations, renderings.jobs, rate_limits, settings),
         Races(registry, rematches, guests, quotas, settings),
+        Events(registry, connections),
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         Sharing(registry, renderings, pars, settings),

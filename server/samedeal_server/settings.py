@@ -109,7 +109,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     burst: Annotated[Count, "Burst of messages per connection"] = 60
     connections: Annotated[Count, "Maximum connections, also limited by open files"] = 10_000
-    connections_per_address: Annotated[Number, "WebSocket connections per address; 0 for unlimited"] = 50
+    connections_per_address: Annotated[
+        Number, "WebSocket connections and event streams per address; 0 for unlimited"
+    ] = 50
     http_connections_per_address: Annotated[
         Number, "HTTP connections and concurrent requests per address; 0 for unlimited"
     ] = 200

@@ -13,6 +13,7 @@ from samedeal.proof import commitments
 from samedeal.wire import codec
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
+from support.event_stream import EventStream
 from support.leak_probes import (
     HEADERS,
     SUFFIXES,
@@ -76,7 +77,7 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
             code = f"corners:{running.seed}"
             guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # it gets the same response
             addresses = url_suffixes(running)
-            known = {*addresses, *PAR_OF_DEALS}
+            known = {*addresses, *PAR_OF_DEALS, EVENTS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
             not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
             not_there += [
@@ -105,6 +106,25 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
 
 PAR_OF_DEALS = {"/api/v1/deals/{deal:path}/par", "/api/v1/deals/{deal:path}/par/{play}"}
 """Paths with a deal code, which the next test covers."""
+
+
+EVENTS = "/api/v1/races/{race}/events"
+"""A response that ends with the race, which the next test covers."""
+
+
+@pytest.mark.parametrize("spectators", ["progress", "after"])
+async def test_events_do_not_reveal_a_running_race(server: LoggedServer, spectators: str) -> None:
+    async with sealed_race(server, "corners", spectators=spectators) as race:
+        with EventStream(server, race.race_id) as stream:
+            assert await stream.line()
+            await play(race, 10)
+            for name in ("ada", "bo"):
+                await race.lines[name].ask("resign")
+            while b'"stage":"over"' not in (line := await stream.line() or b""):
+                assert clean(Answer(200, {}, line), race)
+                assert (b'"standings"' in line) is (spectators == "progress" or b'"t":"progress"' in line)
+            view = json.loads(line)
+        assert view["deal"] == f"corners:{race.seed}", "the test searched for the wrong deal"
 
 
 async def test_par_does_not_reveal_a_running_race(server: LoggedServer) -> None:

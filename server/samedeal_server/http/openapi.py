@@ -13,6 +13,7 @@ from samedeal.errors import CODES
 from samedeal.race.events import Entry, Seed
 from samedeal.replays.replay import Foot, Head, Replay
 from samedeal.wire.documents import Slug
+from samedeal.wire.messages import Progress, View
 from samedeal_server.http.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, Link, ResponseSpec
 from samedeal_server.http.responses import MEDIA, PAGE, PROBLEM, Problem
 from samedeal_server.http.schemas import Schema, schemas
@@ -58,7 +59,7 @@ PATH: Final[Mapping[str, Any]] = {
     "problem": Annotated[str, Meta(description="The code of a problem.", extra_json_schema={"enum": sorted(CODES)})],
 }
 """The types of all path parameters."""
-LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot)}
+LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot), View: (View, Progress)}
 """The types of the lines of a type in newline-delimited JSON."""
 DEAL: Final = "{deal:path}"
 GUEST: Final = {
@@ -211,7 +212,7 @@ def _content(body: ResponseSpec | BodySpec, by_kind: Mapping[str, Schema]) -> di
             content[media] = {"schema": alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}}
         elif media == MEDIA["ndjson"] and body.kind in LINES:
             lines = [by_kind[repr(kind)] for kind in LINES[body.kind]]
-            content[media] = {"schema": {"type": "array", "items": {"anyOf": lines}, "minItems": 2}}
+            content[media] = {"schema": {"type": "array", "items": {"anyOf": lines}, "minItems": 1}}
         else:
             content[media] = {"schema": {"type": "string"}} if media.startswith("text/") else {}
     return content

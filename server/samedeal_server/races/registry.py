@@ -51,15 +51,16 @@ class Registry:
         self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._idle = set[str]()  # rooms that were idle at the start of the last sweep
-        self._draining = False
+        self.draining = asyncio.Event()
+        """Set once this server is about to stop."""
 
     def drain(self) -> None:
         """Refuse new connections and races from now on, because this server is about to stop. Races continue."""
-        self._draining = True
+        self.draining.set()
 
     def check_open(self) -> None:
         """Raise Refused("draining") while the server is draining."""
-        if self._draining:
+        if self.draining.is_set():
             raise Refused("draining")
 
     async def start(self) -> None:

@@ -1,7 +1,6 @@
 """The WebSocket endpoint: accepts connections within their limits, and runs a session for each."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Collection
 
 from starlette.types import Receive, Scope, Send
@@ -9,7 +8,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from samedeal.errors import Refused
 from samedeal.wire.codec import SUBPROTOCOLS, Form
-from samedeal_server.access.network import network
+from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
@@ -28,12 +27,17 @@ class WebSocketEndpoint:
     """An ASGI application. Messages bypass Starlette's middleware."""
 
     def __init__(
-        self, registry: Registry, rematches: Rematches, guests: Guests, rate_limits: RateLimits, settings: Settings
+        self,
+        registry: Registry,
+        rematches: Rematches,
+        guests: Guests,
+        rate_limits: RateLimits,
+        connections: OpenConnections,
+        settings: Settings,
     ) -> None:
         self._registry, self._rematches, self._guests = registry, rematches, guests
-        self._rate_limits, self._settings = rate_limits, settings
+        self._rate_limits, self._connections, self._settings = rate_limits, connections, settings
         self._entry_slots = asyncio.Semaphore(MAX_ENTERING)
-        self._connections = Counter[str]()  # by network
         self._sessions = set[Session]()
 
     def close_revoked(self, token_digests: Collection[str]) -> None:
@@ -47,29 +51,23 @@ class WebSocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
-        address = network(socket.client.host) if socket.client else ""
+        address = socket.client.host if socket.client else ""
         offered: list[str] = scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         try:
-            self._check(address)
+            self._connections.check(address)
+            self._registry.check_open()
             if offered and subprotocol is None:
                 raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")
         except Refused as refused:
             return await socket.send_denial_response(problem_response(refused))
-        self._connections[address] += 1
+        uncount = self._connections.add(address)
         try:
             await socket.accept(subprotocol)
             connection = WebSocketConnection(scope, receive, send)
             await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection)
         finally:
-            self._connections[address] -= 1
-            if not self._connections[address]:
-                del self._connections[address]
-
-    def _check(self, address: str) -> None:
-        if self._connections[address] >= (self._settings.connections_per_address or float("inf")):
-            raise Refused("too-many", "Too many connections from this address.")
-        self._registry.check_open()
+            uncount()
 
     async def _serve(self, socket: WebSocket, form: Form, connection: "WebSocketConnection") -> None:
         scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")

@@ -1,0 +1,33 @@
+"""Open connections: how many WebSockets and event streams each client network has open."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from samedeal.errors import Refused
+from samedeal_server.access.network import network
+
+
+class OpenConnections:
+    """Counts connections that stay open, and limits them."""
+
+    def __init__(self, limit_per_address: int) -> None:
+        """A limit of 0 means unlimited."""
+        self._limit = limit_per_address or float("inf")
+        self._open = Counter[str]()
+
+    def check(self, address: str) -> None:
+        """Raise Refused("too-many") if an address cannot open another connection."""
+        if self._open[network(address)] >= self._limit:
+            raise Refused("too-many", "Too many connections from this address.")
+
+    def add(self, address: str) -> Callable[[], None]:
+        """Count a connection, and return the function to call once when it ends."""
+        client = network(address)
+        self._open[client] += 1
+
+        def remove() -> None:
+            self._open[client] -= 1
+            if not self._open[client]:
+                del self._open[client]
+
+        return remove
