@@ -40,6 +40,25 @@ export async function fetchText(path) {
   throw errorFrom(response, await response.json().catch(() => null));
 }
 
+const SILENT_MS = 40_000; // the server sends an empty line at least every 15 s
+
+/** Yields the objects of a stream of JSON lines. It ends early if nothing arrives for a while. Throws ApiError. */
+export async function* fetchLines(path) {
+  const response = await send(`/api/v1${path}`);
+  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const timer = setTimeout(() => reader.cancel(), SILENT_MS);
+    const { done, value } = await reader.read().catch(() => ({ done: true }));
+    clearTimeout(timer);
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    yield* lines.filter(Boolean).map((line) => JSON.parse(line));
+  }
+}
+
 async function send(path, options = {}) {
   try {
     return await fetch(path, options);

@@ -12,6 +12,7 @@ const ROUTES = [
   [/^\/$/, () => new HomePage()],
   [/^\/r\/([^/]+)$/, (raceId) => new RacePage(raceId)],
   [/^\/w\/([^/]+)$/, (raceId) => new RacePage(raceId, { watch: true })],
+  [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
   [/^\/replay\/([^/]+)$/, (raceId) => new ReplayPage(raceId)],
   [/^\/rules\/([^/]+)$/, (slug) => new RulesPage(slug)],
   [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],

@@ -111,7 +111,7 @@ TERMINALS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("path", ["/r/{race}", "/w/{race}", "/replay/{race}"])
+@pytest.mark.parametrize("path", ["/r/{race}", "/w/{race}", "/o/{race}", "/replay/{race}"])
 def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedServer, path: str) -> None:
     race_id = create(server, game="corners").json["race"]
     for headers, media in [(each, "text/html") for each in PREVIEWS] + [(each, "text/plain") for each in TERMINALS]:

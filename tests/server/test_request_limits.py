@@ -58,6 +58,7 @@ COSTS = {
     "GET /openapi.json": 10,
     "GET /p/{player}": 1,
     "GET /page": 1,
+    "GET /o/{race}": 1,
     "GET /problems/{problem}": 1,
     "GET /r/{race}": 1,
     "GET /readyz": 1,

@@ -150,6 +150,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/api/v1/replays/{race}/steps": [race.race_id, code],
         "/r/{race}": [race.race_id, code, f"{race.race_id}/log"],
         "/w/{race}": [race.race_id, code],
+        "/o/{race}": [race.race_id, code, f"{race.race_id}?theme=plain"],
         "/replay/{race}": [race.race_id, code],
         "/p/{player}": [*race.players.values(), race.race_id],
         "/rules/{game}": ["corners", code],

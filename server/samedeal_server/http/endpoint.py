@@ -41,7 +41,10 @@ def race_links(pointer: str) -> tuple[Link, ...]:
     return (
         Link(f"{V1}/replays/{{replay}}", {"replay": of_race["race"]}),
         *(Link(f"{V1}/{path}", of_race) for path in ("races/{race}", "races/{race}/par", "races/{race}/par.svg")),
-        *(Link(path, of_race) for path in (f"{V1}/replays/{{race}}/steps", "/r/{race}", "/w/{race}", "/replay/{race}")),
+        *(
+            Link(path, of_race)
+            for path in (f"{V1}/replays/{{race}}/steps", "/r/{race}", "/w/{race}", "/o/{race}", "/replay/{race}")
+        ),
     )
 
 

@@ -95,6 +95,7 @@ class Page:
 
     @route("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     @route("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
+    @route("GET", "/o/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     @route("GET", "/replay/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     async def race(self, request: Request) -> Response:
         """The invitation to a race, with its state; for other clients, how to join it."""

@@ -1,0 +1,98 @@
+// The overlay of a race for video streams: clock, standings and visible tables on a transparent ground, no controls.
+
+import { ApiError, fetchGames, fetchJson, fetchLines } from "./api.js";
+import { fill, h, sleep } from "./dom.js";
+import { formatClock } from "./phrases.js";
+import { StandingsList } from "./standings.js";
+import { Table } from "./table.js";
+
+const TICK_MS = 200;
+const RETRY_MS = 1000;
+const MAX_RETRY_MS = 15_000;
+const MAX_RACERS = 8;
+const MAX_TABLES = 4;
+const THEMES = ["dark", "light", "plain"];
+const STATES = { open: "Waiting for racers", over: "Finished", cancelled: "Cancelled" };
+
+export class OverlayPage {
+  constructor(raceId) {
+    this.raceId = raceId;
+    this.tables = new Map(); // by seat
+  }
+
+  async open(main) {
+    const theme = new URLSearchParams(location.search).get("theme");
+    const root = document.documentElement;
+    root.classList.add("overlay", THEMES.includes(theme) ? theme : THEMES[0]);
+    root.dataset.theme = theme === "light" ? "light" : "dark";
+    const view = await fetchJson(`/races/${this.raceId}`);
+    this.game = (await fetchGames()).get(view.header.game);
+    if (!this.game) throw new ApiError(426, "unsupported-version", "This page does not support the game of this race.");
+    document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
+    this.clock = h("time", { class: "clock" });
+    this.list = new StandingsList();
+    this.more = h("p", { class: "more" });
+    this.boards = h("div", { class: "boards" });
+    const heading = h("h1", {}, h("span", {}, this.game.title), this.clock);
+    fill(main, h("section", { class: "ranking" }, heading, this.list.element, this.more), this.boards);
+    setInterval(() => this.tick(), TICK_MS);
+    this.receive(view);
+    this.follow();
+  }
+
+  /** Follows the race to its end, however often the connection is lost. */
+  async follow() {
+    let retryMs = RETRY_MS;
+    while (!["over", "cancelled"].includes(this.stage)) {
+      try {
+        for await (const message of fetchLines(`/races/${this.raceId}/events`)) {
+          this.receive(message);
+          retryMs = RETRY_MS;
+        }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+      }
+      await sleep(retryMs);
+      retryMs = Math.min(MAX_RETRY_MS, 2 * retryMs);
+    }
+  }
+
+  /** Shows a view or progress; other messages are for newer pages. */
+  receive(message) {
+    const { t, standings = [] } = message;
+    if (t !== "view" && t !== "progress") return;
+    if (t === "view") {
+      this.stage = message.stage;
+      this.endsAt = message.clock_ms === undefined ? null : performance.now() + message.clock_ms;
+      this.showBoards(message.boards ?? {}, standings);
+      this.tick();
+    }
+    this.list.show(standings.slice(0, MAX_RACERS));
+    this.more.textContent = standings.length > MAX_RACERS ? `and ${standings.length - MAX_RACERS} more` : "";
+  }
+
+  showBoards(boards, standings) {
+    const shown = standings.filter(({ seat }) => boards[seat]).slice(0, MAX_TABLES);
+    for (const { seat, name } of shown) {
+      if (!this.tables.has(seat)) {
+        const table = new Table(this.game, { label: `Table of ${name}`, small: true });
+        this.tables.set(seat, { table, figure: h("figure", {}, h("figcaption", {}, name), table.element) });
+      }
+      const { table } = this.tables.get(seat);
+      if (JSON.stringify(table.board) !== JSON.stringify(boards[seat])) {
+        table.show(boards[seat], { animate: Boolean(table.board) });
+      }
+    }
+    const figures = shown.map(({ seat }) => this.tables.get(seat).figure);
+    const { children } = this.boards;
+    if (figures.length !== children.length || figures.some((figure, index) => figure !== children[index])) {
+      fill(this.boards, figures);
+    }
+  }
+
+  tick() {
+    const left = this.endsAt === null ? null : Math.max(0, this.endsAt - performance.now());
+    this.clock.textContent = left === null ? (STATES[this.stage] ?? "") : formatClock(left, left < 60_000);
+    this.clock.classList.toggle("late", this.stage === "running" && left !== null && left < 30_000);
+  }
+}
