@@ -114,6 +114,7 @@ async def test_no_url_reveals_a_daily_deal_after_a_race_on_it(timed: TimedServer
         await play(race, 10)
         await over(race)
     targets = [target_url(path, end) for path, ends in url_suffixes(race).items() for end in ends]
+    targets += [f"/api/v1/races/{race.race_id}/{more}" for more in ("events", "card.txt?seat=1", "card.txt?seat=3")]
     targets += [f"/api/v1/races/{race.race_id}/par{more}" for more in ("?seat=1", ".svg?seat=3")]
     targets += [f"/api/v1/replays/{race.race_id}{suffix.replace('#', '%23')}" for suffix in SUFFIXES]
     targets += [f"/api/v1/replays?before={race.race_id}", f"/api/v1/daily/2027-03-17/{race.header.game}"]

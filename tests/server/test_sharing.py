@@ -85,6 +85,26 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
     assert len({each.headers["etag"] for each in (waiting, running, over, picture)}) == 4
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "</svg>&<",
+        "W" * 24,
+        "\u05e9\u05dc\u05d5\u05dd",
+        "مرحبا",
+        "😀👍🏽日本語",
+        "z\u0308\u0308",
+        "\U0001f1e9\U0001f1ea",
+    ],
+)
+async def test_picture_can_be_drawn_with_any_name(server: TimedServer, name: str) -> None:
+    race_id = server.create("corners")
+    async with racers(server, name) as (racer,):
+        await racer.join(race_id)
+        picture = card(server, race_id, "png")
+    assert (picture.status, picture.body[:8]) == (200, PNG)
+
+
 async def test_hidden_standings_are_not_shared(server: TimedServer) -> None:
     race_id = server.create("corners", seed="2", start_delay_ms=0, max_racers=1, spectators="after")
     async with racers(server, "zerlina") as (racer,):

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route
 
 from samedeal.wire import messages as m
-from support.browser import browser_marks, open_page, overflow, page_browser, page_server
+from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
 from support.servers import Racer, Server, racers
 
 pytestmark = browser_marks("overlay")
@@ -42,7 +42,10 @@ async def test_overlay_follows_a_race_to_its_end(theme: str, server: Server, chr
         assert await page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgba(0, 0, 0, 0)"
         visible = [await control.is_visible() for control in await page.locator(CONTROLS).all()]
         assert True not in visible
-        assert await overflow(page) == 0
+        assert await find_violations(page) == []
+        for width in (1280, 320):
+            await page.set_viewport_size({"width": width, "height": 720})
+            assert await overflow(page) == 0
         for player in (ada, bo):
             await player.ask(m.Resign)
         await shown(page, "Finished")
