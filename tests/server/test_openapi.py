@@ -11,23 +11,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from samedeal.wire import messages as m
 from support.logged_server import LoggedServer, request
-from support.servers import Racer, racers
+from support.servers import racers
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 CONFIG = """
 [dictionaries]
 races.values = {races}
 replays.values = {replays}
+players.values = {players}
+others.values = {others}
 seeds.values = ["7", "a/b"]
 
 [parameters]
 "path.race" = {{ dictionary = "races", probability = 0.8 }}
+"path.player" = {{ dictionary = "players", probability = 0.8 }}
+"path.other" = {{ dictionary = "others", probability = 0.8 }}
 "path.replay" = {{ dictionary = "replays", probability = 0.8 }}
 "path.seed" = {{ dictionary = "seeds", probability = 0.8 }}
 
@@ -52,8 +56,8 @@ headers = {{ Authorization = "Bearer sd_unknown" }}
 include-name = "{events}"
 enabled = false
 """
-"""The configuration of schemathesis. Most races in its requests exist, and most deals for par are the same. Login
-codes are created with the token of a guest."""
+"""The configuration of schemathesis. Most races and players in its requests exist; most deals for par are the same.
+Login codes are created with the token of a guest."""
 EVENTS = "GET /api/v1/races/{race}/events"
 
 
@@ -71,19 +75,33 @@ def http(server: LoggedServer) -> dict[str, Any]:
     return document
 
 
-@pytest.fixture(scope="module")
-def races(server: LoggedServer) -> list[str]:
+class Known(NamedTuple):
+    """What most requests are about."""
+
+    races: list[str]
     """The IDs of an open race and a finished race."""
+    players: list[str]
+    """The public ID of a player."""
+    others: list[str]
+    """The public ID of a player who raced against that one."""
 
-    async def finish() -> str:
-        race_id = server.create("corners", seed="7", max_racers=1, start_delay_ms=0)
-        ada = await Racer("ada").connect(server)
-        await ada.begin(race_id)
-        await ada.ask(m.Resign)
-        await ada.close()
-        return (await server.replay(race_id)).header.race
 
-    return [server.create("gallery"), asyncio.run(finish())]
+@pytest.fixture(scope="module")
+def known(server: LoggedServer) -> Known:
+    async def finish() -> Known:
+        race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0)
+        async with racers(server, "ada", "bo") as both:
+            for racer in both:
+                await racer.join(race_id)
+                await racer.ask(m.Ready)
+            for racer in both:
+                await racer.until(lambda view: view.stage == "running")
+                await racer.ask(m.Resign)
+            await server.replay(race_id)
+            ada, bo = both
+            return Known([server.create("gallery"), race_id], [ada.player], [bo.player])
+
+    return asyncio.run(finish())
 
 
 @pytest.fixture(scope="module")
@@ -100,17 +118,13 @@ def token(server: LoggedServer) -> str:
 class Schemathesis:
     """Runs schemathesis with all its checks against a server."""
 
-    def __init__(self, server: LoggedServer, races: list[str], token: str, directory: Path) -> None:
+    def __init__(self, server: LoggedServer, known: Known, token: str, directory: Path) -> None:
         self._url, self._directory = server.url, directory
-        replays = [f"{races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
+        replays = [f"{known.races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
+        full = "true" if EXAMPLES > 100 else "false"
         (directory / "config.toml").write_text(
             CONFIG.format(
-                races=races,
-                replays=replays,
-                token=token,
-                events=EVENTS,
-                full="true" if EXAMPLES > 100 else "false",
-                few=EXAMPLES // 5,
+                **known._asdict(), replays=replays, token=token, events=EVENTS, full=full, few=EXAMPLES // 5
             )
         )
 
@@ -128,8 +142,8 @@ class Schemathesis:
 
 
 @pytest.fixture
-def tool(server: LoggedServer, races: list[str], token: str, tmp_path: Path) -> Schemathesis:
-    return Schemathesis(server, races, token, tmp_path)
+def tool(server: LoggedServer, known: Known, token: str, tmp_path: Path) -> Schemathesis:
+    return Schemathesis(server, known, token, tmp_path)
 
 
 @pytest.mark.timeout(600)

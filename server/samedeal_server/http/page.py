@@ -1,6 +1,7 @@
 """The web page: its files, and the URLs that people open, each with its own title."""
 
 import gzip
+import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import escape
@@ -76,6 +77,7 @@ SHELL: Final = ResponseSpec(
     description="The page; text for curl, Wget and HTTPie, and for clients that prefer text or JSON to HTML.",
     headers={"Vary": "The form depends on Accept and User-Agent."},
 )
+PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 
 
@@ -137,12 +139,14 @@ class Page:
         title, description = f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced."
         return self._respond(request, title, description, f"samedeal rules {game.slug}\n")
 
-    @route("GET", "/p/{player}", SHELL)
+    @route("GET", "/p/{player}", SHELL, refuses=("not-found",), html_refusals=True)
     async def player(self, request: Request) -> Response:
-        """The page of a player; the same for everybody, whether or not the player exists."""
-        if _is_browser(request):
-            return self._page(f"Player · {TITLE}", "Races, best results and daily streaks.")
-        return PlainTextResponse("samedeal versus ID\n")
+        """The page of a player, which looks the same here whether or not the player exists."""
+        player = request.path_params["player"]
+        if not PLAYER_ID.fullmatch(player):
+            return self._refused(request, Refused("not-found", "This is not the public ID of a player."))
+        description = "Races, best results and daily streaks."
+        return self._respond(request, f"Player · {TITLE}", description, f"samedeal versus {player}\n")
 
     @route("GET", "/verify", SHELL)
     async def verify(self, request: Request) -> Response:

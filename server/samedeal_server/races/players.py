@@ -138,11 +138,10 @@ class Players:
     async def versus(self, player: str, other: str, viewer: Guest | None) -> Versus:
         """Return the head-to-head record of two players, as the viewer may see it.
 
-        Raises Refused("bad-request") for the same player twice; Refused("not-found") if they have not raced each other;
-        Refused("store-unavailable").
+        Raises Refused("not-found") if they have not raced each other, or are the same; Refused("store-unavailable").
         """
         if player == other:
-            raise Refused("bad-request", "A head-to-head record needs two different players.")
+            raise Refused("not-found", "A head-to-head record needs two different players.")
         parts = await self._versus.visible((player, other), viewer)
         record = (parts[0].tally.merged(parts[1].tally) if viewer else parts[0].tally).record()
         if not record.races:

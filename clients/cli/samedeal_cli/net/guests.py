@@ -88,11 +88,6 @@ def stored() -> list[Guest]:
     return [guest for guest in guests if guest]
 
 
-def find(server: str, name: str) -> Guest | None:
-    """Return the stored guest with a name on a server, or None."""
-    return _read(_file(server, name))
-
-
 def delete(guest: Guest) -> None:
     """Delete a stored guest and its token."""
     _file(guest.server, guest.name).unlink(missing_ok=True)
