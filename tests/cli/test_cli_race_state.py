@@ -144,7 +144,12 @@ def test_quit_copy_and_result_keys_return_commands() -> None:
     assert keys(racing("corners"), "q")[1] == ["quit"]
     assert keys(racing("corners"), "ctrl+c")[1] == ["interrupt"]
     assert keys(racing("corners"), "y")[1] == ["copy-link"]
-    assert keys(finished("corners"), "n", "N", "v", "s")[1] == [RaceAgain(), RaceAgain(ready=True), "open-replay", "copy-result"]
+    assert keys(finished("corners"), "n", "N", "v", "s")[1] == [
+        RaceAgain(),
+        RaceAgain(ready=True),
+        "open-replay",
+        "copy-result",
+    ]
     assert keys(finished("corners"), "g", "2")[1] == [RaceAgain("the-edge")]
     assert keys(finished("corners"), "g", "9", "escape")[1] == []
     checked = replace(finished("corners"), checks=(Check("moves", True, "all legal"),))

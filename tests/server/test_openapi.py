@@ -123,9 +123,7 @@ class Schemathesis:
         replays = [f"{known.races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
         full = "true" if EXAMPLES > 100 else "false"
         (directory / "config.toml").write_text(
-            CONFIG.format(
-                **known._asdict(), replays=replays, token=token, events=EVENTS, full=full, few=EXAMPLES // 5
-            )
+            CONFIG.format(**known._asdict(), replays=replays, token=token, events=EVENTS, full=full, few=EXAMPLES // 5)
         )
 
     def run(self, document: dict[str, Any], *options: str) -> dict[str, Any]:

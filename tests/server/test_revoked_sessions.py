@@ -11,6 +11,8 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.races.quotas import Quotas
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.ws.session import Session
@@ -61,7 +63,9 @@ class Running(NamedTuple):
 @asynccontextmanager
 async def session(parts: Process, guests: Guests) -> AsyncIterator[Running]:
     socket, settings = DeafSocket(), Settings()
-    session = Session(socket, "json", parts.registry, guests, RateLimits(settings), asyncio.Semaphore(1), settings)
+    limits, slots = RateLimits(settings), asyncio.Semaphore(1)
+    rematches = Rematches(parts.registry, Quotas(parts.registry.opener, limits, settings))
+    session = Session(socket, "json", parts.registry, rematches, guests, limits, slots, settings)
     task = asyncio.create_task(session.run())
     yield Running(session, socket, task)
     task.cancel()

@@ -165,9 +165,10 @@ class Page:
     @route("GET", "/login", SHELL)
     async def login(self, request: Request) -> Response:
         """The page that logs in a device. The code is in the fragment, and is used after a click."""
-        if _is_browser(request):
-            return self._page(f"Log in · {TITLE}", "Play under your name on this device, too.")
-        return PlainTextResponse(f"samedeal --server {self._base(request)} login\n")
+        description = "Play under your name on this device, too."
+        return self._respond(
+            request, f"Log in · {TITLE}", description, f"samedeal --server {self._base(request)} login\n"
+        )
 
     def _refused(self, request: Request, refused: Refused) -> Response:
         if not _wants_page(request):

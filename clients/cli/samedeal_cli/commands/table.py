@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from samedeal.errors import Refused
+from samedeal.names import seat_marks
 from samedeal.proof.verification import UNCHECKED
 from samedeal.proof.verification import verify as verified
 from samedeal.scores.evening import BEST_OF, Evening, EveningRow, evening
@@ -17,7 +18,6 @@ from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
 from samedeal_cli.net.sanitise import print_file
-from samedeal_cli.render.phrases import seat_marks
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
