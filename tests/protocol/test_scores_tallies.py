@@ -109,7 +109,7 @@ def test_head_to_head_counts_races_of_both() -> None:
 
 
 def test_tallies_do_not_depend_on_order_or_on_how_races_are_divided() -> None:
-    results = [RaceResult.of_log(replay) for replay in bot_races(60)]
+    results = [RaceResult.of_log(replay) for replay in bot_races(120)]
     random, (one, other) = Random(1), PLAYERS[:2]
     whole, record = personal(*results, player=one), VersusTally(one, other)
     for each in results:

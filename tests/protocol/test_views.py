@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
 from samedeal.wire.messages import Progress, View
 from support.finished_races import SECRET, Logged, nonce
+from support.race_steps import WINS
 from support.races_by_hand import closed, counting, joined, opened, raced, run_of, running
 
 FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
@@ -157,6 +159,42 @@ def test_in_an_open_race_spectators_and_finished_racers_see_tables() -> None:
     assert boards[2]
     assert set(boards[2]) == {1, 3}
     assert all(board.moves is None for board in boards[2].values())
+
+
+@pytest.mark.parametrize(
+    ("options", "won", "resigned"),
+    [
+        ({}, True, False),
+        ({"finishers": "none"}, False, False),
+        ({"finishers": "all"}, True, True),
+        ({"spectators": "after"}, True, False),
+    ],
+    ids=str,
+)
+def test_finishers_see_the_tables_that_the_option_says(options: dict[str, Any], won: bool, resigned: bool) -> None:
+    win = WINS["corners"]
+    log = running(3, slug="corners", seed=win["seed"], **options)
+    play(log, 1, *win["moves"])
+    log.say(Resigned(seat=2))
+    boards = [views.view(log.race, viewer, log.race.at, legal=True).boards for viewer in (1, 2, 3, None)]
+    assert [set(each or ()) for each in boards] == [
+        {2, 3} if won else set(),
+        {1, 3} if resigned else set(),
+        set(),
+        set(),
+    ]
+    assert all(board.moves is None for each in boards for board in (each or {}).values())
+
+
+def test_winners_of_a_daily_deal_see_no_other_tables() -> None:
+    win = WINS["corners"]
+    log = running(2, slug="corners", seed=win["seed"])
+    play(log, 1, *win["moves"])
+    assert views.sees_boards(log.race, 1)
+    daily = replace(log.race, header=structs.replace(log.race.header, seed=None, daily=True))
+    assert not views.sees_boards(daily, 1)
+    everyone = structs.replace(daily.header, options=structs.replace(daily.options, finishers="all"))
+    assert not views.sees_boards(replace(daily, header=everyone), 1)
 
 
 def test_an_end_that_can_be_undone_or_restarted_shows_no_other_tables() -> None:

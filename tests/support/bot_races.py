@@ -57,7 +57,8 @@ def _opened(number: int, kind: str, racers: int, random: Random) -> Logged:
     opened_at = OPENED_AT + number // 2 * (DAY_MS // 7)
     race = finished_races.opened(slug, f"race-{number}", seed, daily=kind == "daily", opened_at=opened_at).race
     options = replace(race.header.options, max_racers=1) if racers == 1 else race.header.options
-    return Logged(Race.opened(replace(race.header, options=options), SECRET))
+    follows = f"race-{random.randrange(number)}" if number and random.random() < 0.3 else None
+    return Logged(Race.opened(replace(race.header, options=options, follows=follows), SECRET))
 
 
 def _race(log: Logged, random: Random) -> None:

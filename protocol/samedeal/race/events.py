@@ -53,8 +53,8 @@ class Options(Record, frozen=True, kw_only=True):
     finishers: Literal["won", "none", "all"] = "won"
     """Which racers who have finished see the other tables during the race: those who have won, none, or all."""
     best_of: Literal[1, 3, 5, 7] = 1
-    """In how many races, each a rematch of the one before, the winner is the first with more than half of the points;
-    1 for no such match."""
+    """How many races, each a rematch of the one before, a match has at most: the first to win more than half of them
+    wins the match. 1 for no match."""
 
 
 class Header(Record, frozen=True, kw_only=True):

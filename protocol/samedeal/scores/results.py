@@ -56,7 +56,7 @@ class RaceResult(Struct, frozen=True, kw_only=True):
             ended_at=ended_at,
             daily=header.daily,
             unlisted=header.options.unlisted,
-            follows=getattr(header, "follows", None),
+            follows=header.follows,
             racers=tuple(
                 RacerResult(
                     player=player,

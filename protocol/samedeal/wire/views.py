@@ -52,11 +52,19 @@ def standings(race: Race, seat: Seat | None) -> tuple[Standing, ...]:
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:
-    """Return whether a viewer may see other tables: only with ``spectators: open``, and only if not playing."""
-    if race.closed or race.options.spectators != "open":
+    """Return whether a viewer may see other tables.
+
+    With ``spectators: open``, everybody who is not playing may. Otherwise only racers may, as ``finishers`` says: those
+    who have won, and so know all cards, none, or all who have finished; on a daily deal, which others play, nobody.
+    """
+    if race.closed:
         return False
     run = race.seat(viewer).run if viewer is not None else None
-    return run is None or run.done
+    if race.options.spectators == "open":
+        return run is None or run.done
+    if run is None or race.header.daily or race.options.finishers == "none":
+        return False
+    return run.done and (run.game.won or race.options.finishers == "all")
 
 
 def _board(race: Race, run: Run, legal: bool) -> Board:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, RaceId, Seed
+from samedeal.scores.evening import Evening
 from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.access.network import base_url
@@ -15,6 +16,7 @@ from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
+from samedeal_server.races.evenings import Evenings
 from samedeal_server.races.opening import race_options
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry, checked_game
@@ -52,6 +54,7 @@ class Races:
         self, registry: Registry, rematches: Rematches, guests: Guests, quotas: Quotas, settings: Settings
     ) -> None:
         self._registry, self._rematches, self._guests = registry, rematches, guests
+        self._evenings = Evenings(registry)
         self._quotas, self._settings = quotas, settings
 
     @route(
@@ -129,3 +132,13 @@ class Races:
         """Return a race as a spectator sees it, with its header."""
         room = await self._registry.room(request.path_params["race"])
         return room.view(None, header=True)
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/evening",
+        refuses=("not-found", "unsupported-version", "store-unavailable"),
+        cost=5,
+    )
+    async def evening(self, request: Request) -> Evening:
+        """Return the scores over the finished races that this one follows or that follow it, and over this one."""
+        return await self._evenings.get(request.path_params["race"])

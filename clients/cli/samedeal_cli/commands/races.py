@@ -31,7 +31,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import utc_time, with_unique_names
 from samedeal_cli.settings import Settings, command
 
-FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators")
+FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators", "finishers", "best_of")
 """The options of a race that daily deals do not permit."""
 
 
@@ -68,6 +68,18 @@ FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators")
     type=click.Choice(["progress", "after", "open"]),
     help="What spectators see before the end: scores, nothing, or the tables.  [default: progress]",
 )
+@click.option(
+    "--finishers",
+    type=click.Choice(["won", "none", "all"]),
+    help="Which players see the others' tables when they have finished.  [default: won]",
+)
+@click.option(
+    "--best-of",
+    "best_of",
+    type=click.Choice(["3", "5", "7"]),
+    callback=lambda context, parameter, value: value and int(value),
+    help="Name the first who wins more than half of that many races, with rematches.",
+)
 @variant_option
 @click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
 @click.option("--join", "join", is_flag=True, help="Join the race at once.")
@@ -93,7 +105,7 @@ def new(
     Without --deal, --seed or --daily, the shuffle is secret and provably fair.
     """
     if daily:
-        fixed = {f"--{name.removesuffix('_ms')}": options[name] for name in FIXED_BY_DAILY}
+        fixed = {f"--{name.removesuffix('_ms').replace('_', '-')}": options[name] for name in FIXED_BY_DAILY}
         check_daily({"--deal": deal, "--seed": seed, **fixed, "--variant": variants})
     if deal and seed:
         raise Misused("--deal and --seed cannot be combined")

@@ -1,0 +1,86 @@
+"""Evenings over HTTP: the scores over a chain of rematches, byte for byte as computed from their replays."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from samedeal.scores.evening import evening
+from samedeal.scores.results import RaceResult, in_order
+from samedeal.wire import codec
+from samedeal.wire import messages as m
+from support.logged_server import request
+from support.servers import Racer, Server, racers
+
+
+@pytest.fixture(scope="module")
+def server(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+async def race(race_id: str, *players: Racer) -> None:
+    """Let players take seats, race, and resign in this order, each with one more move than the one before."""
+    for player in players:
+        await player.join(race_id)
+    for player in players:
+        await player.ask(m.Ready)
+    await asyncio.gather(*(player.dealt() for player in players))
+    for player in players:
+        await player.move((player.board.moves or [])[0])
+        await player.ask(m.Resign)
+    for player in players:
+        await player.until(lambda view: view.stage == "over")
+
+
+async def again(player: Racer) -> str:
+    view = await player.ask(m.Again)
+    assert isinstance(view, m.View)
+    assert view.next
+    return view.next.race
+
+
+def document(server: Server, race_id: str) -> bytes:
+    answer = request(server, "GET", f"/api/v1/races/{race_id}/evening")
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+async def expected(server: Server, *race_ids: str) -> bytes:
+    replays = [await server.replay(race_id) for race_id in race_ids]
+    return codec.encode(evening(in_order(map(RaceResult.of_log, replays))), "json")
+
+
+@pytest.mark.parametrize("options", [{}, {"unlisted": True}], ids=["listed", "unlisted"])
+async def test_evening_equals_the_table_of_the_replays(options: dict[str, Any], server: Server) -> None:
+    async with racers(server, "ada", "bo", "cy") as (ada, bo, cy):
+        first = server.create("corners", start_delay_ms=0, **options)
+        empty = await expected(server)
+        assert document(server, first) == empty
+        await race(first, ada, bo)
+        assert document(server, first) == await expected(server, first)
+        second = await again(bo)
+        assert document(server, second) == await expected(server, first)
+        await race(second, bo, cy, ada)
+        third = await again(ada)
+        await ada.join(third)
+        both = await expected(server, first, second)
+        assert [document(server, race_id) for race_id in (first, second, third)] == [both] * 3
+        await race(third, ada, bo)
+        all_three = await expected(server, first, second, third)
+        assert [document(server, race_id) for race_id in (first, second, third)] == [all_three] * 3
+        assert all_three not in (empty, both)
+
+
+async def test_other_races_are_not_part_of_the_evening(server: Server) -> None:
+    async with racers(server, "ada", "bo") as (ada, bo):
+        for _ in range(2):
+            race_id = server.create("gallery", start_delay_ms=0)
+            await race(race_id, ada, bo)
+            assert document(server, race_id) == await expected(server, race_id)
+
+
+def test_unknown_race_has_no_evening(server: Server) -> None:
+    answer = request(server, "GET", "/api/v1/races/calm-otter-1/evening")
+    assert (answer.status, answer.json["code"]) == (404, "not-found")
