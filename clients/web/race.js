@@ -2,6 +2,7 @@
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
 import { Connection } from "./connection.js";
+import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage } from "./lobby.js";
 import { displayNames, finishText, formatClock, ordinal } from "./phrases.js";
@@ -40,6 +41,7 @@ export class RacePage {
     const { rules } = view.header;
     if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
+    this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: true });
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
     const title = h("span", { class: "what" }, this.game.title, h("span", { class: "id" }, ` · ${this.raceId}`));
@@ -51,6 +53,13 @@ export class RacePage {
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view.standings ?? []);
+  }
+
+  /** Shows the score of the evening: at the start of a rematch, and after every race. */
+  async loadEvening() {
+    if (!this.header.follows && !this.connection.over) return;
+    const evening = await fetchEvening(this.raceId);
+    if (evening) showEvening(this.evening, evening, this.header.options.best_of);
   }
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
@@ -102,7 +111,8 @@ export class RacePage {
     if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
     if (!(this.panel instanceof Panel)) {
       this.panel = new Panel(this);
-      fill(this.main, this.panel.element);
+      fill(this.main, this.evening, this.panel.element);
+      this.loadEvening();
     }
     this.dot.className = `dot ${connection.status}`;
     this.dot.textContent = STATUS[connection.status];

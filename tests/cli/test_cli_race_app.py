@@ -41,9 +41,20 @@ def application(
     live: Server, race: str, name: str = "ada", *, watching: bool = False, ready: bool = False
 ) -> FullScreen:
     state = RaceState(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
+    known = list[str]()
+
+    def connect(race_id: str) -> Connection:
+        """Connect as the same guest each time."""
+        token = known[0] if known else None
+        watch = watching and race_id == race
+        return Connection(live.url, race_id, name=name, token=token, watch=watch, on_welcome=remember)
+
+    def remember(welcome: m.Welcome) -> None:
+        known.extend(filter(None, [welcome.token]))
+
     return FullScreen(
         state,
-        lambda race_id: Connection(live.url, race_id, name=name, watch=watching and race_id == race),
+        connect,
         Api(live.url),
         Settings(color="always"),
         ready=ready,

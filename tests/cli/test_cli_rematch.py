@@ -48,6 +48,17 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
             "bo": "ready",
             "eve": "waiting",
         }
+        assert "ada 0.5 : 0.5 bo" in shown(eve)
+        await hers.press("r")
+        await watching.press("r")
+        await until(lambda: all(app.state.board for app in (ada, bo, eve)))
+        assert "ada 0.5 : 0.5 bo" in shown(ada)
+        for pilot in (watching, his, hers):
+            await pilot.press("exclamation_mark", "y")
+        await until(lambda: ada.state.evening and len(ada.state.evening.races) == 2)
+        await hers.press("e")
+        assert "1. ada: 1 point, 2 races, 0 won" in shown(ada)
+        assert "3. eve: 0.5 points, 1 race, 0 won" in shown(ada)
         for pilot in (hers, his, watching):
             await pilot.press("q")
 

@@ -54,6 +54,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
             assert await overflow(page) <= 0
         await bo.page.keyboard.press("N")
         await bo.page.wait_for_selector("#ready:text-is('Not ready')")
+        await bo.page.wait_for_selector(".duel:has-text('0.5 : 0.5')")
         await eve.page.click("button:text-is('Join the rematch')")
         await eve.page.wait_for_selector("#name")  # a new player
         urls = {tab.page.url.rpartition("/")[2] for tab in (ada, bo, eve)}
@@ -64,6 +65,9 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await asyncio.gather(*map(resign, pages))
         for page in pages:
             await page.wait_for_selector("text=/^Verified ✓ by this server/")
+        for page in pages:
+            await page.wait_for_selector(".duel:has-text('1 : 1')")
+            assert not await find_violations(page)
         for tab in (ada, bo, eve):
             assert tab.errors == []
     replay = await server.replay(rematch)

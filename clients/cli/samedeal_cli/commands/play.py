@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,7 +25,7 @@ from samedeal_cli.commands.parameters import (
     undo_option,
     variant_option,
 )
-from samedeal_cli.failure import INTERRUPTED
+from samedeal_cli.failure import INTERRUPTED, Failure
 from samedeal_cli.settings import Settings, command, program
 
 # Imported later, so that the full screen shows its first frame sooner.
@@ -230,6 +231,7 @@ class Session:
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
+        from samedeal_cli.render.phrases import evening_phrase
 
         settings = self.settings
         interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
@@ -249,6 +251,10 @@ class Session:
                 rejoin=f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}",
             )
             await mode.run(ready=self.ready)
+            if connection.over and connection.header.follows and not settings.json:
+                with suppress(Failure):
+                    evening = await asyncio.to_thread(api.evening, self.race_id)
+                    click.echo(f"This evening: {evening_phrase(evening, connection.header.options.best_of)}")
 
 
 def _print_json(message: "FromServer") -> None:

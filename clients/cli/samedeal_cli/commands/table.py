@@ -18,6 +18,7 @@ from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
 from samedeal_cli.net.sanitise import print_file
+from samedeal_cli.render.phrases import points
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
@@ -68,11 +69,6 @@ def print_table(settings: Settings, scores: Evening) -> None:
             facts = tuple(_facts(row))
             line = f"{row.place:>2}. {name:<{widest}}  {facts[0]:>12}  {facts[1]:>9}  {facts[2]:>7}"
             print_item(line, f"{row.place}. {name}", *facts)
-
-
-def points(number: float) -> str:
-    """Return points with at most two decimals: ``2``, ``1.5`` or ``0.67``."""
-    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def _facts(row: EveningRow) -> Iterator[str]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from samedeal.errors import Malformed, Refused
+from samedeal.scores.evening import Evening
 from samedeal.wire.codec import decode_from_newer
 from samedeal.wire.documents import GameDescription, GameList, Opened
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
@@ -106,6 +107,10 @@ class Api:
     def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
         return self.read(self.fetch("/races", body=body, token=token), Opened)
+
+    def evening(self, race_id: str) -> Evening:
+        """Return the scores over the finished races of a race's evening."""
+        return self.read(self.fetch(f"/races/{quote(race_id, safe='')}/evening"), Evening)
 
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""

@@ -262,6 +262,8 @@ class FullScreen(CanvasApp):
             away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
             self._change(header=connection.header, game=game, away_s=away_s)
             self._update_snapshot()
+            if connection.header.follows:
+                self._start(self._fetch_evening(race_id))
             if self._ready_at_once and self.state.stage == "open":
                 self._start(self._send("ready"))
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
@@ -270,7 +272,9 @@ class FullScreen(CanvasApp):
                 if receiving.done():
                     receiving.result()
                 if self.state.stage == "over":
-                    await asyncio.gather(self._verify(race_id, connection), self._fetch_par(race_id))
+                    await asyncio.gather(
+                        self._fetch_evening(race_id), self._verify(race_id, connection), self._fetch_par(race_id)
+                    )
                 with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
                     await receiving
             finally:
@@ -302,6 +306,12 @@ class FullScreen(CanvasApp):
                 self._change(unverified_reason=f"not verified: {refused.text}")
             else:
                 self._change(checks=(Check("replay", False, refused.text),))
+
+    async def _fetch_evening(self, race_id: str) -> None:
+        with suppress(Failure):  # an older server has no evenings
+            evening = await asyncio.to_thread(self._api.evening, race_id)
+            if race_id == self.state.race_id:
+                self._change(evening=evening)
 
     async def _fetch_par(self, race_id: str) -> None:
         """Poll par until it is complete; give up at the first error."""

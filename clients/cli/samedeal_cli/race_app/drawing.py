@@ -7,7 +7,7 @@ from typing import Final
 from samedeal.race.seat import Standing
 from samedeal_cli.race_app.overlays import BAD, GOOD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, quit_phrase
+from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -29,6 +29,9 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
     canvas.write(0, end, f" · {state.race_id}", most=max(0, canvas.width - end - cells(right) - 3))
     canvas.write(0, canvas.width - cells(right) - 1, right, style)
     canvas.line(1)
+    if state.evening and state.evening.table:
+        text = evening_phrase(state.evening, state.header.options.best_of if state.header else 1)
+        canvas.write(1, 2, f" {fitted(text, canvas.width - 6, '…')} ", NEWS)
 
 
 def draw_keys(canvas: Canvas, keys: Keys, lines: int) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
+from samedeal_cli.render.phrases import points
 from samedeal_cli.state.race_state import Check, RaceState
 
 GOOD: Final = Style("good", bold=True)
@@ -31,6 +32,8 @@ def overlay_lines(state: RaceState, width: int) -> Lines:
             return [*((line, BOLD) for line in wrap(state.link, width - 2)), *((line, PLAIN) for line in qr_code)]
         case "checks":
             return list(_check_lines(state.checks, width - 2))
+        case "evening":
+            return [(line, PLAIN) for line in _evening_lines(state)]
         case "games":
             return [(f"{number}  {game.title}", BOLD) for number, game in enumerate(GAMES.values(), start=1)]
         case _:
@@ -60,6 +63,16 @@ def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Sty
         first, *others = _wrapped(f"{'✓' if check.holds else '✗'} {check.name:<12} ", check.text, width - 1)
         yield first, GOOD if check.holds else BAD
         yield from ((other, PLAIN) for other in others)
+
+
+def _evening_lines(state: RaceState) -> Iterator[str]:
+    if not state.evening or not state.evening.table:
+        yield "No race is over yet."
+        return
+    for row in state.evening.table:
+        races = f"{row.races} race{'' if row.races == 1 else 's'}, {row.wins} won"
+        score = f"{points(row.points)} point{'' if row.points == 1 else 's'}"
+        yield f"{row.place:>2}. {row.name}{' (bot)' if row.bot else ''}: {score}, {races}"
 
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:
@@ -96,6 +109,7 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Race": [
         ("r", "ready, or not ready"),
+        ("e", "in the lobby and after the race: show the scores of the evening"),
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),
         ("i", "show the rules of the game"),

@@ -11,6 +11,7 @@ from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.seat import Standing
+from samedeal.scores.evening import Evening
 from samedeal.share.phrases import clock as clock
 from samedeal.wire.messages import Board
 
@@ -58,6 +59,31 @@ def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
     standings = tuple(standings)
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     return tuple(replace(standing, name=standing.name + marks[standing.seat]) for standing in standings)
+
+
+def evening_phrase(evening: Evening, best_of: int = 1) -> str:
+    """Return the score of an evening: ``ada 2 : 1 bo``, or with more players ``1. ada 3.5 · 2. bo 2 · 3. cy 0.5``.
+
+    With `best_of` a number of races, also who has won the match.
+    """
+    marks = seat_marks({number: row.name for number, row in enumerate(evening.table)})
+    names = [f"{row.name}{mark}" for row, mark in zip(evening.table, marks.values(), strict=True)]
+    scores = [points(row.points) for row in evening.table]
+    if len(names) == 2:
+        text = f"{names[0]} {scores[0]} : {scores[1]} {names[1]}"
+    else:
+        rows = zip(evening.table, names, scores, strict=True)
+        text = " · ".join(f"{row.place}. {name} {score}" for row, name, score in rows)
+    if best_of == 1 or not text:
+        return text
+    winner = evening.best_of.get(f"{best_of}")
+    name = next((name for row, name in zip(evening.table, names, strict=True) if row.player == winner), None)
+    return f"{text} · {f'{name} wins the best of {best_of}' if name else f'best of {best_of}'}"
+
+
+def points(number: float) -> str:
+    """Return points with at most two decimals: ``2``, ``1.5`` or ``0.67``."""
+    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def utc_time(ms: int) -> str:

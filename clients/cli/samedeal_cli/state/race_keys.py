@@ -150,7 +150,7 @@ def _on_lobby_key(state: RaceState, key: str) -> Step:
         return state, "unready" if state.me.outcome == "ready" else "ready"
     if key == "!" and state.me:
         return replace(state, overlay="leave"), None
-    return state, None
+    return _show_evening(state) if key == "e" else (state, None)
 
 
 def _on_results_key(state: RaceState, key: str) -> Step:
@@ -163,9 +163,15 @@ def _on_results_key(state: RaceState, key: str) -> Step:
             return state, "open-replay"
         case "s" if state.stage == "over":
             return state, "copy-result"
+        case "e":
+            return _show_evening(state)
         case "f" if state.checks:
             return replace(state, overlay="checks", scroll=0), None
     return state, None
+
+
+def _show_evening(state: RaceState) -> Step:
+    return replace(state, overlay="evening", scroll=0), None
 
 
 def _race_again(state: RaceState, command: RaceAgain) -> Step:

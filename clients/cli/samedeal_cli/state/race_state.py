@@ -9,16 +9,17 @@ from samedeal.race.events import Header
 from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
+from samedeal.scores.evening import Evening
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
-Overlay = Literal["", "help", "rules", "link", "checks", "games", "resign", "restart", "leave"]
+Overlay = Literal["", "help", "rules", "link", "checks", "evening", "games", "resign", "restart", "leave"]
 """What is shown over the race: nothing, a text to read, a choice of games, or a question."""
 QUESTIONS: Final = ("resign", "restart", "leave")
-READABLE: Final = ("help", "rules", "link", "checks", "games")
+READABLE: Final = ("help", "rules", "link", "checks", "evening", "games")
 Tone = Literal["", "good", "bad", "news"]
 
 
@@ -99,6 +100,8 @@ class RaceState:
     """Whether the replay was checked for the keys that the server publishes."""
     unverified_reason: str = ""
     par: ParSummary | None = None
+    evening: Evening | None = None
+    """The scores over the finished races of the evening."""
 
     width: int = 80
     height: int = 24
@@ -220,5 +223,17 @@ class RaceState:
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of another race, with the same terminal, settings and input history."""
-    kept = ("server", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "rivals_hidden", "history")
+    kept = (
+        "server",
+        "evening",
+        "width",
+        "height",
+        "theme",
+        "suits",
+        "cards",
+        "auto_drop",
+        "ascii",
+        "rivals_hidden",
+        "history",
+    )
     return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})
