@@ -23,7 +23,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
     keys = _keys_for_next_race(state)
     keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks"), ("s", "copy result")]
-    keys += [("y", "copy link"), ("i", "rules"), ("?", "help"), ("q", "quit")]
+    keys += [("y", "link"), ("?", "help"), ("q", "quit")]
     bottom = draw_keys(canvas, keys, 2)
     canvas.line(bottom)
     if cancelled:
@@ -40,7 +40,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
 
 def _keys_for_next_race(state: RaceState) -> list[tuple[str, str]]:
     if state.rematch:
-        return [("n", f"join {state.rematch.by}'s rematch"), ("N", "and be ready")]
+        return [("n", "join the rematch"), ("N", "and be ready")]
     if state.me and (state.stage == "over" or (state.header and state.header.follows)):
         return [("n", "rematch"), ("N", "and be ready"), *([("g", "other game")] if state.stage == "over" else [])]
     return [("n", "new race like this")]
