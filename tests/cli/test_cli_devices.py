@@ -254,8 +254,8 @@ async def test_logout_ends_a_race_in_another_terminal(server: Server, laptop: De
     while not playing.stdout.readline().startswith("ok 1: draw"):
         pass
     assert laptop.run("logout").exit_code == 0
-    _, err = await asyncio.to_thread(playing.communicate, None, 240)
-    assert playing.returncode == 4
+    assert await asyncio.to_thread(playing.wait, 240) == 4  # before the input ends, which would also end it
+    _, err = playing.communicate()
     assert "samedeal: you have logged out on this device (bad-token)" in err
     assert laptop.guests() == []
     assert not await is_known(server, guest.token)

@@ -39,7 +39,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
     "pass": [["pass", "--as", "ada", "--qr"]],
-    "login": [["login", "K7MP-X3QR-TW9D"]],
+    "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
 }

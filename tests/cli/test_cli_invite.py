@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 import segno
@@ -96,7 +96,7 @@ def test_serve_lan_is_reachable_and_shows_its_link(tmp_path: Path) -> None:
             base = f"http://{lan_address()}:{port}"
             with urlopen(f"{base}/healthz", timeout=240) as answer:
                 assert answer.status == 200
-            with urlopen(f"{base}/") as answer:
+            with urlopen(Request(f"{base}/", headers={"Accept": "text/plain"})) as answer:
                 assert f"samedeal --server {base} new" in answer.read().decode()
         finally:
             process.terminate()

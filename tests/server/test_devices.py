@@ -192,7 +192,9 @@ def test_login_page_is_the_same_for_everybody(server: LoggedServer) -> None:
     assert page.headers["referrer-policy"] == "no-referrer"
     assert "script" not in page.headers["content-security-policy"]
     assert b"<title>Log in \xc2\xb7 Same Deal</title>" in page.body
-    assert request(server, "GET", "/login").body.decode() == f"samedeal --server {server.url} login\n"
+    assert (
+        request(server, "GET", "/login", Accept="text/plain").body.decode() == f"samedeal --server {server.url} login\n"
+    )
 
 
 # Logging out.

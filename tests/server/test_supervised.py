@@ -19,7 +19,9 @@ ENDLESS_LOOPS = {
     "jobs/pool.py": {"_exchange"},  # until the job has a result
     "ops/metrics.py": {"watch"},  # supervised
     "ops/supervised.py": {"supervised"},
-    "races/opening.py": {"open"},  # until an id is free
+    "races/opening.py": {"new_header"},  # until an id is free
+    "races/registry.py": {"create"},  # the same
+    "races/rematches.py": {"ask"},  # until the last race of a chain
     "races/room.py": {"_commit"},  # until no other process has written first
     "store/checks.py": {"check_store"},  # until a deadline
     "store/connection.py": {"_with_retries"},  # until a deadline

@@ -113,6 +113,8 @@ def header(race: Subject, random: Random) -> Iterator[Mutation]:
         "commitment": (_other_hex(random, head.commitment), commitment("other-race", SECRET)),
         "salt": (random.randbytes(16).hex(), "00"),
         "opened_at": (head.opened_at - 1, head.opened_at - DAY_MS, race.time(1) + 1, race.time(1) + DAY_MS, 0),
+        "follows": ("first-race", "A"),
+        "ghosts": (["first-race"], []),
     }
     for field, others in values.items():
         yield from _values("header", race, random, ("header", field), *others, None)
@@ -138,6 +140,8 @@ def options(race: Subject, random: Random) -> Iterator[Mutation]:
         "spectators": ("after", "open", "nobody"),
         "filter": ("friendly/1", "friendly/2"),
         "unlisted": (True, False),
+        "finishers": ("won", "none", "all", "some"),
+        "best_of": (1, 3, 4),
     }
     for field, others in values.items():
         yield from _values("options", race, random, ("header", "options", field), *others, None)

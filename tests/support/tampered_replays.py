@@ -226,6 +226,8 @@ class Expected(NamedTuple):
         )
 
 
+NEEDS_FORMAT_2 = ("follows", "ghosts", "finishers", "best_of")
+"""Fields that a file of the first format cannot have."""
 UNREADABLE = Expected({"unreadable": None})
 """The bytes are not a replay."""
 LATER = frozenset({"order", "nonces", "filter", "moves", "chain", "standings"})
@@ -241,7 +243,7 @@ def broken_at(n: int, event: Any, **must: int | None) -> Expected:
 
 def expected_of(race: Subject, path: Path, value: Any) -> Expected:
     """Return the failures for a changed value, or for a missing one if `value` is None."""
-    if not is_valid(path, value):
+    if not is_valid(path, value) or path[-1] in NEEDS_FORMAT_2:
         return UNREADABLE
     content = put(race.content, path, value)
     match path:
