@@ -89,7 +89,7 @@ class _Spectator:
         """Yield the lines until the race is over or the server drains."""
         self._room.broadcast.add(self)
         race = self._room.race
-        yield codec.encode(views.view(race, None, self._registry.clock.now(), header=True), "json") + b"\n"
+        yield codec.encode(self._room.view(None, header=True), "json") + b"\n"
         drained = asyncio.ensure_future(self._registry.draining.wait())
         try:
             while not (race.closed or drained.done()):
@@ -111,7 +111,6 @@ class _Spectator:
         is_view = update == "view" or views.sees_boards(race, None)
 
         def encode() -> bytes:
-            now = self._registry.clock.now()
-            return codec.encode(views.view(race, None, now) if is_view else views.progress(race, None), "json")
+            return codec.encode(self._room.view(None) if is_view else views.progress(race, None), "json")
 
         return self._room.broadcast.shared_encoding(race, ("json", is_view, True), encode)

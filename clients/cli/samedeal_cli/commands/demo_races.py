@@ -98,7 +98,7 @@ class BotRace:
         return bool(guests) and all(standing.outcome == "ready" for standing in guests)
 
 
-async def open_race(server: Server, plan: Plan, **options: int) -> BotRace:
+async def open_race(server: Server, plan: Plan, **options: int | str) -> BotRace:
     body = race_request(plan.game, plan.seed, options)
     return BotRace(await asyncio.to_thread(server.api.open_race, body), state_dir() if plan.save else None)
 

@@ -62,7 +62,8 @@ class Show:
     async def _run_bot_races(self) -> None:
         names = NAMES[: max(2, self._plan.bots)]
         while True:
-            race = await open_race(self._server, self._plan, start_delay_ms=1_000, max_racers=len(names))
+            options: dict[str, int | str] = {"start_delay_ms": 1_000, "max_racers": len(names), "spectators": "open"}
+            race = await open_race(self._server, self._plan, **options)
             self._bot_race = race
             async with seated(self._server, race, names):
                 replay = await run_race(self._server, self._plan, race)
