@@ -59,7 +59,8 @@ export class RacePage {
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
     const evening = await fetchEvening(this.raceId);
-    if (evening) showEvening(this.evening, evening, this.header.options.best_of);
+    const compact = this.panel instanceof PlayPage;
+    if (evening) showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
   }
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
