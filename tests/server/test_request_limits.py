@@ -40,6 +40,7 @@ COSTS = {
     "GET /api/v1/races/{race}/card.png": 20,
     "GET /api/v1/races/{race}/card.svg": 5,
     "GET /api/v1/races/{race}/card.txt": 10,
+    "GET /api/v1/races/{race}/evening": 5,
     "GET /api/v1/races/{race}/events": 5,
     "GET /api/v1/races/{race}/par": 3,
     "GET /api/v1/races/{race}/par.svg": 10,

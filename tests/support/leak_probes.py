@@ -121,6 +121,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/api/v1/games/{game}": [race.header.game, code, race.race_id],
         "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],
         "/api/v1/races/{race}": [race.race_id, f"{race.race_id}?seat=1", f"{race.race_id}.json", code],
+        "/api/v1/races/{race}/evening": [race.race_id, code],
         "/api/v1/races/{race}/card.svg": [race.race_id, f"{race.race_id}.json", code],
         "/api/v1/races/{race}/card.png": [race.race_id, code],
         "/api/v1/races/{race}/card.txt": [race.race_id, code, race.race_id.upper()],
