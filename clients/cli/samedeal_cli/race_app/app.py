@@ -80,7 +80,8 @@ class FullScreen(CanvasApp):
         """Cancel all tasks, which closes the connection."""
         for task in tuple(self._tasks):
             if task is not asyncio.current_task():
-                task.cancel()
+                if not task.cancelling():  # a second time would interrupt the closing of a connection
+                    task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
 
