@@ -32,7 +32,6 @@ from samedeal_server.http.service import Service
 from samedeal_server.http.sharing import Sharing
 from samedeal_server.http.verification import Verifications
 from samedeal_server.jobs.par_service import ParService
-from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
@@ -89,8 +88,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
     registry = Registry(races, keys.master, away_s=settings.away_seconds, open_races=settings.open_races)
-    dailies = Dailies(archive, clock, registry.deal_finder, keys.master)
-    guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), Renderings()
+    dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
+    guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), registry.renderings
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
@@ -123,7 +122,6 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         yield
         await cancelled([sampling, indexing, revoking])
         await pars.stop()
-        await renderings.jobs.stop()
         await verifications.jobs.stop()
         await registry.stop()
         await store.close()

@@ -18,6 +18,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.race.events import Header
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
@@ -278,5 +279,6 @@ FIELDS = {field for kind in (m.View, m.Progress, Header) for field in kind.__str
     "view",
     "progress",
 }
-FIELDS |= set(Standing.__struct_fields__) | set(Header.__struct_fields__) | {"limit_ms", "max_racers", "spectators"}
+FIELDS |= {name for kind in (Standing, Ghost) for name in kind.__struct_fields__}
+FIELDS |= {"limit_ms", "max_racers", "spectators"}
 FIELDS |= {"start_delay_ms", "undo", "attempts", "filter", "unlisted"}

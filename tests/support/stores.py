@@ -90,6 +90,10 @@ class Heard:
         self.entries += entries
         self.races.append(race)
 
+    def on_ghosts(self, race: Race) -> None:
+        """Races in these tests have no ghosts."""
+        raise AssertionError
+
     @property
     def numbers(self) -> list[int]:
         return [entry.n for entry in self.entries]

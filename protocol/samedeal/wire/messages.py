@@ -10,6 +10,7 @@ from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
+from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 
@@ -175,14 +176,17 @@ class View(Reply, frozen=True, kw_only=True):
     """The header of the race, only in the reply to Join and Watch."""
     next: Rematch | None = None
     """The rematch of a finished race, if somebody has asked for one."""
+    ghosts: tuple[Ghost, ...] = ()
+    """Earlier racers on the same deal, best first, as they stood at the same time after their own deal."""
 
 
 class Progress(Reply, frozen=True, kw_only=True):
-    """The standings, if nothing else changed. At most four per second; newer ones replace older ones."""
+    """The standings and ghosts, if nothing else changed. At most four per second; newer ones replace older ones."""
 
     race: str
     n: int
     standings: tuple[Standing, ...]
+    ghosts: tuple[Ghost, ...] = ()
 
 
 class Problem(Reply, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Seat, Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Progress, Rematch, View
 
 
@@ -15,11 +16,13 @@ def view(
     legal: bool = False,
     header: bool = False,
     rematch: Rematch | None = None,
+    ghosts: tuple[Ghost, ...] = (),
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
-    themselves. Nobody sees a face-down card, or the deal of a sealed race before it is over.
+    themselves. Those who see the standings also see the ``ghosts``. Nobody sees a face-down card, or the deal of a
+    sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
     others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
@@ -30,25 +33,35 @@ def view(
         h=race.digest,
         stage=race.stage,
         clock_ms=_clock(race, now),
-        standings=standings(race, seat),
+        standings=standings(race, viewer),
         seat=viewer,
         board=_board(race, seat.run, legal) if seat and seat.run else None,
         boards={other.number: _board(race, other.run, False) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
         next=rematch if race.closed else None,
+        ghosts=ghosts if sees_standings(race, viewer) else (),
     )
 
 
-def progress(race: Race, viewer: int | None) -> Progress:
-    """Return the message for a viewer after another racer's move."""
-    return Progress(race=race.id, n=race.n, standings=standings(race, race.seat(viewer) if viewer else None))
+def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = ()) -> Progress:
+    """Return the message for a viewer after another racer's move, or a change of a ghost."""
+    visible = ghosts if sees_standings(race, viewer) else ()
+    return Progress(race=race.id, n=race.n, standings=standings(race, viewer), ghosts=visible)
 
 
-def standings(race: Race, seat: Seat | None) -> tuple[Standing, ...]:
-    """Return the standings that a viewer may see. With ``spectators: after``, spectators see them after the race."""
-    hidden = seat is None and race.options.spectators == "after" and race.stage == "running"
-    return () if hidden else race.standings()
+def standings(race: Race, viewer: int | None) -> tuple[Standing, ...]:
+    """Return the standings that a viewer may see."""
+    return race.standings() if sees_standings(race, viewer) else ()
+
+
+def sees_standings(race: Race, viewer: int | None) -> bool:
+    """Return whether a viewer sees the standings. With ``spectators: after``, spectators see them after the race.
+
+    Raises Refused("not-seated") for a seat that is not occupied.
+    """
+    seat = race.seat(viewer) if viewer is not None else None
+    return seat is not None or race.options.spectators != "after" or race.stage != "running"
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:

@@ -82,6 +82,10 @@ class _Spectator:
         self._update = "progress" if only_moves and self._update != "view" else "view"
         self._wakeup.set()
 
+    def on_ghosts(self, race: Race) -> None:
+        self._update = self._update or "progress"
+        self._wakeup.set()
+
     def leave(self) -> None:
         self._room.broadcast.remove(self)
 
@@ -111,6 +115,6 @@ class _Spectator:
         is_view = update == "view" or views.sees_boards(race, None)
 
         def encode() -> bytes:
-            return codec.encode(self._room.view(None) if is_view else views.progress(race, None), "json")
+            return codec.encode(self._room.view(None) if is_view else self._room.progress(None), "json")
 
         return self._room.broadcast.shared_encoding(race, ("json", is_view, True), encode)

@@ -67,6 +67,9 @@ def _openings() -> Iterator[type[Struct]]:
         yield _opening(f"Sealed{name}Opening", doc, slugs, variant, no_seed, not_daily, sealed)
         doc = "A race on the deal of a known seed."
         yield _opening(f"Open{name}Opening", doc, slugs, variant, ("seed", VisibleSeed), not_daily, known)
+    ghosts = "ghosts", Annotated[list[RaceId], Meta(min_length=1, max_length=8)]
+    doc = "A race on the deal of finished races, with their racers as ghosts."
+    yield _type("GhostOpening", doc, [ghosts, ("options", known | UnsetType, UNSET)])
     variant = _type("NoVariant", "A daily deal has no variant.", [])
     options = _options("DailyOptions", "a daily deal", DAILY_OPTIONS)
     yield _opening("DailyOpening", "A race on today's deal.", GAMES, variant, no_seed, ("daily", _only(True)), options)

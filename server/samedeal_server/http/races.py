@@ -1,8 +1,9 @@
 """Races: create, list and view."""
 
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,7 +18,7 @@ from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.evenings import Evenings
-from samedeal_server.races.opening import race_options
+from samedeal_server.races.opening import deal_of_races, race_options
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.races.rematches import Rematches
@@ -41,6 +42,9 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     daily: bool = False
     """Whether to race today's deal, which permits only the options `max_racers`, `start_delay_ms` and `unlisted`, and
     no variant."""
+    ghosts: Annotated[tuple[RaceId, ...], Meta(max_length=8)] = ()
+    """Finished races on the same deal, which is public: the new race is on that deal, and their racers take part as
+    ghosts. It permits only `options`."""
     variant: dict[str, str | bool] = {}
     """The options of the game that differ from their defaults."""
     options: dict[str, int | float | bool | str] = {}
@@ -90,6 +94,7 @@ class Races:
         body=BodySpec(OPENINGS),
         refuses=(
             *("not-found", "bad-token", "not-seated", "untimely", "foreign-page", "draining"),
+            *("not-allowed", "replay-sealed"),
             *("unsupported-version", "store-unavailable"),
         ),
         cost=20,
@@ -100,6 +105,8 @@ class Races:
         guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
         if opening.again is not UNSET:
             return await self._open_rematch(request, opening, opening.again, guest)
+        if opening.ghosts:
+            opening = await self._with_deal_of_ghosts(opening)
         if opening.game is UNSET:
             raise Refused("bad-request", "A race needs a `game`.")
         game = checked_game(opening.game)
@@ -110,8 +117,19 @@ class Races:
         if not opening.daily:
             self._registry.deal_finder.check(game, options.filter, client)
         owners = self._quotas.take(client, guest.player if guest else None)
-        room = await self._registry.create(game, variant, opening.seed, options, daily=opening.daily, owners=owners)
+        room = await self._registry.create(
+            game, variant, opening.seed, options, daily=opening.daily, ghosts=opening.ghosts, owners=owners
+        )
         return self._opened(request, room.race.header, new=True)
+
+    async def _with_deal_of_ghosts(self, opening: CreateRace) -> CreateRace:
+        """Return an opening that names ghosts with their game, variant and seed."""
+        if opening != CreateRace(ghosts=opening.ghosts, options=opening.options):
+            raise Refused("bad-request", "A race with ghosts takes its deal from theirs.")
+        ghosts = tuple(dict.fromkeys(opening.ghosts))
+        registry, unlisted = self._registry, opening.options.get("unlisted") is True
+        deal = await deal_of_races(registry.archive, ghosts, registry.clock.now(), unlisted=unlisted)
+        return replace(opening, game=deal.game.slug, variant=deal.variant, seed=deal.seed, ghosts=ghosts)
 
     async def _open_rematch(self, request: Request, opening: CreateRace, again: str, guest: Guest | None) -> Response:
         if guest is None:

@@ -20,6 +20,8 @@ from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
+from samedeal.race.ghosts import tracks
+from samedeal.race.race import Race
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
@@ -71,6 +73,12 @@ def _steps(question: bytes) -> bytes:
     return codec.encode(steps(stored_replays.replay(question)), "json")
 
 
+def _ghosts(question: bytes) -> bytes:
+    """Return the tracks of the racers of a stored race, in MessagePack."""
+    replay = stored_replays.replay(question)
+    return msgpack.encode(tracks(Race.opened(replay.header, replay.secret), replay.entries))
+
+
 def _verify(question: bytes) -> bytes:
     """Verify a replay in a file, in any form. If keys are given, one of them must have signed it.
 
@@ -117,6 +125,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "par-chart": _par_chart,
     "replay": _replay,
     "steps": _steps,
+    "ghosts": _ghosts,
     "verify": _verify,
     "qr": _qr,
     "card": _card,

@@ -20,6 +20,9 @@ class Listener(Protocol):
         Without entries, something besides the log has changed.
         """
 
+    def on_ghosts(self, race: Race) -> None:
+        """Handle a change of a ghost. Must return immediately and must not raise."""
+
 
 class Broadcast:
     """The listeners of one race."""
@@ -47,6 +50,12 @@ class Broadcast:
             self._encodings_key = None
         for listener in tuple(self._listeners):
             listener.on_entries(race, entries)
+
+    def publish_ghosts(self, race: Race) -> None:
+        """Tell all listeners that a ghost has changed."""
+        self._encodings_key = None
+        for listener in tuple(self._listeners):
+            listener.on_ghosts(race)
 
     def shared_encoding(self, race: Race, kind: Hashable, encode: Callable[[], bytes]) -> bytes:
         """Return what `encode` returns, cached by `kind` until the race changes or MAX_STALENESS_MS have passed."""

@@ -1,8 +1,7 @@
-"""Daily deals: what is public about them and when, and the results of each player's first race on them."""
+"""Daily deals: what is public about them and when."""
 
 import asyncio
 import logging
-from itertools import groupby
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -13,21 +12,15 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.proof import commitments
 from samedeal.race.events import daily_reveals_at
-from samedeal.race.seat import Standing
-from samedeal.wire.documents import Daily, Result
+from samedeal.wire.documents import Daily
+from samedeal_server.races.day_results import Days
 from samedeal_server.races.deal_finder import DealFinder
-from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.daily_results import DailyRace
 
 logger = logging.getLogger(__name__)
 
 DAYS_AHEAD = 366
 """How many days ahead the commitments to daily deals are public."""
-FRESH_S = 1.0
-"""How long the results of a day are cached (s)."""
-MAX_DAYS = 64
-"""Maximum number of days whose results are cached."""
 SEARCH_TIMEOUT_S = 2.0
 """How long a response waits for the search for a deal that nobody has played (s)."""
 
@@ -43,55 +36,11 @@ class Page(Struct, frozen=True, forbid_unknown_fields=True):
 FIRST_PAGE: Final = Page()
 
 
-class DayResults:
-    """The results of one daily deal, updated with each finished race on it."""
-
-    def __init__(self) -> None:
-        self.races = set[str]()
-        self.deal: str | None = None
-        self.checked_at_s = float("-inf")
-        self.updating = asyncio.Lock()
-        self._first: dict[str, tuple[Standing, DailyRace]] = {}
-        self._table: tuple[Result, ...] | None = ()
-
-    def add(self, race: DailyRace) -> None:
-        """Add a race. Only a player's earliest deal counts: in later races, the player has already seen the cards."""
-        self.deal, self._table = race.deal, None
-        for player, standing in race.racers:
-            _, first = self._first.get(player, (standing, race))
-            if (race.started_at, race.race) <= (first.started_at, first.race):
-                self._first[player] = standing, race
-
-    @property
-    def table(self) -> tuple[Result, ...]:
-        """All players, best first; ties share a place."""
-        if self._table is None:
-            table: list[Result] = []
-            for _, equals in groupby(sorted(self._first.values(), key=_order), key=_rank):
-                place = len(table) + 1
-                table += (
-                    Result(
-                        place=place,
-                        name=standing.name,
-                        bot=standing.bot,
-                        outcome=standing.outcome,
-                        home=standing.home,
-                        goal=standing.goal,
-                        ms=standing.ms,
-                        race=None if race.unlisted else race.race,
-                    )
-                    for standing, race in equals
-                )
-            self._table = tuple(table)
-        return self._table
-
-
 class Dailies:
     """The daily deals of a server, derived from its master key."""
 
-    def __init__(self, archive: Archive, clock: Clock, deal_finder: DealFinder, master_key: bytes) -> None:
-        self._archive, self._clock, self._finder, self._master_key = archive, clock, deal_finder, master_key
-        self._results = dict[str, DayResults]()  # by commitment, least recently used first
+    def __init__(self, days: Days, clock: Clock, deal_finder: DealFinder, master_key: bytes) -> None:
+        self._days, self._clock, self._finder, self._master_key = days, clock, deal_finder, master_key
 
     @property
     def today(self) -> Day:
@@ -109,7 +58,7 @@ class Dailies:
             raise Refused("bad-request", text)
         secret = commitments.daily_secret(self._master_key, game.slug, day.date)
         commitment = commitments.daily_commitment(game.slug, day.date, secret)
-        day_results = await self._results_of(commitment)
+        day_results = await self._days.results(commitment)
         table, after = day_results.table, page.skip + page.limit
         revealed = now >= reveals_at
         return Daily(
@@ -124,22 +73,6 @@ class Dailies:
             players=len(table),
             next=after if after < len(table) else None,
         )
-
-    async def _results_of(self, commitment: str) -> DayResults:
-        """Return the results of a day, at most FRESH_S old. Reads only the races that ended since the last call."""
-        results = self._results[commitment] = self._results.pop(commitment, DayResults())
-        if len(self._results) > MAX_DAYS:
-            del self._results[next(iter(self._results))]
-        now_s = asyncio.get_running_loop().time
-        async with results.updating:
-            if now_s() >= results.checked_at_s + FRESH_S:
-                if await self._archive.daily.count(commitment) != len(results.races):
-                    async for race_id, race in self._archive.daily.races(commitment, results.races):
-                        results.races.add(race_id)
-                        if race:
-                            results.add(race)
-                results.checked_at_s = now_s()
-        return results
 
     async def _deal(self, game: type[Game], root: str, known: str | None) -> str | None:
         """Return the code of the deal, from a race on it or from a search; None if the search takes too long.
@@ -159,19 +92,6 @@ class Dailies:
             logger.error("the search for the daily deal of %s failed: %s", game.slug, error)
             return None
         return f"{game.slug}:{root}.{search.result()}"
-
-
-def _rank(result: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:
-    """Sort key of the standings of a race: winners by time, then the others by cards home and time."""
-    standing, _ = result
-    won = standing.outcome == "won"
-    return (not won, 0 if won else -standing.home, standing.ms)
-
-
-def _order(result: tuple[Standing, DailyRace]) -> tuple[object, ...]:
-    """Sort key that breaks ties by the time of the deal, identically on every server."""
-    standing, race = result
-    return (*_rank(result), race.started_at, race.race, standing.seat)
 
 
 def day_of(date: str) -> Day:

@@ -2,9 +2,9 @@
 
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from secrets import choice, randbelow, token_hex
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,11 +13,14 @@ from samedeal.computer.deal_filters import usual_filter
 from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.race.due import due_at
 from samedeal.race.events import Header, Options
+from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
+from samedeal_server.store.archive import Archive
 from samedeal_server.store.race_store import RaceStore
 
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
@@ -68,6 +71,44 @@ def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, st
     return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
 
 
+class SharedDeal(NamedTuple):
+    """The open deal on which several races took place."""
+
+    game: type[Game]
+    variant: dict[str, str | bool]
+    seed: str
+
+
+async def deal_of_races(archive: Archive, race_ids: Iterable[str], now: int, *, unlisted: bool) -> SharedDeal:
+    """Return the deal of finished races whose racers become the ghosts of a new race.
+
+    `unlisted` is whether the new race is. Raises Refused("not-found"), Refused("replay-sealed") for a daily deal that
+    is not public, Refused("not-allowed") unless all are on the same deal, Refused("unsupported-version") for a race
+    under other rules.
+    """
+    deals, racers = dict[tuple[str, str, tuple[tuple[str, str | bool], ...]], str](), 0
+    for race_id in race_ids:
+        header, summary = await archive.header_and_summary(race_id, now)
+        if not summary.deal:
+            raise Refused("not-allowed", f"Race {race_id} was cancelled before the deal.")
+        if header.options.unlisted and not unlisted:
+            text = f"Race {race_id} is unlisted, and its id grants entry: a race against it must be unlisted too."
+            raise Refused("not-allowed", text)
+        game = GAMES.get(header.game)
+        if game is None or game.rules != header.rules:
+            raise Refused("unsupported-version", f"Race {race_id} was played under the rules {header.rules}.")
+        racers += len(summary.standings)
+        deals[header.rules, summary.deal, tuple(sorted(header.variant.items()))] = race_id
+    if len(deals) > 1:
+        one, other, *_ = deals.values()
+        raise Refused("not-allowed", f"The races {one} and {other} are on different deals.")
+    if racers > MAX_GHOSTS:
+        raise Refused("not-allowed", f"These races have {racers} racers; a race has at most {MAX_GHOSTS} ghosts.")
+    ((_, deal, variant),) = deals
+    slug, _, seed = deal.partition(":")
+    return SharedDeal(GAMES[slug], dict(variant), seed)
+
+
 class RaceOpener:
     """Opens races with secrets derived from a master key."""
 
@@ -85,6 +126,7 @@ class RaceOpener:
         *,
         daily: bool = False,
         follows: str | None = None,
+        ghosts: tuple[str, ...] = (),
     ) -> Header:
         """Return the header of a new race with an unused id, on today's deal if `daily`.
 
@@ -95,7 +137,7 @@ class RaceOpener:
         except ValueError as error:
             raise Refused("bad-request", f"{error}.") from error
         while True:
-            header = self._new_header(game, variant, seed, options, daily=daily, follows=follows)
+            header = self._new_header(game, variant, seed, options, daily=daily, follows=follows, ghosts=ghosts)
             if not (await self._store.archive.has(header.race) or await self._store.log.header(header.race)):
                 return header
 
@@ -137,6 +179,7 @@ class RaceOpener:
         *,
         daily: bool,
         follows: str | None,
+        ghosts: tuple[str, ...],
     ) -> Header:
         race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
         # Unique in this process, because lists are sorted by it.
@@ -160,6 +203,7 @@ class RaceOpener:
             opened_at=opened_at,
             options=options,
             follows=follows,
+            ghosts=ghosts,
         )
 
 

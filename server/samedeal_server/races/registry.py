@@ -12,9 +12,12 @@ from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed, RaceSummary
 from samedeal.wire.messages import Rematch
+from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
+from samedeal_server.races.day_results import Days
 from samedeal_server.races.deal_finder import DealFinder
+from samedeal_server.races.ghosts import GhostLoader
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
@@ -44,7 +47,9 @@ class Registry:
         """
         self._store = store
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
-        self.deal_finder = DealFinder()
+        self.deal_finder, self.renderings = DealFinder(), Renderings()
+        self.days = Days(store.archive.daily)
+        self._ghosts = GhostLoader(store.archive, self.days, self.renderings, store.clock)
         self.opener = RaceOpener(store, master_key, open_races)
         self._away_ms = round(1000 * away_s)
         self._rooms: dict[str, Room] = {}
@@ -87,6 +92,7 @@ class Registry:
         await cancelled(self._tasks)
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
         await self.deal_finder.stop()
+        await self.renderings.jobs.stop()
 
     async def create(
         self,
@@ -96,15 +102,16 @@ class Registry:
         options: Options,
         *,
         daily: bool = False,
+        ghosts: tuple[str, ...] = (),
         owners: Mapping[str, int] | None = None,
     ) -> Room:
-        """Open a race, on the game's deal of today if `daily`.
+        """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
         `owners` maps the names under which live races are counted to the limit of each. Raises
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
         while True:
-            header = await self.opener.new_header(game, variant, seed, options, daily=daily)
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
             await self.claim(header, owners=owners)
             if room := await self.open(header):
                 return room
@@ -189,7 +196,9 @@ class Registry:
         self, race: Race, entries: Sequence[Entry], *, archived: bool = False, rematch: Rematch | None = None
     ) -> Room:
         presence = Presence(self._store, self._away_ms)
-        return Room(race, entries, self._store, self.deal_finder, presence, archived=archived, rematch=rematch)
+        return Room(
+            race, entries, self._store, self.deal_finder, presence, self._ghosts, archived=archived, rematch=rematch
+        )
 
     # Background loops.
 

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
-from samedeal.wire.messages import Rematch, View
-from samedeal.wire.views import view
+from samedeal.wire.messages import Progress, Rematch, View
+from samedeal.wire.views import progress, view
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
+from samedeal_server.races.ghosts import GhostLoader, Ghosts
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
@@ -67,6 +68,7 @@ class Room:
         store: RaceStore,
         deal_finder: DealFinder,
         presence: Presence,
+        ghosts: GhostLoader,
         *,
         archived: bool = False,
         rematch: Rematch | None = None,
@@ -78,6 +80,7 @@ class Room:
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.broadcast = Broadcast(store.clock)
         self.deal_search = DealSearch(deal_finder, self.wake)
+        self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, entries)
         self._store, self._presence = store, presence
         self._schedule = Schedule(race, store, presence, self.deal_search, self.wake)
@@ -126,7 +129,12 @@ class Room:
     def view(self, seat: int | None, *, re: int | None = None, legal: bool = False, header: bool = False) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
         now = self._store.clock.now()
-        return view(self.race, seat, now, re=re, legal=legal, header=header, rematch=self.rematch)
+        ghosts = self._ghosts.at(now)
+        return view(self.race, seat, now, re=re, legal=legal, header=header, rematch=self.rematch, ghosts=ghosts)
+
+    def progress(self, seat: int | None) -> Progress:
+        """Return the message for a seat, or a spectator (None), after a move of somebody else or a ghost."""
+        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()))
 
     def announce(self, rematch: Rematch) -> None:
         """Tell the listeners that the race has a rematch, unless they know it."""
@@ -206,6 +214,7 @@ class Room:
         self._schedule.cancel_timer()
         if self._timeout:
             self._timeout.cancel()
+        await self._ghosts.close()
         await self.deal_search.close()
 
     # The room's task.
@@ -293,8 +302,11 @@ class Room:
         """Advance to a later race. The same entries can arrive twice, from writing and from following the log."""
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
+            is_dealt = self.race.started_at is None and race.started_at is not None
             self.race = race
             self._entries.extend(news)
+            if is_dealt:
+                self._ghosts.on_dealt()
             self.broadcast.publish(race, news)
 
     async def _resync(self) -> None:

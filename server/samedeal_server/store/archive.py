@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from samedeal.errors import Refused
-from samedeal.race.events import Entry
+from samedeal.race.events import Entry, Header
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import RaceSummary
@@ -93,6 +93,17 @@ class Archive:
                 " Until then, others can play the same daily deal.",
             )
         return data
+
+    async def header_and_summary(self, race_id: str, now: int) -> tuple[Header, RaceSummary]:
+        """Return the header and the summary of a finished race whose deal is public.
+
+        Raises Refused("not-found") if it is not stored, and Refused("replay-sealed") like ``render_input``.
+        """
+        data = await self.render_input(race_id, now)
+        summary = await self._summary(race_id, data) if data else None
+        if not data or not summary:
+            raise Refused("not-found", f"Race {race_id} was not found among the finished races.")
+        return stored_replays.header(data), summary
 
     async def replay(self, race_id: str) -> Replay | None:
         """Return the replay of a race, even if clients may not see it yet, or None if it is not stored."""

@@ -136,6 +136,10 @@ class Session:
                 return
         self._outbox.update("progress")
 
+    def on_ghosts(self, race: Race) -> None:
+        """Send an update of the race with its ghosts."""
+        self._outbox.update("progress")
+
     def _fail(self, what: str) -> None:
         """Log the exception being handled, and close the connection."""
         extra = about(race=self._room.race.id if self._room else None, seat=self._seat, connection=self._name)
@@ -357,7 +361,7 @@ class Session:
         is_view = update == "view" or views.sees_boards(race, seat)
 
         def encode() -> bytes:
-            return codec.encode(self._view() if is_view else views.progress(race, seat), self._form)
+            return codec.encode(self._view() if is_view else room.progress(seat), self._form)
 
         if seat is not None and is_view:
             return encode()

@@ -1,0 +1,100 @@
+"""Results of daily deals: those of each player's first race, cached for all who need them."""
+
+import asyncio
+from itertools import groupby
+
+from samedeal.race.seat import Standing
+from samedeal.wire.documents import Result
+from samedeal_server.store.daily_results import DailyRace, DailyResults
+
+FRESH_S = 1.0
+"""How long the results of a day are cached (s)."""
+MAX_DAYS = 64
+"""Maximum number of days whose results are cached."""
+
+
+class DayResults:
+    """The results of one daily deal, updated with each finished race on it."""
+
+    def __init__(self) -> None:
+        self.races = set[str]()
+        self.deal: str | None = None
+        self.checked_at_s = float("-inf")
+        self.updating = asyncio.Lock()
+        self._first: dict[str, tuple[Standing, DailyRace]] = {}
+        self._table: tuple[Result, ...] | None = ()
+
+    def add(self, race: DailyRace) -> None:
+        """Add a race. Only a player's earliest deal counts: in later races, the player has already seen the cards."""
+        self.deal, self._table = race.deal, None
+        for player, standing in race.racers:
+            _, first = self._first.get(player, (standing, race))
+            if (race.started_at, race.race) <= (first.started_at, first.race):
+                self._first[player] = standing, race
+
+    @property
+    def table(self) -> tuple[Result, ...]:
+        """All players, best first; ties share a place."""
+        if self._table is None:
+            table: list[Result] = []
+            for _, equals in groupby(self.ranked(), key=_rank):
+                place = len(table) + 1
+                table += (
+                    Result(
+                        place=place,
+                        name=standing.name,
+                        bot=standing.bot,
+                        outcome=standing.outcome,
+                        home=standing.home,
+                        goal=standing.goal,
+                        ms=standing.ms,
+                        race=None if race.unlisted else race.race,
+                    )
+                    for standing, race in equals
+                )
+            self._table = tuple(table)
+        return self._table
+
+    def ranked(self) -> list[tuple[Standing, DailyRace]]:
+        """Return what counts for each player, best first."""
+        return sorted(self._first.values(), key=_order)
+
+
+class Days:
+    """The results of the days that were asked for last."""
+
+    def __init__(self, stored: DailyResults) -> None:
+        self._stored = stored
+        self._results = dict[str, DayResults]()  # by commitment, least recently used first
+
+    async def results(self, commitment: str) -> DayResults:
+        """Return the results of a day, at most FRESH_S old. Reads only the races that ended since the last call.
+
+        Raises Refused("store-unavailable").
+        """
+        results = self._results[commitment] = self._results.pop(commitment, DayResults())
+        if len(self._results) > MAX_DAYS:
+            del self._results[next(iter(self._results))]
+        now_s = asyncio.get_running_loop().time
+        async with results.updating:
+            if now_s() >= results.checked_at_s + FRESH_S:
+                if await self._stored.count(commitment) != len(results.races):
+                    async for race_id, race in self._stored.races(commitment, results.races):
+                        results.races.add(race_id)
+                        if race:
+                            results.add(race)
+                results.checked_at_s = now_s()
+        return results
+
+
+def _rank(result: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:
+    """Sort key of the standings of a race: winners by time, then the others by cards home and time."""
+    standing, _ = result
+    won = standing.outcome == "won"
+    return (not won, 0 if won else -standing.home, standing.ms)
+
+
+def _order(result: tuple[Standing, DailyRace]) -> tuple[object, ...]:
+    """Sort key that breaks ties by the time of the deal, identically on every server."""
+    standing, race = result
+    return (*_rank(result), race.started_at, race.race, standing.seat)
