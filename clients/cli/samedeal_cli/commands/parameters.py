@@ -246,6 +246,11 @@ def race_request(
     return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
 
 
+def ghost_request(race_id: str) -> dict[str, object]:
+    """Return the body of a request for a race for one against the racers of a finished race."""
+    return {"ghosts": [race_id], "options": {"max_racers": 1, "unlisted": True, "start_delay_ms": 0}}
+
+
 def rematch_request(race_id: str, game: str | None = None) -> dict[str, object]:
     """Return the body of a request for a rematch, perhaps with another game."""
     return {"again": race_id, **({"game": game} if game else {})}

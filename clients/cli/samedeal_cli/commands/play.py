@@ -1,4 +1,4 @@
-"""The commands ``join``, ``watch`` and ``solo``."""
+"""The commands ``join``, ``watch``, ``again``, ``solo`` and ``race``."""
 
 import os
 import shutil
@@ -19,6 +19,7 @@ from samedeal_cli.commands.parameters import (
     Link,
     check_daily,
     daily_option,
+    ghost_request,
     limit_option,
     race_request,
     rematch_request,
@@ -127,6 +128,30 @@ def solo(
     body = race_request(game, seed, options, daily=daily, variants=variants)
     race_id = Api(settings.address).open_race(body).race
     return Session(settings, settings.address, race_id, ready=True, **choices).run()
+
+
+@command("samedeal race calm-otter-4217", "samedeal race race.json", "samedeal race race.json --line")
+@click.argument("replay")
+@as_option
+@board_option
+@mode_option
+@click.pass_obj
+def race(settings: Settings, /, replay: str, **choices: Any) -> int:
+    """Race against what was played: play the deal of a finished race, with its racers as ghosts.
+
+    REPLAY is the link or id of a race or, if the server still has that race, the file of its replay. The deal must be
+    public. Nobody else can join, and the race starts at once.
+    """
+    from samedeal_cli.net.http_api import Api
+    from samedeal_cli.net.replay_loader import open_replay, server_and_race
+
+    source = server_and_race(settings, replay)
+    if source is None:
+        with open_replay(settings, replay) as log:
+            source = settings.address, log.header.race
+    server, race_id = source
+    opened = Api(server).open_race(ghost_request(race_id)).race
+    return Session(settings, server, opened, ready=True, **choices).run()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Final
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, View
@@ -16,10 +17,18 @@ from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
-from samedeal_cli.render.phrases import change_sentence, clock, deal_phrase, seat_phrase, utc_time, with_unique_names
+from samedeal_cli.render.phrases import (
+    change_sentence,
+    clock,
+    deal_phrase,
+    ghost_sentence,
+    seat_phrase,
+    utc_time,
+    with_unique_names,
+)
 from samedeal_cli.render.text_table import with_cards
 from samedeal_cli.settings import Settings, program
-from samedeal_cli.state.race_news import race_news
+from samedeal_cli.state.race_news import ghost_news, race_news
 
 LAST_S: Final = (60, 10)
 QUIT: Final = ("quit", "q", "exit")
@@ -60,6 +69,7 @@ class LineMode:
         self._say = self._console.write
         self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
+        self._ghosts: tuple[Ghost, ...] = ()
         self._stage = "open"
         self._started = asyncio.Event()
         self._last_event = "nothing has happened yet"
@@ -125,7 +135,9 @@ class LineMode:
         """Print what has changed since the last update. `late` means that the player missed it."""
         before = self._standings
         self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
-        for text in race_news(before, self._standings, self._connection.seat):
+        ghosts, self._ghosts = self._ghosts, self._connection.ghosts
+        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts)
+        for text in (*race_news(before, self._standings, self._connection.seat), *news_of_ghosts):
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
@@ -376,4 +388,6 @@ class LineMode:
                 self._say(*self._describe.table(board))
 
     def _show_standings(self) -> None:
-        self._say(*self._describe.standings(self._connection.standings, self._connection.seat))
+        connection = self._connection
+        self._say(*self._describe.standings(connection.standings, connection.seat))
+        self._say(*map(ghost_sentence, connection.ghosts))

@@ -309,7 +309,7 @@ class Connection(LiveView):
                 if not self._pending.resolve(message):
                     self._publish(message)
             case m.Progress():
-                self.apply_standings(message.n, message.standings)
+                self.apply_standings(message)
                 self._publish(message)
             case m.Problem():
                 self._handle_problem(message)

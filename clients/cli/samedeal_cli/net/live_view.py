@@ -2,8 +2,9 @@
 
 import time
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal.wire.messages import View
+from samedeal.wire.messages import Progress, View
 
 
 class LiveView:
@@ -12,18 +13,19 @@ class LiveView:
     def __init__(self) -> None:
         self.view: View
         self.standings: tuple[Standing, ...] = ()
+        self.ghosts: tuple[Ghost, ...] = ()
         self._viewed_at = 0.0
         self._standings_n = -1
 
     def apply_view(self, view: View) -> None:
         self.view = view
         self._viewed_at = time.monotonic()
-        self.apply_standings(view.n, view.standings)
+        self.apply_standings(view)
 
-    def apply_standings(self, n: int, standings: tuple[Standing, ...]) -> None:
-        """Apply the standings after entry `n` of the log."""
-        if n >= self._standings_n:
-            self._standings_n, self.standings = n, standings
+    def apply_standings(self, message: View | Progress) -> None:
+        """Apply the standings after entry `n` of the log, and the ghosts."""
+        if message.n >= self._standings_n:
+            self._standings_n, self.standings, self.ghosts = message.n, message.standings, message.ghosts
 
     @property
     def seat(self) -> int | None:

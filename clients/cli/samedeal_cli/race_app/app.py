@@ -100,7 +100,8 @@ class FullScreen(CanvasApp):
     def _update_snapshot(self) -> None:
         connection = self.connection
         if connection:
-            now, rematch = (connection.view, connection.standings, connection.left_ms), self.state.rematch
+            now = connection.view, connection.standings, connection.left_ms, connection.ghosts
+            rematch = self.state.rematch
             self._show(race_update.update(self.state, *now))
             if self.state.rematch and self.state.rematch != rematch:
                 self.bell()

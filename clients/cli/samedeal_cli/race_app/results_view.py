@@ -9,7 +9,7 @@ from samedeal.race.seat import Standing
 from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
 from samedeal_cli.race_app.overlays import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import clock, ghost_sentence
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import ParSummary, RaceState
 
@@ -91,6 +91,9 @@ def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> int:
         row += 1
     if len(state.standings) > len(shown):
         canvas.write(row, 1, f"   of {len(state.standings)} racers", DIM)
+        row += 1
+    for ghost in state.ghosts[: max(0, last - row)]:
+        canvas.write(row, 1, fitted(f" ~ {ghost_sentence(ghost)}", canvas.width - 2, "…"), DIM)
         row += 1
     return row
 

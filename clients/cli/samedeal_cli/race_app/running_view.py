@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal_cli.race_app.drawing import (
     TWO_COLUMNS,
@@ -141,10 +142,28 @@ def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
         row += lines
     if len(state.standings) > most:
         canvas.write(row, left, f"of {len(state.standings)} racers", DIM)
+        row += 1
+    row = _draw_ghosts(state, canvas, row, end)
     watched = next((standing for standing in state.standings if standing.seat == state.watched_seat), None)
     if watched and end - row >= 4:
         for line, text in enumerate(_details(watched)):
             canvas.write(end - 3 + line, left, fitted(text, SIDE - 1, "…"), DIM if line else BOLD)
+
+
+def _draw_ghosts(state: RaceState, canvas: Canvas, row: int, end: int) -> int:
+    """Draw the ghosts below the racers, as many as there is room for; return the line after them."""
+    left = canvas.width - SIDE
+    shown = state.ghosts[: max(0, end - row - 1)]
+    if shown:
+        canvas.write(row, left, "ghosts", DIM)
+        row += 1
+    for ghost in shown:
+        result = _result(ghost)
+        canvas.write(row, left, " ~ ", DIM)
+        canvas.write(row, left + 3, fitted(ghost.name, SIDE - 5 - cells(result), "…"), DIM)
+        canvas.write(row, canvas.width - cells(result) - 1, result, DIM)
+        row += 1
+    return row
 
 
 def _draw_standing(state: RaceState, canvas: Canvas, row: int, standing: Standing, lines: int) -> None:
@@ -160,7 +179,7 @@ def _draw_standing(state: RaceState, canvas: Canvas, row: int, standing: Standin
     canvas.spots[f"seat:{standing.seat}"] = Spot(row, left, SIDE, lines)
 
 
-def _result(standing: Standing) -> str:
+def _result(standing: Standing | Ghost) -> str:
     """Return the score or the outcome."""
     if standing.outcome in ("playing", "ready", "waiting", "stuck"):
         mark = "!" if standing.outcome == "stuck" else ""
@@ -183,6 +202,7 @@ def one_line_standings(state: RaceState) -> str:
         name = "you" if standing.seat == state.seat else standing.name
         mark = "▸" if standing.seat in (state.watched_seat, state.seat) else ""
         parts.append(f"{mark}{standing.place} {name} {_result(standing)}")
+    parts += [f"~ {ghost.name} {_result(ghost)}" for ghost in state.ghosts]
     return "   ".join(parts) or "no racers"
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.scores.evening import Evening
 from samedeal.share.phrases import clock as clock
@@ -52,6 +53,15 @@ def standing_sentence(standing: Standing, racers: int) -> str:
     if standing.home:
         parts.append(f"at {clock(standing.ms)}")
     return ", ".join(parts)
+
+
+def ghost_sentence(ghost: Ghost) -> str:
+    """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
+    name = f"ghost {ghost.name}{' (bot)' if ghost.bot else ''}"
+    if ghost.outcome == "ready":
+        return name
+    at = [f"at {clock(ghost.ms)}"] if ghost.home else []
+    return ", ".join([name, f"{ghost.home} of {ghost.goal} home", ghost.outcome, *at])
 
 
 def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:

@@ -1,8 +1,9 @@
 """News about the racers, from the difference between two standings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal_cli.render.phrases import clock
 
@@ -26,7 +27,15 @@ def race_news(before: StandingsBySeat, now: StandingsBySeat, own: int | None) ->
         yield f"you are {now[own].place} of {len(now)}{_overtaking(before, now, own)}"
 
 
-def _racer_news(before: Standing | None, now: Standing) -> Iterator[str]:
+def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost]) -> Iterator[str]:
+    """Yield which ghosts stopped or passed a quarter of the cards."""
+    known = {ghost.ghost: ghost for ghost in before}
+    for ghost in now:
+        if ghost.ghost in known:
+            yield from (f"ghost {text}" for text in _racer_news(known[ghost.ghost], ghost))
+
+
+def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost) -> Iterator[str]:
     name = f"{now.name} (bot)" if now.bot else now.name
     if before is None:
         yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"

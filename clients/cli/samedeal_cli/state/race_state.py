@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from samedeal.race.events import Header
+from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
@@ -71,6 +72,7 @@ class RaceState:
     view: View | None = None
     standings: tuple[Standing, ...] = ()
     """With unique names."""
+    ghosts: tuple[Ghost, ...] = ()
     left_ms: int | None = None
 
     picks: tuple[str, ...] = ()

@@ -4,13 +4,14 @@ from dataclasses import replace
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
+from samedeal.race.ghosts import Ghost
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, View
 from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
-from samedeal_cli.state.race_news import race_news
+from samedeal_cli.state.race_news import ghost_news, race_news
 from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
 
 MAX_NEWS: Final = 200
@@ -35,14 +36,20 @@ def handle_queued_key(state: RaceState) -> Step:
     return on_key(replace(state, queued_keys=tuple(others)), key)
 
 
-def update(state: RaceState, view: View, standings: tuple[Standing, ...], left_ms: int | None) -> RaceState:
-    """Return the state after an answer or a broadcast, given the current view, standings and remaining time."""
+def update(
+    state: RaceState,
+    view: View,
+    standings: tuple[Standing, ...],
+    left_ms: int | None,
+    ghosts: tuple[Ghost, ...] = (),
+) -> RaceState:
+    """Return the state after an answer or a broadcast, given the current view, standings, remaining time and ghosts."""
     before, standings = state.view, with_unique_names(standings)
-    after = replace(state, view=view, standings=standings, left_ms=left_ms)
+    after = replace(state, view=view, standings=standings, left_ms=left_ms, ghosts=ghosts)
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
-        texts = [*race_news(old, new, view.seat)]
+        texts = [*race_news(old, new, view.seat), *(() if after.over else ghost_news(state.ghosts, ghosts))]
         if before.stage != view.stage and view.stage in STAGE_NEWS:
             texts.append(STAGE_NEWS[view.stage])
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
