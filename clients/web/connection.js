@@ -30,6 +30,7 @@ export class Connection {
     this.view = null;
     this.header = null;
     this.standings = [];
+    this.ghosts = [];
     this.me = null;
     this.status = "connecting";
     this.reason = "";
@@ -193,7 +194,7 @@ export class Connection {
     if (message.t === "welcome") return this.onWelcome(message);
     if (message.t === "view") return this.onView(message);
     if (message.t === "progress") {
-      this.updateStandings(message.n, message.standings);
+      this.updateStandings(message);
       return this.onChange();
     }
     if (message.t === "problem") return this.onProblem(message);
@@ -214,7 +215,7 @@ export class Connection {
     this.view = view;
     this.viewedAt = performance.now();
     this.receipts.set(view.n, view.h);
-    this.updateStandings(view.n, view.standings ?? []);
+    this.updateStandings(view);
     if (view.header) this.header = view.header;
     if (view.re === this.entryId) {
       this.entered = true;
@@ -233,10 +234,9 @@ export class Connection {
     if (this.over) this.setStatus("ended", "");
   }
 
-  updateStandings(n, standings) {
+  updateStandings({ n, standings = [], ghosts = [] }) {
     if (n < this.standingsN) return;
-    this.standingsN = n;
-    this.standings = standings;
+    Object.assign(this, { standingsN: n, standings, ghosts });
   }
 
   onProblem(problem) {

@@ -3,7 +3,7 @@
 import { ApiError } from "./api.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
 import { changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
-import { StandingsList } from "./standings.js";
+import { showGhosts, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
 const REFUSAL_MS = 6000;
@@ -26,6 +26,7 @@ export class PlayPage {
       plain: new StandingsList(),
       choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat) }),
     };
+    this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
     this.side = h("nav", { class: "side", "aria-label": "Standings" });
@@ -101,7 +102,8 @@ export class PlayPage {
     if (view.stage === "running")
       document.title = `${board ? `${board.home}/${game.goal} ` : ""}${game.title} · Same Deal`;
     const list = Object.keys(boards).length ? this.lists.choosing : this.lists.plain;
-    if (!list.element.isConnected) fill(this.side, list.element);
+    if (!list.element.isConnected) fill(this.side, list.element, this.ghosts);
+    showGhosts(this.ghosts, connection.ghosts);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     if (this.racing) this.updateButtons(view.board, connection.mine);
     if (!(performance.now() < this.refusalUntil)) fill(this.note, this.noteContent(view, board));
@@ -176,10 +178,11 @@ export class PlayPage {
   }
 
   describeStandings() {
-    const { standings } = this.page.connection;
+    const { standings, ghosts } = this.page.connection;
     const names = displayNames(standings);
     const describe = ({ place, seat, home, goal }) => `${place}, ${names.get(seat)}, ${home} of ${goal}`;
-    return standings.map(describe).join("; ");
+    const describeGhost = ({ name, home, goal }) => `ghost ${name}, ${home} of ${goal}`;
+    return [...standings.map(describe), ...ghosts.map(describeGhost)].join("; ");
   }
 
   // Moves.

@@ -73,12 +73,6 @@ export class RacePage {
     else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
   }
 
-  /** Goes to another race and takes a seat there without asking; with `ready`, the player is ready at once. */
-  goToRace(raceId, { ready = false } = {}) {
-    sessionStorage.setItem(`samedeal.in.${raceId}`, ready ? "ready" : "1");
-    location.href = `/r/${raceId}`;
-  }
-
   /** Gets ready if `goToRace` was told to, once. */
   getReady() {
     if (sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== "ready") return;

@@ -1,10 +1,11 @@
 // The replay page: several racers' tables on one clock, move by move, with verification and par.
 
-import { fetchGames, fetchJson } from "./api.js";
+import { ApiError, fetchGames, fetchJson } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
 import { StandingsList } from "./standings.js";
+import { goToRace } from "./storage.js";
 import { Table } from "./table.js";
 import { indexAt, markersOf, positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
@@ -123,6 +124,7 @@ export class ReplayPage {
       this.time,
       this.speedSelect,
       h("span", { class: "check" }, this.skip, h("label", { for: "skip" }, "Skip pauses")),
+      button("Race against this", () => this.race()),
     );
   }
 
@@ -275,6 +277,23 @@ export class ReplayPage {
   stop() {
     this.playing = false;
     this.playButton.textContent = "Play";
+  }
+
+  /** Opens a race for one on this deal, with these racers as ghosts. */
+  async race() {
+    if (this.opening) return;
+    this.opening = true;
+    try {
+      const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
+      const { race } = await fetchJson("/races", { body: { ghosts: [this.raceId], options } });
+      goToRace(race, { ready: true });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      announce(error.message);
+      this.note.textContent = error.message;
+    } finally {
+      this.opening = false;
+    }
   }
 
   // Links and keys.

@@ -4,8 +4,8 @@ import { ApiError, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, notice, playerLink, sleep } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
-import { podium, StandingsList } from "./standings.js";
-import { guest } from "./storage.js";
+import { podium, showGhosts, StandingsList } from "./standings.js";
+import { goToRace, guest } from "./storage.js";
 import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
@@ -70,6 +70,8 @@ export class ResultsPage {
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
     this.list = new StandingsList();
     const list = this.list.show(standings, { mine: view.seat });
+    const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
+    showGhosts(ghosts, connection.ghosts);
     this.load(header, mine);
     return h(
       "div",
@@ -90,7 +92,7 @@ export class ResultsPage {
       h(
         "div",
         { class: "columns" },
-        h("section", { "aria-label": "Standings" }, h("h2", {}, "Standings"), list),
+        h("section", { "aria-label": "Standings" }, h("h2", {}, "Standings"), list, ghosts),
         this.verification,
         this.par,
         this.today,
@@ -158,7 +160,7 @@ export class ResultsPage {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
         const { race } = await fetchJson("/races", { body, token: guest()?.token });
-        return hadSeat ? page.goToRace(race, { ready }) : (location.href = `/r/${race}`);
+        return hadSeat ? goToRace(race, { ready }) : (location.href = `/r/${race}`);
       }
       return (location.href = `/r/${this.next.race}`);
     });

@@ -66,6 +66,22 @@ export class StandingsList {
   }
 }
 
+/** Fills an element with the ghosts of a race, and hides it if there are none. They have no place. */
+export function showGhosts(element, ghosts) {
+  element.hidden = !ghosts.length || !preferences().rivals;
+  if (element.hidden) return;
+  const row = ({ name, bot, home, goal, outcome, ms }) =>
+    h(
+      "li",
+      {},
+      h("span", { class: "who" }, name, bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
+      h("span", { class: "count" }, `${home}/${goal}`),
+      h("progress", { max: goal, value: home, "aria-label": `Ghost ${name}: ${home} of ${goal} home` }),
+      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText({ outcome, ms, home, goal })),
+    );
+  fill(element, ghosts.map(row));
+}
+
 const botTag = () => h("small", { class: "tag" }, "bot");
 
 /** The racer's state, next to the card count. */

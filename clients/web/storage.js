@@ -54,3 +54,9 @@ export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${pl
 function newNonce() {
   return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** Goes to a race and takes a seat there without asking; with `ready`, the player is ready at once. */
+export function goToRace(raceId, { ready = false } = {}) {
+  sessionStorage.setItem(`samedeal.in.${raceId}`, ready ? "ready" : "1");
+  location.href = `/r/${raceId}`;
+}
