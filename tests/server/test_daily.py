@@ -325,7 +325,8 @@ async def test_results_are_ranked_and_omit_the_ids_of_unlisted_races(server: Tim
 async def test_two_servers_have_the_same_daily_deals_and_results(server: TimedServer, day: Day, own_store: str) -> None:
     with TimedServer(own_store, server.folder, emptied=False, connections_per_address="0").start() as other:
         races = [await alone(at, name) for at, name in ((server, "ada"), (other, "bo"))]
-        await kept(server, day, 2)
+        for at in (server, other):
+            await kept(at, day, 2)
         assert daily(server, day) == daily(other, day)
         assert sorted(result["race"] for result in daily(other, day)["results"]) == sorted(races)
         reveal(server, day)
