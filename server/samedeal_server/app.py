@@ -87,7 +87,13 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
     races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
-    registry = Registry(races, keys.master, away_s=settings.away_seconds, open_races=settings.open_races)
+    registry = Registry(
+        races,
+        keys.master,
+        away_s=settings.away_seconds,
+        ready_s=settings.ready_seconds,
+        open_races=settings.open_races,
+    )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
     guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), registry.renderings
     rate_limits, verifications = RateLimits(settings), Verifications(archive)

@@ -144,6 +144,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 5000
     ping_seconds: Annotated[Seconds, "The interval between pings"] = 20.0
     away_seconds: Annotated[Seconds, "How long to reserve the seat of a disconnected racer before the countdown"] = 30.0
+    ready_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86400),
+        "a number of seconds; 0 for no limit",
+        "How long racers have to get ready once two others are, before their seats are released",
+    ] = 60.0
     drain_seconds: Annotated[
         float,
         Meta(ge=0, le=3600),

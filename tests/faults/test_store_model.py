@@ -41,7 +41,15 @@ def appended(chance: Random) -> list[Word]:
 
 
 def created(chance: Random) -> list[Word]:
-    return ["EVALSHA", SCRIPTS["create.lua"], 1, f"head{chance.randint(1, 3)}", chance.choice(("H", "H", "I")), "d0"]
+    return [
+        "EVALSHA",
+        SCRIPTS["create.lua"],
+        1,
+        f"head{chance.randint(1, 3)}",
+        chance.choice(("H", "H", "I")),
+        "d0",
+        *chance.choice(((), ("G",))),
+    ]
 
 
 def claimed(chance: Random) -> list[Word]:

@@ -41,6 +41,8 @@ REQUESTS: list[m.ToServer] = [
     m.Ping(id=10),
     m.Again(id=11),
     m.Again(id=12, game="the-edge"),
+    m.Start(id=13),
+    m.Remove(id=14, seat=2),
 ]
 OPEN = running(11, slug="gallery", seed="31", spectators="open", max_racers=12).race
 REPLIES: list[m.FromServer] = [
@@ -52,6 +54,8 @@ REPLIES: list[m.FromServer] = [
     views.progress(running().race, 1),
     views.view(opened().race, None, 0, header=True),
     views.view(OPEN, None, OPEN.at, re=2, header=True),
+    views.view(opened().race, None, 0, host=m.Host(name="Zoë"), ready_by=60_000),
+    views.view(opened().race, None, 0, host=m.Host(name="Zoë", seat=1), ready_by=-1),
     views.view(closed(running()).race, 2, 0),
     views.view(closed(running()).race, 2, 0, rematch=m.Rematch(race="calm-otter-43", game="the-edge", by="Zoë")),
     *(views.view(running(slug=slug).race, 1, 0, legal=True) for slug in GAMES),

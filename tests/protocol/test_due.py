@@ -1,14 +1,15 @@
 """Timed events depend only on the race and the time."""
 
 import pytest
+from msgspec import structs
 
-from samedeal.race.due import EMPTY_MS, NONCE_MS, due, due_at
-from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned
+from samedeal.race.due import EMPTY_MS, NONCE_MS, due, due_at, ready_by
+from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import OPEN_MS, Race
-from support.finished_races import nonce
+from support.finished_races import Logged, nonce
 from support.races_by_hand import counting, joined, opened, running
 
-AWAY_MS = 30_000
+AWAY_MS, READY_MS = 30_000, 60_000
 
 
 def seen(race: Race, at: int) -> dict[int, int]:
@@ -112,3 +113,90 @@ def test_an_empty_race_is_due_after_ten_minutes() -> None:
     race = opened().race
     assert due_at(race, seen={}, away_ms=AWAY_MS) == race.header.opened_at + EMPTY_MS
     assert due(race, race.header.opened_at + EMPTY_MS, seen={}, away_ms=AWAY_MS) is None  # its expiry is not logged
+
+
+def waiting(*ready: int, bots: tuple[int, ...] = (), seats: int = 3) -> Logged:
+    """Return a race whose players join, and some get ready, one per second."""
+    log = opened()
+    for seat in range(1, seats + 1):
+        log.say(structs.replace(joined(log, seat), bot=seat in bots), 1_000)
+    for seat in ready:
+        log.say(Readied(seat=seat), 1_000)
+    return log
+
+
+def released(race: Race, now: int) -> list[int]:
+    """Return the seats that are released at a time at which everybody is connected."""
+    before = {seat.number for seat in race.roster}
+    while event := due(race, now, seen=seen(race, now), away_ms=AWAY_MS, ready_ms=READY_MS):
+        race, _ = race.extended(now, event)
+        if not isinstance(event, Left):
+            break
+    return sorted(before - {seat.number for seat in race.roster})
+
+
+def test_players_who_do_not_get_ready_are_released_and_the_countdown_starts() -> None:
+    race = waiting(1, 3, seats=4).race
+    at = race.at + READY_MS
+    assert ready_by(race, READY_MS) == at
+    assert due_at(race, seen=seen(race, at), away_ms=AWAY_MS, ready_ms=READY_MS) == at
+    assert released(race, at - 1) == []
+    assert due(race, at - 1, seen=seen(race, at), away_ms=AWAY_MS, ready_ms=READY_MS) is None
+    for expected in (Left(seat=2), Left(seat=4), Counting()):
+        event = due(race, at, seen=seen(race, at), away_ms=AWAY_MS, ready_ms=READY_MS)
+        assert event == expected
+        race, _ = race.extended(at, expected)
+
+
+@pytest.mark.parametrize("ready", [(), (2,), (1, 2, 3)])
+def test_no_clock_runs_before_two_are_ready_or_once_all_are(ready: tuple[int, ...]) -> None:
+    assert ready_by(waiting(*ready).race, READY_MS) is None
+
+
+def test_the_clock_can_be_off_and_ends_with_the_countdown() -> None:
+    log = waiting(1, 2)
+    assert ready_by(log.race, 0) is None
+    log.say(Left(seat=3))
+    log.say(Counting())
+    assert ready_by(log.race, READY_MS) is None
+
+
+def test_who_joins_late_or_stops_being_ready_gets_the_full_time() -> None:
+    log = waiting(1, 2)
+    started = log.race.at
+    log.say(joined(log, 4), READY_MS - 1)
+    assert ready_by(log.race, READY_MS) == log.race.at + READY_MS == started + 2 * READY_MS - 1
+    log.say(Readied(seat=4), 5)
+    assert ready_by(log.race, READY_MS) == started + READY_MS  # seat 3 has had its time
+    log.say(Unreadied(seat=4), 5)
+    assert ready_by(log.race, READY_MS) == log.race.at + READY_MS
+    log.say(Unreadied(seat=1), 5)
+    assert ready_by(log.race, READY_MS) is None
+    log.say(Readied(seat=1), 5)
+    assert ready_by(log.race, READY_MS) == log.race.at + READY_MS
+
+
+def test_reconnecting_does_not_extend_the_time() -> None:
+    log = waiting(1, 2)
+    at = ready_by(log.race, READY_MS)
+    log.say(Taken(seat=3, by="0" * 16), 5_000)
+    log.say(Taken(seat=1, by="0" * 16), 5_000)
+    assert ready_by(log.race, READY_MS) == at
+
+
+def test_bots_that_are_ready_wait_for_people() -> None:
+    log = waiting(1, 2, bots=(1, 2), seats=4)
+    assert ready_by(log.race, READY_MS) is None
+    log.say(Readied(seat=3), 10 * READY_MS)
+    assert ready_by(log.race, READY_MS) == log.race.at + READY_MS
+    assert ready_by(waiting(1, 2, bots=(1, 2, 3)).race, READY_MS)  # there are only bots
+
+
+def test_bots_that_wait_for_people_get_ready_after_them() -> None:
+    log = waiting(1, 2, bots=(4,), seats=4)
+    at = log.race.at + READY_MS
+    assert ready_by(log.race, READY_MS) == at
+    assert released(log.race, at) == [3]
+    log.say(Left(seat=3), READY_MS)
+    assert ready_by(log.race, READY_MS) == at + READY_MS
+    assert released(log.race, at + READY_MS) == [4]

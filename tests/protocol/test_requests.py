@@ -6,8 +6,20 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment
-from samedeal.race.events import AnyEvent, Dealt, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
-from samedeal.race.requests import SeatRequest, join_events, seat_events
+from samedeal.race.events import (
+    AnyEvent,
+    Counting,
+    Dealt,
+    Joined,
+    Left,
+    Moved,
+    Nonce,
+    Readied,
+    Resigned,
+    Taken,
+    Unreadied,
+)
+from samedeal.race.requests import SeatRequest, join_events, remove_events, seat_events, start_events
 from samedeal.race.run import RESTART, UNDO
 from samedeal.wire import messages as m
 from support.finished_races import Logged, nonce
@@ -192,3 +204,60 @@ def _scratched() -> Logged:
 def _log_all(log: Logged, events: Iterable[AnyEvent]) -> None:
     for event in events:
         log.say(event)
+
+
+# The host.
+
+
+def test_the_host_starts_with_those_who_are_ready() -> None:
+    log = opened()
+    for seat in (1, 2, 3):
+        log.say(joined(log, seat))
+    for host in ("player-1", "elsewhere"):
+        with pytest.raises(Refused, match="at least two"):
+            start_events(log.race, host)
+    log.say(Readied(seat=2))
+    events = start_events(log.race, "player-1")
+    assert events == [Readied(seat=1), Left(seat=3)]
+    with pytest.raises(Refused, match="at least two"):
+        start_events(log.race, "elsewhere")
+    for event in events:
+        log.say(event)
+    assert log.race.ready_to_start
+    log.say(Counting())
+    assert start_events(log.race, "player-1") == []
+    with pytest.raises(Refused, match="before the countdown"):
+        start_events(running().race, "player-1")
+
+
+def test_the_host_of_a_race_for_one_starts_alone() -> None:
+    log = opened(max_racers=1)
+    log.say(joined(log, 1))
+    assert start_events(log.race, "player-1") == [Readied(seat=1)]
+
+
+def test_the_host_removes_a_player_once() -> None:
+    log = opened()
+    for seat in (1, 2):
+        log.say(joined(log, seat))
+    for seat, code in ((1, "not-allowed"), (3, "not-seated")):
+        with pytest.raises(Refused) as caught:
+            remove_events(log.race, seat, "player-1")
+        assert caught.value.code == code
+    assert remove_events(log.race, 2, "player-1") == [Left(seat=2)]
+    log.say(Left(seat=2))
+    assert remove_events(log.race, 2, "player-1") == []
+    with pytest.raises(Refused, match="before the countdown"):
+        remove_events(running().race, 2, "player-1")
+
+
+def test_who_was_left_behind_is_told_so() -> None:
+    log = opened()
+    for seat in (1, 2, 3):
+        log.say(joined(log, seat))
+    for event in (Left(seat=3), Readied(seat=1), Readied(seat=2), Counting()):
+        log.say(event)
+    with pytest.raises(Refused, match="started without you"):
+        log.say(joined(log, 3))
+    with pytest.raises(Refused, match="only before the countdown"):
+        log.say(joined(log, 4))

@@ -36,6 +36,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"races:of:(address:[0-9a-f]{32}|guest:[0-9a-f]{16})": at_most(2 * DAY_S),
     r"raced:[a-z-]+:.*": at_most(2 * DAY_S),
     r"seen:\{.*\}": at_most(120),
+    r"removed:\{.*\}": at_most(2 * DAY_S),
     r"replay:\{.*\}": at_most(3 * DAY_S),
     r"replays|replays:(game|player|unlisted|deal):.*": at_most(3 * DAY_S),
     "replays:indexing": FOREVER,  # until the index of unlisted races is complete
@@ -89,6 +90,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
             for racer in (ada, bo):
                 await racer.join(waiting)
             await until(lambda: redis.exists(f"seen:{{{waiting}}}"))
+            await ada.ask(m.Remove, seat=2)
         async with process(redis_url, replay_days=3) as parts:
             rooms = [await opened(parts), await opened(parts, seed="open")]
             for room in rooms:

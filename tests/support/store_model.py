@@ -259,6 +259,8 @@ def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
     if header is not None:
         return int(header == words[0])
     model._hset(keys[0], b"header", words[0], b"n", b"0", b"h", words[1])
+    if words[2:]:
+        model._hset(keys[0], b"host", words[2])
     return 1
 
 

@@ -1,10 +1,11 @@
 """Timed events: everything in a race that is triggered by time rather than by a player, as pure functions of the race.
 
-This includes releasing the seats of absent players. The log does not record whether a player is connected, so the
-caller passes in when each seat was last seen connected. The process that holds a race calls ``due`` at ``due_at``.
+This includes releasing the seats of absent players, and of players who do not get ready in time. The log does not
+record whether a player is connected, so the caller passes in when each seat was last seen connected. The process that
+holds a race calls ``due`` at ``due_at``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left
 from samedeal.race.race import Race
@@ -23,14 +24,15 @@ def due(
     *,
     seen: Mapping[int, int],
     away_ms: int,
+    ready_ms: int = 0,
     reachable_from: int = 0,
     deal_number: int | None = None,
 ) -> AnyEvent | None:
     """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
 
     ``seen`` maps seat numbers to the time when the seat was last connected. Before the countdown, a seat is released
-    after ``away_ms`` without a connection. ``reachable_from`` is the end of the last server outage. ``deal_number`` is
-    the number of the deal, or None while the search for it is running.
+    after ``away_ms`` without a connection, or as in ``ready_by``. ``reachable_from`` is the end of the last server
+    outage. ``deal_number`` is the number of the deal, or None while the search for it is running.
     """
     if race.closed:
         return None
@@ -40,20 +42,59 @@ def due(
         absent = (seat for seat in race.roster if released_at(seat, seen, away_ms) <= now)
         if seat := next(absent, None):
             return Left(seat=seat.number)
+        if (ready_at := ready_by(race, ready_ms)) is not None and ready_at <= now:
+            return Left(seat=awaited(race)[0].number)
         return Counting() if race.ready_to_start else None
     if race.stage == "countdown" and deal_number is not None and now >= deal_at(race, reachable_from):
         return Dealt(k=deal_number)
     return None
 
 
-def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, reachable_from: int = 0) -> int:
+def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, ready_ms: int = 0, reachable_from: int = 0) -> int:
     """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
         return race.ends_at
     if race.stage == "countdown":
         return deal_at(race, reachable_from)
     times = [race.expires_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
+    if (ready_at := ready_by(race, ready_ms)) is not None:
+        times.append(ready_at)
     return min(times if race.n else (*times, race.header.opened_at + EMPTY_MS))
+
+
+def awaited(race: Race) -> Sequence[Seat]:
+    """Return the seats whose players have to get ready in time, because others are ready: none or at least one.
+
+    At least two players have to be ready, one of them a person unless there are only bots: bots wait for people. Since
+    some get ready only after all people, bots have to get ready once no person is awaited.
+    """
+    ready = [seat for seat in race.roster if seat.ready]
+    if race.stage != "open" or len(ready) < 2 or (all(seat.bot for seat in ready) and _people(race.roster)):
+        return ()
+    waiting = [seat for seat in race.roster if not seat.ready]
+    return _people(waiting) or waiting
+
+
+def ready_by(race: Race, ready_ms: int) -> int | None:
+    """Return when the awaited seats are released, or None if there are none or ``ready_ms`` is 0.
+
+    That is ``ready_ms`` after enough players became ready, or after one of the awaited players joined or stopped being
+    ready, so that all of them have had that long. It depends on the log only.
+    """
+    seats = awaited(race)
+    if not seats or not ready_ms:
+        return None
+    ready = [seat for seat in race.roster if seat.ready]
+    enough_at = sorted(seat.changed_at for seat in ready)[1]
+    person_at = min(seat.changed_at for seat in _people(ready) or ready)
+    times = [enough_at, person_at, *(seat.changed_at for seat in seats)]
+    if seats[0].bot:
+        times += (seat.changed_at for seat in _people(race.seats) if seat.left)
+    return max(times) + ready_ms
+
+
+def _people(seats: Iterable[Seat]) -> list[Seat]:
+    return [seat for seat in seats if not seat.bot]
 
 
 def released_at(seat: Seat, seen: Mapping[int, int], away_ms: int) -> int:

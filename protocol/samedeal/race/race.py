@@ -109,11 +109,11 @@ class Race(Value, frozen=True):
             case Joined():
                 return self._join(at, event)
             case Left(seat=number):
-                return self._with_seat(replace(self._waiting_seat(number), left=True, ready=False))
+                return self._with_seat(replace(self._waiting_seat(number), left=True, ready=False, changed_at=at))
             case Readied(seat=number):
-                return self._with_seat(replace(self._waiting_seat(number), ready=True))
+                return self._with_seat(replace(self._waiting_seat(number), ready=True, changed_at=at))
             case Unreadied(seat=number):
-                return self._with_seat(replace(self._waiting_seat(number), ready=False))
+                return self._with_seat(replace(self._waiting_seat(number), ready=False, changed_at=at))
             case Counting():
                 if not self.ready_to_start:
                     raise Refused("untimely", "The countdown starts when every racer is ready.")
@@ -240,6 +240,8 @@ class Race(Value, frozen=True):
 
     def _join(self, at: int, event: Joined) -> Self:
         if self.stage != "open":
+            if any(seat.left and seat.player == event.player for seat in self.seats):
+                raise Refused("untimely", "The race has started without you. You can still watch it.")
             raise Refused("untimely", "You can take a seat only before the countdown.")
         if len(self.roster) >= self.options.max_racers or event.seat > MAX_SEATS:
             raise Refused("race-full")
@@ -257,6 +259,7 @@ class Race(Value, frozen=True):
             commitment=event.commitment,
             taken=self.n + 1,
             taken_at=at,
+            changed_at=at,
         )
         if event.seat > len(self.seats):
             return replace(self, seats=(*self.seats, seat))

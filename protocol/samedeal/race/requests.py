@@ -12,6 +12,8 @@ from samedeal.wire import messages as m
 
 SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
 """The requests that a player can make from a seat."""
+HostRequest = m.Start | m.Remove
+"""The requests that only the host can make."""
 
 
 def seat_events(race: Race, number: int, request: SeatRequest) -> list[AnyEvent]:
@@ -32,6 +34,33 @@ def seat_events(race: Race, number: int, request: SeatRequest) -> list[AnyEvent]
             return [] if race.seats[number - 1].left else [Left(seat=number)]
         case _:
             assert_never(request)
+
+
+def start_events(race: Race, host: str) -> list[AnyEvent]:
+    """Return the events that start a race for the player ``host``, who gets ready, without those who are not ready.
+
+    Raises Refused("untimely") unless enough players are ready, or after the countdown.
+    """
+    if race.stage == "countdown":
+        return []
+    if race.stage != "open":
+        raise Refused("untimely", "This is possible only before the countdown.")
+    own = race.seat_of(host)
+    if sum(seat.ready or seat == own for seat in race.roster) < min(2, race.options.max_racers):
+        raise Refused("untimely", "A race starts with at least two players who are ready.")
+    waiting = [seat for seat in race.roster if not seat.ready]
+    return [Readied(seat=seat.number) if seat == own else Left(seat=seat.number) for seat in waiting]
+
+
+def remove_events(race: Race, number: int, host: str) -> list[AnyEvent]:
+    """Return the events by which the player ``host`` removes the one in the seat ``number``. Raises Refused."""
+    if number <= len(race.seats) and race.seats[number - 1].left:
+        return []
+    if race.stage != "open":
+        raise Refused("untimely", "This is possible only before the countdown.")
+    if race.seat(number).player == host:
+        raise Refused("not-allowed", "You cannot remove yourself. You can leave instead.")
+    return [Left(seat=number)]
 
 
 def join_events(

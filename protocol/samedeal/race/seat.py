@@ -42,6 +42,8 @@ class Seat(Value, frozen=True):
     commitment: str | None
     ready: bool = False
     left: bool = False
+    changed_at: int = 0
+    """When the seat was last joined or left, or its readiness changed, in ms since 1970-01-01 UTC."""
     nonce: str | None = None
     taken: int = 0
     """The number of the entry with which the current connection took the seat."""

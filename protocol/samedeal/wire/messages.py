@@ -88,6 +88,18 @@ class Leave(Request, frozen=True, kw_only=True):
     """Give up the seat before the countdown. Answered by View."""
 
 
+class Start(Request, frozen=True, kw_only=True):
+    """Start the countdown with the players who are ready, as the host. The host gets ready, and all other seats are
+    released. Answered by View.
+    """
+
+
+class Remove(Request, frozen=True, kw_only=True):
+    """Remove a player before the countdown, as the host. The player cannot join the race again. Answered by View."""
+
+    seat: SeatNumber
+
+
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
@@ -102,7 +114,7 @@ class Ping(Request, frozen=True, kw_only=True):
     """Check the connection. Answered by Pong."""
 
 
-ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Again | Ping
+ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Start | Remove | Again | Ping
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
@@ -152,6 +164,14 @@ class Rematch(Struct, frozen=True, kw_only=True):
     """The name of the player who asked for it first."""
 
 
+class Host(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The guest who opened a race, and can start it and remove players."""
+
+    name: str
+    seat: SeatNumber | None = None
+    """The host's seat, if the host has one."""
+
+
 class View(Reply, frozen=True, kw_only=True):
     """Everything that the recipient may see of a race. It replaces all earlier views."""
 
@@ -163,6 +183,10 @@ class View(Reply, frozen=True, kw_only=True):
     stage: Stage
     clock_ms: int | None = None
     """During the countdown, the time until the deal; in a running race, the time left."""
+    ready_ms: int | None = None
+    """Before the countdown, the time until it starts without the players who are not ready, if enough others are."""
+    host: Host | None = None
+    """Before the countdown, the guest who opened the race, if it has a host."""
     standings: tuple[Standing, ...] = ()
     seat: SeatNumber | None = None
     """The recipient's seat."""
@@ -212,11 +236,12 @@ FromServer = Welcome | View | Progress | Problem | Pong
 ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
     Hello: Welcome,
     Ping: Pong,
-    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Again), View),
+    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Start, Remove, Again), View),
 }
 """The reply to each request that is not refused."""
 
 _SEATED = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
+_HOSTED = ("bad-token", "not-seated", "race-over", "untimely", "not-allowed", "store-unavailable")
 REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Hello: ("bad-token", "too-many", "store-unavailable"),
     Join: (
@@ -229,6 +254,8 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Move: (*_SEATED, "not-playing", "illegal-move", "stale-move"),
     Resign: (*_SEATED, "not-playing"),
     Leave: _SEATED,
+    Start: (*_HOSTED, "too-many"),
+    Remove: _HOSTED,
     Again: (
         *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
         "store-unavailable",

@@ -3,8 +3,8 @@
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Standing
-from samedeal.wire.messages import Board, Progress, Rematch, View
+from samedeal.race.seat import Seat, Standing
+from samedeal.wire.messages import Board, Host, Progress, Rematch, View
 
 
 def view(
@@ -17,8 +17,12 @@ def view(
     header: bool = False,
     rematch: Rematch | None = None,
     ghosts: tuple[Ghost, ...] = (),
+    host: Host | None = None,
+    ready_by: int | None = None,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
+
+    ``ready_by`` is when the players who are not ready lose their seats, if they do.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
     themselves. Those who see the standings also see the ``ghosts``. Nobody sees a face-down card, or the deal of a
@@ -41,6 +45,8 @@ def view(
         header=race.header if header else None,
         next=rematch if race.closed else None,
         ghosts=ghosts if sees_standings(race, viewer) else (),
+        ready_ms=None if ready_by is None else max(0, ready_by - now),
+        host=host if race.stage == "open" else None,
     )
 
 

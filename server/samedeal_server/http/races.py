@@ -100,7 +100,10 @@ class Races:
         cost=20,
     )
     async def open(self, request: Request) -> Response:
-        """Create a race, or return the rematch of a finished one. With a guest's token, it counts towards its limit."""
+        """Create a race, or return the rematch of a finished one.
+
+        The guest whose token is sent is the host, and the race counts towards the guest's limit.
+        """
         opening = await read_json(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
         guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
         if opening.again is not UNSET:
@@ -118,7 +121,14 @@ class Races:
             self._registry.deal_finder.check(game, options.filter, client)
         owners = self._quotas.take(client, guest.player if guest else None)
         room = await self._registry.create(
-            game, variant, opening.seed, options, daily=opening.daily, ghosts=opening.ghosts, owners=owners
+            game,
+            variant,
+            opening.seed,
+            options,
+            daily=opening.daily,
+            ghosts=opening.ghosts,
+            owners=owners,
+            host=guest,
         )
         return self._opened(request, room.race.header, new=True)
 

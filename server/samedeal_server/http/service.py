@@ -33,6 +33,8 @@ class Limits(Struct, frozen=True):
     hello_timeout_ms: int
     away_seconds: float
     """How long a seat is reserved before the countdown after its racer disconnects."""
+    ready_seconds: float
+    """How long racers have to get ready once two others are, before their seats are released; 0 for no limit."""
     replay_bytes: int
     """The largest replay that can be verified."""
 

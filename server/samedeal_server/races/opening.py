@@ -21,6 +21,7 @@ from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_store import RaceStore
 
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
@@ -147,7 +148,7 @@ class RaceOpener:
         due = due_at(race, seen={}, away_ms=away_ms)
         await self._store.live.claim(race.id, due, limit=self._max_open_races, owners=owners)
 
-    async def open(self, header: Header, *, away_ms: int) -> tuple[Race, int] | None:
+    async def open(self, header: Header, host: Guest | None, *, away_ms: int) -> tuple[Race, int] | None:
         """Open the claimed race in the store. Return it, and when something is due in it, or None if its id is taken.
 
         Safe to repeat. Raises Refused("store-unavailable").
@@ -155,7 +156,7 @@ class RaceOpener:
         race = Race.opened(header, self.secret(header))
         due = due_at(race, seen={}, away_ms=away_ms)
         await self._store.live.add_to_deal(header)
-        if not await self._store.log.create(header, race.digest):
+        if not await self._store.log.create(header, race.digest, host):
             return None
         await self._store.live.update(race, due)
         return race, due

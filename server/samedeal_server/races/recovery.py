@@ -12,6 +12,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal_server.ops.logging_setup import about
+from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
@@ -29,9 +30,12 @@ class Recovered(NamedTuple):
 class Recovery:
     """Reconciles one race. All methods raise Refused, Behind or Lost; then memory and log may still differ."""
 
-    def __init__(self, store: RaceStore, on_recreated: Callable[[], None]) -> None:
-        """`on_recreated` is called when the race was missing from the store and its log has been created again."""
-        self._store, self._on_recreated = store, on_recreated
+    def __init__(self, store: RaceStore, host: Guest | None, on_recreated: Callable[[], None]) -> None:
+        """`host` is the race's.
+
+        `on_recreated` is called when the race was missing from the store and its log has been created again.
+        """
+        self._store, self._host, self._on_recreated = store, host, on_recreated
 
     async def reconcile(self, race: Race, entries: Sequence[Entry]) -> Recovered:
         """Return what the log has beyond the memory, and write again what it has lost.
@@ -59,7 +63,7 @@ class Recovery:
             if replay := await self._store.archive.replay(race.id):
                 news = replay.entries[race.n :]
                 return Recovered(race.after_all(news), news)
-            await self._store.log.create(race.header, initial.digest)
+            await self._store.log.create(race.header, initial.digest, self._host)
             await self._store.live.add_to_deal(race.header)
             n, digest = 0, initial.digest
             self._on_recreated()

@@ -23,6 +23,7 @@ from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
 from samedeal_server.store.announcements import Announcement
 from samedeal_server.store.clock import MEASURED_EVERY_S
+from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_log import BLOCK_S
 from samedeal_server.store.race_store import RaceStore
 
@@ -40,8 +41,11 @@ START_TRIES = 5
 class Registry:
     """Creates and finds races, follows their logs, and handles overdue ones."""
 
-    def __init__(self, store: RaceStore, master_key: bytes, *, away_s: float = 30.0, open_races: int = 0) -> None:
-        """`away_s` is how long a seat is held before the countdown for a player who is disconnected.
+    def __init__(
+        self, store: RaceStore, master_key: bytes, *, away_s: float = 30.0, ready_s: float = 0.0, open_races: int = 0
+    ) -> None:
+        """`away_s` is how long a seat is held before the countdown for a player who is disconnected, and `ready_s` for
+        one who is not ready when enough others are; 0 for no limit.
 
         `open_races` is the maximum number of live races in the store; 0 for no limit.
         """
@@ -51,7 +55,7 @@ class Registry:
         self.days = Days(store.archive.daily)
         self._ghosts = GhostLoader(store.archive, self.days, self.renderings, store.clock)
         self.opener = RaceOpener(store, master_key, open_races)
-        self._away_ms = round(1000 * away_s)
+        self._away_ms, self._ready_ms = round(1000 * away_s), round(1000 * ready_s)
         self._rooms: dict[str, Room] = {}
         self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -104,16 +108,17 @@ class Registry:
         daily: bool = False,
         ghosts: tuple[str, ...] = (),
         owners: Mapping[str, int] | None = None,
+        host: Guest | None = None,
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        `owners` maps the names under which live races are counted to the limit of each. Raises
+        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the limit of each. Raises
         Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
         """
         while True:
             header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
             await self.claim(header, owners=owners)
-            if room := await self.open(header):
+            if room := await self.open(header, host):
                 return room
 
     async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
@@ -121,15 +126,15 @@ class Registry:
         self.check_open()
         await self.opener.claim(header, owners=owners, away_ms=self._away_ms)
 
-    async def open(self, header: Header) -> Room | None:
+    async def open(self, header: Header, host: Guest | None = None) -> Room | None:
         """Open the race that was claimed with this header, or return None if its id is taken. Safe to repeat."""
-        opened = await self.opener.open(header, away_ms=self._away_ms)
+        opened = await self.opener.open(header, host, away_ms=self._away_ms)
         if opened is None:
             return None
         race, due_at = opened
         logger.info("opened a race of %s", header.game, extra=about(race=race.id))
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
-            self._rooms[race.id] = self._room(race, [])
+            self._rooms[race.id] = self._room(race, [], host=host)
             self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
 
@@ -176,6 +181,7 @@ class Registry:
         header: Header | None
         entries: Sequence[Entry]
         rematch: Rematch | None = None
+        host: Guest | None = None
         # The archive comes first: an archived race is over even if the store has lost the end of its log.
         if (replay := await self.archive.replay(race_id)) is not None:
             header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
@@ -183,21 +189,36 @@ class Registry:
                 rematch = successor.rematch
         elif (header := await self._store.log.header(race_id)) is not None:
             entries, archived = await self._store.log.read(race_id), False
-            secret = self.opener.secret(header)
+            secret, host = self.opener.secret(header), await self._store.log.host(race_id)
         else:
             raise _not_found()
         # In a thread, because folding a long log takes seconds.
         race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         if race_id not in self._rooms:  # it may have been created meanwhile
-            self._rooms[race_id] = self._room(race, entries, archived=archived, rematch=rematch)
+            self._rooms[race_id] = self._room(race, entries, archived=archived, rematch=rematch, host=host)
         return self._rooms[race_id]
 
     def _room(
-        self, race: Race, entries: Sequence[Entry], *, archived: bool = False, rematch: Rematch | None = None
+        self,
+        race: Race,
+        entries: Sequence[Entry],
+        *,
+        archived: bool = False,
+        rematch: Rematch | None = None,
+        host: Guest | None = None,
     ) -> Room:
         presence = Presence(self._store, self._away_ms)
         return Room(
-            race, entries, self._store, self.deal_finder, presence, self._ghosts, archived=archived, rematch=rematch
+            race,
+            entries,
+            self._store,
+            self.deal_finder,
+            presence,
+            self._ghosts,
+            archived=archived,
+            rematch=rematch,
+            host=host,
+            ready_ms=self._ready_ms,
         )
 
     # Background loops.

@@ -62,7 +62,7 @@ class Rematches:
         )
         self._registry.deal_finder.check(game, header.options.filter, client)
         await self._registry.claim(header, owners=self._quotas.take(client, guest.player))
-        mine = Successor(header, guest.name)
+        mine = Successor(header, guest.name, guest.player)
         successor = await self._successors.put(race.id, mine, replacing=outdated)
         if successor.header.race != header.race:
             await self._registry.live.forget(header.race)
@@ -81,7 +81,7 @@ class Rematches:
                 raise
             if header.opened_at + EMPTY_MS <= self._registry.clock.now():
                 return None  # nobody joined, and it was deleted
-            room = await self._registry.open(header)
+            room = await self._registry.open(header, successor.host)
             return room.race if room else None
         return race if race.header == header and race.stage != "cancelled" else None
 

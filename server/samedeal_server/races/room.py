@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
-from samedeal.wire.messages import Progress, Rematch, View
+from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.broadcast import Broadcast
@@ -21,6 +21,7 @@ from samedeal_server.races.presence import Presence
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
 from samedeal_server.store.compact_log import CompactLog
+from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_log import Behind, Lost
 from samedeal_server.store.race_store import RaceStore
 
@@ -72,10 +73,15 @@ class Room:
         *,
         archived: bool = False,
         rematch: Rematch | None = None,
+        host: Guest | None = None,
+        ready_ms: int = 0,
     ) -> None:
-        """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`."""
+        """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`.
+
+        `ready_ms` is how long players have to get ready once enough others are; 0 for no limit.
+        """
         self.race = race
-        self.rematch = rematch
+        self.rematch, self.host = rematch, host
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.broadcast = Broadcast(store.clock)
@@ -83,8 +89,8 @@ class Room:
         self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, entries)
         self._store, self._presence = store, presence
-        self._schedule = Schedule(race, store, presence, self.deal_search, self.wake)
-        self._recovery = Recovery(store, self._schedule.forget_saved)
+        self._schedule = Schedule(race, store, presence, self.deal_search, self.wake, ready_ms=ready_ms)
+        self._recovery = Recovery(store, host, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
         self.is_archived = archived
         self._closing = False
@@ -129,12 +135,28 @@ class Room:
     def view(self, seat: int | None, *, re: int | None = None, legal: bool = False, header: bool = False) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
         now = self._store.clock.now()
-        ghosts = self._ghosts.at(now)
-        return view(self.race, seat, now, re=re, legal=legal, header=header, rematch=self.rematch, ghosts=ghosts)
+        return view(
+            self.race,
+            seat,
+            now,
+            re=re,
+            legal=legal,
+            header=header,
+            rematch=self.rematch,
+            ghosts=self._ghosts.at(now),
+            host=self._public_host(),
+            ready_by=self._schedule.ready_by(self.race),
+        )
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a move of somebody else or a ghost."""
         return progress(self.race, seat, self._ghosts.at(self._store.clock.now()))
+
+    def _public_host(self) -> Host | None:
+        if self.host is None:
+            return None
+        seat = self.race.seat_of(self.host.player)
+        return Host(name=self.host.name, seat=seat.number if seat else None)
 
     def announce(self, rematch: Rematch) -> None:
         """Tell the listeners that the race has a rematch, unless they know it."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from samedeal.race.due import EMPTY_MS, deal_at, due, due_at
+from samedeal.race.due import EMPTY_MS, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal_server.races.deal_finder import DealSearch
@@ -18,9 +18,17 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the store's clock."""
 
     def __init__(
-        self, race: Race, store: RaceStore, presence: Presence, deal_search: DealSearch, wake: Callable[[], None]
+        self,
+        race: Race,
+        store: RaceStore,
+        presence: Presence,
+        deal_search: DealSearch,
+        wake: Callable[[], None],
+        *,
+        ready_ms: int,
     ) -> None:
-        """`wake` is called when something may be due."""
+        """`wake` is called when something may be due. For `ready_ms` see `ready_by`."""
+        self._ready_ms = ready_ms
         self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
@@ -44,12 +52,17 @@ class Schedule:
             now,
             seen=self._presence.seen(race, now),
             away_ms=self._presence.away_ms,
+            ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             deal_number=number,
         )
 
+    def ready_by(self, race: Race) -> int | None:
+        """Return when the players who are not ready lose their seats, or None if they do not."""
+        return ready_by(race, self._ready_ms)
+
     def releases_seat(self, race: Race) -> bool:
-        """Return whether a seat is about to be released because its player is away."""
+        """Return whether a seat is about to be released because its player is away or not ready."""
         return race.stage == "open" and isinstance(self.due_event(race, self._store.clock.now()), Left)
 
     def is_expired(self, race: Race) -> bool:
@@ -105,5 +118,11 @@ class Schedule:
         self._wake()
 
     def _due_at(self, race: Race, seen: Mapping[int, int]) -> int:
-        at = due_at(race, seen=seen, away_ms=self._presence.away_ms, reachable_from=self._reachable_from)
+        at = due_at(
+            race,
+            seen=seen,
+            away_ms=self._presence.away_ms,
+            ready_ms=self._ready_ms,
+            reachable_from=self._reachable_from,
+        )
         return at if race.n else max(at, self._watched_until)

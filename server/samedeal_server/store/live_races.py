@@ -14,7 +14,8 @@ from samedeal_server.store.connection import Store, Word, texts
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
 LIFETIME_S = 2 * 86_400
-"""Expiry of the sets of races of a deal, an address or a guest (s): longer than any race lasts."""
+"""Expiry of the sets of races of a deal, an address or a guest, and of the set of players removed from a race (s):
+longer than any race lasts."""
 LIVE_STAGES: tuple[Stage, ...] = ("open", "countdown", "running")
 ANY = "*"
 
@@ -155,6 +156,17 @@ class LiveRaces:
             key = _seen_key(race_id)
             await self._store.retry_all(("HSET", key, *words), ("EXPIRE", key, expire_s))
 
+    # Removed players.
+
+    async def bar(self, race_id: str, player: str) -> None:
+        """Bar a player from taking a seat in a race."""
+        key = _removed_key(race_id)
+        await self._store.retry_all(("SADD", key, player), ("EXPIRE", key, LIFETIME_S))
+
+    async def is_barred(self, race_id: str, player: str) -> bool:
+        """Return whether a player is barred from taking a seat in a race."""
+        return bool(await self._store.ask("SISMEMBER", _removed_key(race_id), player))
+
     async def _add(self, key: str, limit: int, due_at: int, race_id: str, expire_s: int) -> bool:
         """Add a race to a sorted set unless the set is full, and return whether the set has the race."""
         return bool(await self._claim.run([key], [limit, due_at, race_id, expire_s]))
@@ -185,6 +197,10 @@ def _owner_key(owner: str) -> str:
 
 def _deal_key(game: str, seed: str) -> str:
     return f"raced:{game}:{seed}"
+
+
+def _removed_key(race_id: str) -> str:
+    return f"removed:{{{race_id}}}"
 
 
 def _seen_key(race_id: str) -> str:

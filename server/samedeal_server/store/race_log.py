@@ -11,6 +11,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Entry, Header, Hex32, entry_bytes, header_bytes
 from samedeal_server.ops import metrics
 from samedeal_server.store.connection import Store, Word
+from samedeal_server.store.guests import Guest
 
 T = TypeVar("T")
 GATHER_S = 0.001
@@ -67,14 +68,22 @@ class RaceLog:
         self._next_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    async def create(self, header: Header, digest: str) -> bool:
+    async def create(self, header: Header, digest: str, host: Guest | None = None) -> bool:
         """Create the log of a race and return whether its id was free. Safe to repeat."""
-        return bool(await self._create.run([_head(header.race)], [header_bytes(header), digest]))
+        words: list[Word] = [header_bytes(header), digest]
+        if host:
+            words.append(json.encode(host))
+        return bool(await self._create.run([_head(header.race)], words))
 
     async def header(self, race_id: str) -> Header | None:
         """Return the header of a race, or None if it has no log."""
         text = await self._store.ask("HGET", _head(race_id), "header")
         return None if text is None else _read(_header_decoder, text)
+
+    async def host(self, race_id: str) -> Guest | None:
+        """Return the guest who opened a race, or None if it has no log or no host."""
+        text = await self._store.ask("HGET", _head(race_id), "host")
+        return None if text is None else _read(_host_decoder, text)
 
     async def head(self, race_id: str) -> tuple[int, str]:
         """Return the number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
@@ -199,6 +208,7 @@ _line_decoder = json.Decoder(_Line)
 _number_decoder = json.Decoder(int)
 _digest_decoder = json.Decoder(Hex32)
 _header_decoder = json.Decoder(Header)
+_host_decoder = json.Decoder(Guest)
 
 
 def _readable(lines: Iterable[tuple[bytes, Mapping[bytes, bytes]]], known: int) -> list[Entry] | None:

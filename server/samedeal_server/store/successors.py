@@ -6,6 +6,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.wire.messages import Rematch
 from samedeal_server.store.connection import Store
+from samedeal_server.store.guests import Guest
 
 
 class Successor(Struct, frozen=True):
@@ -14,6 +15,13 @@ class Successor(Struct, frozen=True):
     header: Header
     by: str
     """The name of the player who asked for it first."""
+    player: str = ""
+    """The player's public id; older versions did not store it."""
+
+    @property
+    def host(self) -> Guest | None:
+        """The guest who hosts the rematch, if known."""
+        return Guest(self.player, self.by) if self.player else None
 
     @property
     def rematch(self) -> Rematch:

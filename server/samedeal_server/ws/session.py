@@ -12,7 +12,7 @@ from samedeal.errors import Malformed, Refused
 from samedeal.names import normalised
 from samedeal.race.events import AnyEvent, Entry, Moved
 from samedeal.race.race import Race
-from samedeal.race.requests import SeatRequest, join_events, seat_events
+from samedeal.race.requests import HostRequest, SeatRequest, join_events, seat_events
 from samedeal.wire import codec, views
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
@@ -21,6 +21,7 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
+from samedeal_server.races.hosting import check_not_removed, submit_as_host
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
@@ -214,6 +215,8 @@ class Session:
                 return self._view(re, header=True)
             case m.Ready() | m.Nonce() | m.Resign():
                 return await self._submit(request)
+            case m.Start() | m.Remove():
+                return await self._submit_as_host(request, self._guest)
             case m.Leave():
                 self._leaving = True
                 return await self._submit(request)
@@ -255,6 +258,7 @@ class Session:
             )
 
         room = await self._readable_room(request.race)
+        await check_not_removed(room, guest, self._registry.live)
         race = await room.submit(proposal)
         seat = race.seat_of(guest.player)
         if seat is None:
@@ -293,6 +297,12 @@ class Session:
             return events
 
         await room.submit(proposal)
+        return self._view(request.id)
+
+    async def _submit_as_host(self, request: HostRequest, guest: Guest) -> m.View:
+        if self._room is None:
+            raise Refused("not-seated", "Join or watch a race first.")
+        await submit_as_host(self._room, guest, request, self._registry.live, network(self._address))
         return self._view(request.id)
 
     async def _ask_for_rematch(self, request: m.Again, guest: Guest) -> m.View:

@@ -1,0 +1,52 @@
+"""Hosting: what the guest who opened a race may do before the countdown: start it, and remove players."""
+
+from collections.abc import Iterable
+
+from samedeal.errors import Refused
+from samedeal.race.events import AnyEvent
+from samedeal.race.race import Race
+from samedeal.race.requests import HostRequest, remove_events, start_events
+from samedeal.wire import messages as m
+from samedeal_server.races.room import Room
+from samedeal_server.store.guests import Guest
+from samedeal_server.store.live_races import LiveRaces
+
+
+async def submit_as_host(room: Room, guest: Guest, request: HostRequest, live: LiveRaces, client: str) -> None:
+    """Submit a request of the host to the room. `client` is the client's network.
+
+    A player is barred before the seat is released, so that a process that dies in between leaves no removed player who
+    can return. Raises Refused("not-allowed") for other guests, and the refusals of the request.
+    """
+    if room.host is None or room.host.player != guest.player:
+        raise Refused("not-allowed", "Only the host of the race can do this.")
+    if isinstance(request, m.Remove):
+        if not remove_events(room.race, request.seat, guest.player):
+            return
+        removed = room.race.seat(request.seat).player
+        await live.bar(room.race.id, removed)
+
+        def removal(race: Race) -> Iterable[AnyEvent]:
+            seat = race.seat_of(removed)
+            return remove_events(race, seat.number, guest.player) if seat else ()
+
+        await room.submit(removal)
+        return
+
+    def start(race: Race) -> Iterable[AnyEvent]:
+        events = start_events(race, guest.player)
+        after = race
+        for event in events:
+            after, _ = after.extended(race.at, event)
+        if events:
+            room.deal_search.reserve(after, client)  # refuses if the queue is full
+        return events
+
+    await room.submit(start)
+
+
+async def check_not_removed(room: Room, guest: Guest, live: LiveRaces) -> None:
+    """Raise Refused("not-allowed") if the guest has no seat in an open race because the host has removed them."""
+    waiting = room.host is not None and room.race.stage == "open" and room.race.seat_of(guest.player) is None
+    if waiting and await live.is_barred(room.race.id, guest.player):
+        raise Refused("not-allowed", "The host has removed you from this race.")
