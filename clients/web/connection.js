@@ -69,10 +69,25 @@ export class Connection {
     return this.request({ t: "leave" });
   }
 
-  /** The time left in the countdown or the race in ms; null if no clock is running. */
+  /** As the host: starts with the players who are ready. */
+  startNow() {
+    return this.request({ t: "start" });
+  }
+
+  /** As the host: removes a player before the countdown. */
+  remove(seat) {
+    return this.request({ t: "remove", seat });
+  }
+
+  get isHost() {
+    const seat = this.view?.host?.seat;
+    return seat !== undefined && seat === this.view.seat;
+  }
+
+  /** The time left to get ready, in the countdown, or in the race, in ms; null if no clock is running. */
   get leftMs() {
-    if (this.view?.clock_ms === undefined || this.view.clock_ms === null) return null;
-    return Math.max(0, this.view.clock_ms - (performance.now() - this.viewedAt));
+    const left = this.view?.clock_ms ?? this.view?.ready_ms ?? null;
+    return left === null ? null : Math.max(0, left - (performance.now() - this.viewedAt));
   }
 
   get mine() {

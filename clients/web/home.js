@@ -137,12 +137,23 @@ export class HomePage {
   /** Creates a race and opens it. Players with a name join at once. */
   async createRace(body) {
     try {
-      const { race } = await fetchJson("/races", { body });
+      const { race } = await this.openRace(body);
       if (guest()) sessionStorage.setItem(`samedeal.in.${race}`, "1");
       location.href = `/r/${race}`;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.problem.textContent = error.message;
+    }
+  }
+
+  /** Opens a race with the user as the host, unless the server does not know the user's token. */
+  async openRace(body) {
+    const token = guest()?.token;
+    try {
+      return await fetchJson("/races", { body, token });
+    } catch (error) {
+      if (!token || error.code !== "bad-token") throw error;
+      return fetchJson("/races", { body });
     }
   }
 

@@ -1,13 +1,13 @@
 // Before a race: the invitation and the lobby.
 
 import { fetchAwaySeconds } from "./api.js";
-import { button, copyText, fill, h } from "./dom.js";
+import { button, confirmAction, copyText, fill, h } from "./dom.js";
 import { displayNames, formatClock, optionText } from "./phrases.js";
 import { StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
 /** A form that calls `join(name)` or `watch()`. */
-export function invitation({ raceId, game, header }, standings, { join, watch }) {
+export function invitation({ raceId, game, header }, { standings = [], host }, { join, watch }) {
   const name = h("input", {
     id: "name",
     value: guest()?.name ?? "",
@@ -27,7 +27,7 @@ export function invitation({ raceId, game, header }, standings, { join, watch })
   const form = h(
     "form",
     { class: "card-form", onsubmit },
-    h("h1", {}, game.title),
+    h("h1", {}, host ? `${host.name} invites you to ${game.title}` : game.title),
     h("p", {}, max === 1 ? `Play ${raceId} alone, against the clock.` : invited),
     h("label", { for: "name" }, "Your name"),
     name,
@@ -36,7 +36,7 @@ export function invitation({ raceId, game, header }, standings, { join, watch })
   return [form, raceOptions({ game, header })];
 }
 
-const maxRacers = (header) => header.options.max_racers ?? 8;
+export const maxRacers = (header) => header.options.max_racers ?? 8;
 
 const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
@@ -69,42 +69,69 @@ function raceOptions({ game, header }) {
 export class LobbyPage {
   constructor(page) {
     this.page = page;
-    this.list = new StandingsList();
+    this.list = new StandingsList({ action: (seat) => this.removeButton(seat) });
     this.empty = h("p", {}, "No players yet.");
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
+    this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
     this.joinButton = button("Join", () => this.join(), { class: "first" });
     this.note = h("p", { class: "note" });
+    this.readyClock = h("p", { class: "ready-clock", role: "timer" });
     this.holdTime = "a short time";
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
+    this.hostLine = h("p", {});
     const { game, raceId, header } = page;
     this.element = h(
       "div",
       { class: "lobby" },
       h("h1", {}, game.title),
+      this.hostLine,
       maxRacers(header) === 1 ? null : inviteSection(`${location.origin}/r/${raceId}`, game.title),
       h(
         "section",
         { "aria-label": "Players" },
         this.list.element,
         this.empty,
-        h("div", { class: "row" }, this.readyButton, this.leaveButton, this.joinButton),
+        h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
         this.note,
+        this.readyClock,
       ),
       raceOptions(page),
     );
   }
 
   update({ seat }) {
-    const { standings, mine } = this.page.connection;
+    const { standings, mine, isHost, view } = this.page.connection;
     this.list.show(standings, { mine: seat });
     this.empty.hidden = standings.length > 0;
     this.isReady = mine?.outcome === "ready";
     this.readyButton.textContent = this.isReady ? "Not ready" : "Ready";
     this.readyButton.classList.toggle("first", !this.isReady);
     this.readyButton.hidden = this.leaveButton.hidden = !mine;
+    this.startButton.hidden = !isHost || standings.length < 2;
+    this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
+    this.hostLine.hidden = !view.host || isHost;
+    this.hostLine.textContent = view.host ? `${view.host.name} invites you to ${this.page.game.title}.` : "";
     this.joinButton.hidden = Boolean(mine) || standings.length >= maxRacers(this.page.header);
     fill(this.note, this.noteText(standings, mine));
+  }
+
+  /** Shows how long the players who are not ready have. */
+  tick(left) {
+    const what = this.page.connection.mine && !this.isReady ? "Get ready: the" : "The";
+    const text = `${what} race starts without those who are not ready in ${Math.ceil(left / 1000)} s.`;
+    this.readyClock.textContent = left === null ? "" : text;
+  }
+
+  /** A button with which the host removes a player, or null. */
+  removeButton(seat) {
+    const { page } = this;
+    const { connection } = page;
+    if (!connection.isHost || seat === connection.view.seat) return null;
+    const name = displayNames(connection.standings).get(seat);
+    const remove = () => page.run("remove", () => page.connection.remove(seat));
+    const ask = () => confirmAction(`Remove ${name}? They cannot join this race again.`, remove);
+    return button("Remove", ask, { "aria-label": `Remove ${name}`, class: "remove" });
   }
 
   noteText(standings, mine) {
@@ -129,7 +156,7 @@ export class LobbyPage {
   join() {
     const { connection } = this.page;
     connection.close();
-    this.page.invite(connection.standings);
+    this.page.invite(connection.view);
   }
 }
 

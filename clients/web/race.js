@@ -4,7 +4,7 @@ import { ApiError, fetchGames, fetchJson } from "./api.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
-import { invitation, LobbyPage } from "./lobby.js";
+import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
 import { ResultsPage } from "./results.js";
@@ -52,7 +52,7 @@ export class RacePage {
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
-    else this.invite(view.standings ?? []);
+    else this.invite(view);
   }
 
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
@@ -73,11 +73,13 @@ export class RacePage {
     else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
   }
 
-  /** Gets ready if `goToRace` was told to, once. */
+  /** Gets ready in a race for one, or if `goToRace` was told to, once. */
   getReady() {
-    if (sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== "ready") return;
+    if (maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting")
+      return this.run("ready", () => this.connection.ready());
+    if (sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== "ready") return undefined;
     this.hadSeat = true;
-    this.run("ready", () => this.connection.ready());
+    return this.run("ready", () => this.connection.ready());
   }
 
   start({ watch = false, name = null } = {}) {
@@ -87,16 +89,16 @@ export class RacePage {
     this.connection = new Connection(this.raceId, { watch, name, onChange: () => this.onChange() });
   }
 
-  invite(standings) {
+  invite(view) {
     const join = (name) => this.start({ name: name === guest()?.name ? null : name });
-    fill(this.main, invitation(this, standings, { join, watch: () => this.start({ watch: true }) }));
+    fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }) }));
     document.getElementById("name").focus();
   }
 
   onChange() {
     const { connection } = this;
     const { view } = connection;
-    if (connection.error && !view) return this.showRefusal(connection.error);
+    if (connection.error && !connection.over) return this.showRefusal(connection.error);
     if (!view) return fill(this.main, h("p", { class: "wait" }, connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
     if (view.stage === "open" && view.seat) this.getReady();
@@ -122,15 +124,17 @@ export class RacePage {
     return fill(this.main, notice("Reload this page", reason, reload));
   }
 
-  /** The server refused a seat: watch the race if possible. */
+  /** The server refused a seat: watch the race if possible. Who had a seat is told first. */
   showRefusal(error) {
     this.hadSeat = false;
-    if (WATCH_INSTEAD.includes(error.code)) {
+    const released = Boolean(this.connection.view);
+    if (!released && WATCH_INSTEAD.includes(error.code)) {
       this.start({ watch: true });
       return announce(`${error.message} You are watching.`);
     }
     const watch = button("Watch", () => this.start({ watch: true }), { class: "first" });
-    const title = error.code === "bad-token" ? "Logged out" : "Could not join";
+    const refused = released ? "Your seat was released" : "Could not join";
+    const title = error.code === "bad-token" ? "Logged out" : refused;
     return fill(this.main, notice(title, error.message, watch, homeLink()));
   }
 

@@ -6,9 +6,10 @@ import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
 export class StandingsList {
-  /** With `choose(seat)`, each racer is a button. */
-  constructor({ choose = null } = {}) {
+  /** With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or null. */
+  constructor({ choose = null, action = null } = {}) {
     this.choose = choose;
+    this.action = action;
     this.element = h("ol", { class: "standings" });
     this.rows = new Map();
     this.players = new Map(); // public ids by seat, as far as they are known
@@ -63,6 +64,11 @@ export class StandingsList {
     row.count.textContent = `${home}/${goal}`;
     row.item.className = [own && "own", done && "done", chosen && "chosen"].filter(Boolean).join(" ");
     row.button?.setAttribute("aria-pressed", chosen);
+    const action = this.action?.(standing.seat) ?? null;
+    if (Boolean(action) === Boolean(row.action)) return; // the same button keeps the focus
+    row.action?.remove();
+    row.action = action;
+    if (action) row.item.append(action);
   }
 }
 

@@ -52,9 +52,6 @@ async def test_race_can_be_won_by_keyboard(slug: str, server: Server, chromium: 
         await page.wait_for_selector("#name:focus")
         await page.keyboard.type("ada")
         await page.keyboard.press("Enter")
-        await page.wait_for_selector("#ready")
-        await page.focus("#ready")
-        await page.keyboard.press("Enter")
         await wait_for_deal(page)
         moves, targets = WINS[slug]["moves"], await arrow_key_targets(page)
         for ply, move in enumerate(moves, start=1):
@@ -226,7 +223,6 @@ async def test_daily_results_are_shown_while_the_replay_is_sealed(server: Server
         await page.click('[aria-label="Play the Corners deal of the day"]')
         await page.fill("#name", "ada")
         await page.click("button:text-is('Join')")
-        await page.click("#ready")
         await wait_for_deal(page)
         await page.click("button:text-is('Resign')")
         await page.click("dialog >> text=Yes")

@@ -59,7 +59,7 @@ def result(standing: Standing) -> str:
 
 
 def _title(race: SharedRace) -> str:
-    return f"Race me at {race.title}" if race.stage == "open" else race.title
+    return race.invitation or (f"Race me at {race.title}" if race.stage == "open" else race.title)
 
 
 def _subtitle(race: SharedRace) -> str:

@@ -26,10 +26,12 @@ class SharedRace(Struct, frozen=True, kw_only=True):
     max_racers: int
     standings: tuple[Standing, ...]
     """As spectators see them: empty during a race that hides them."""
+    host: str | None = None
+    """The name of the guest who opened the race."""
 
     @classmethod
-    def of(cls, race: Race) -> "SharedRace":
-        """Return what is shared of a race at its present stage."""
+    def of(cls, race: Race, host: str | None = None) -> "SharedRace":
+        """Return what is shared of a race at its present stage, opened by the guest with the name `host`."""
         return cls(
             race=race.id,
             game=race.header.game,
@@ -39,12 +41,18 @@ class SharedRace(Struct, frozen=True, kw_only=True):
             seats=len(race.roster),
             max_racers=race.options.max_racers,
             standings=views.standings(race, None),
+            host=host,
         )
 
     @property
     def title(self) -> str:
         """The title of the game."""
         return GAMES[self.game].title
+
+    @property
+    def invitation(self) -> str | None:
+        """Who invites to an open race, as in ``Ada invites you to Corners``; None if it has no host."""
+        return f"{self.host} invites you to {self.title}" if self.host and self.stage == "open" else None
 
     @property
     def names(self) -> dict[int, str]:

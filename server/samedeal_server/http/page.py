@@ -103,13 +103,17 @@ class Page:
         """The invitation to a race, with its state; for other clients, how to join it."""
         try:
             summary = await self._registry.summary(request.path_params["race"])
+            is_open = isinstance(summary, Listed) and summary.stage == "open"
+            host = await self._registry.host(summary.race) if is_open else None
         except Refused as refused:
             return self._refused(request, refused)
         race_id = summary.race
         title = GAMES[summary.game].title if summary.game in GAMES else summary.game
         if isinstance(summary, Listed):
-            seats = f"{summary.racers} of {summary.max_racers} seats are taken"
-            description = f"{title}: race {race_id} is {summary.stage}, {seats}."
+            seats = f"{summary.racers} of {summary.max_racers} seats are taken."
+            description = f"{title}: race {race_id} is {summary.stage}, {seats}"
+            if host:
+                description = f"{host.name} invites you to {title}. {seats}"
         else:
             racers = ", ".join(standing.name for standing in summary.standings)
             description = f"{title}: race {race_id} is over" + (f", raced by {racers}." if racers else ".")

@@ -92,8 +92,9 @@ class Sharing:
         return Response(text, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
     async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
-        race = (await self._registry.room(request.path_params["race"])).race
-        data = await render(self._renderings, request, "card", msgpack.encode((SharedRace.of(race), form)))
+        room = await self._registry.room(request.path_params["race"])
+        race, shared = room.race, SharedRace.of(room.race, room.host.name if room.host else None)
+        data = await render(self._renderings, request, "card", msgpack.encode((shared, form)))
         headers = INERT | (FOREVER if race.closed else LIVE) | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
         if if_none_match_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)

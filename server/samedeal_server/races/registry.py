@@ -168,6 +168,12 @@ class Registry:
                 return summary
         return Listed.of((await self.room(race_id)).race)
 
+    async def host(self, race_id: str) -> Guest | None:
+        """Return the host of a live race, if it has one, if possible without opening a room."""
+        if race_id in self._rooms:
+            return self._rooms[race_id].host
+        return await self._store.log.host(race_id)
+
     def stages(self) -> Iterator[Stage]:
         """Return the stage of every race that has a room here."""
         return (room.race.stage for room in self._rooms.values())

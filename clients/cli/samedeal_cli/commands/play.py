@@ -275,7 +275,8 @@ class Session:
                 away_s=await asyncio.to_thread(api.away_s) if connection.view.stage == "open" else None,
                 rejoin=f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}",
             )
-            await mode.run(ready=self.ready)
+            is_alone = connection.header.options.max_racers == 1
+            await mode.run(ready=True if is_alone and self.ready is None else self.ready)
             if connection.over and connection.header.follows and not settings.json:
                 with suppress(Failure):
                     evening = await asyncio.to_thread(api.evening, self.race_id)

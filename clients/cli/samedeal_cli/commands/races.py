@@ -25,8 +25,9 @@ from samedeal_cli.commands.parameters import (
     undo_option,
     variant_option,
 )
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import Declined, Misused
 from samedeal_cli.net.addresses import is_local
+from samedeal_cli.net.guests import credentials, environment_token
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import utc_time, with_unique_names
 from samedeal_cli.settings import Settings, command
@@ -113,7 +114,7 @@ def new(
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
     api = Api(settings.address)
     body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
-    data = api.fetch("/races", body=body)
+    data = _open(settings, api, body, name)
     opened = api.read(data, Opened)
     if settings.json:
         click.echo(data)
@@ -129,6 +130,18 @@ def new(
 
         return Session(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link).run()
     return 0
+
+
+def _open(settings: Settings, api: Api, body: dict[str, object], name: str | None) -> bytes:
+    """Open a race with the user as its host, unless the server does not know the user. Return the response."""
+    token = environment_token(settings, api.server)
+    token = credentials(api.server, name, unnamed=settings.name, token=token).token
+    try:
+        return api.fetch("/races", body=body, token=token)
+    except Declined as declined:
+        if token is None or declined.code != "bad-token":
+            raise
+        return api.fetch("/races", body=body)
 
 
 @command("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")

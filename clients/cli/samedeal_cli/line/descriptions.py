@@ -9,9 +9,9 @@ from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
-from samedeal_cli.render.phrases import card_name, pile_sentence, standing_sentence, with_unique_names
+from samedeal_cli.render.phrases import card_name, clock, pile_sentence, standing_sentence, with_unique_names
 from samedeal_cli.render.text_table import board_lines, card_text, standings_lines
-from samedeal_cli.settings import Settings
+from samedeal_cli.settings import Settings, program
 
 HELP: Final = {
     "undo": "take back a move",
@@ -23,6 +23,8 @@ HELP: Final = {
     "ready": "be ready",
     "clock": "show the time left",
     "unready": "be not ready",
+    "start": "as host, start with those ready",
+    "remove ada": "as host, remove ada",
     "p 6h": "find the six of hearts",
     "quit": "leave; you can rejoin",
     "last": "repeat the last event",
@@ -96,3 +98,26 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
         if other == card
     ]
     return f"{card_name(card)}: {'; '.join(positions) or 'not visible'}"
+
+
+def outcome_phrase(board: Board, standing: Standing | None) -> str:
+    """Describe the outcome of the player's game, and how to continue."""
+    match board.outcome:
+        case "won":
+            return f"you have won in {clock(standing.ms) if standing else '?'}"
+        case "playing":
+            return "you are playing again"
+        case outcome:
+            ways = [way for way, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
+            return f"your game is {outcome}: {', '.join([*ways, 'resign']) if ways else 'you are done'}"
+
+
+def next_commands(link: str, *, sealed: bool, deal: str | None, has_seat: bool) -> Iterator[str]:
+    """Yield what to do after a race; `sealed` if the replay is not available yet."""
+    then = " then" if sealed else ""
+    yield f"To watch the replay{then}: {program()} replay {link}"
+    yield f"To verify it{then}: {program()} verify {link}"
+    if deal:
+        yield f"To compare with the computer: {program()} par {link}"
+    if has_seat:
+        yield f"For a rematch: {program()} again {link}"

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 from samedeal.errors import Refused
@@ -15,7 +16,7 @@ from samedeal.wire.messages import Board, Progress, View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
-from samedeal_cli.line.descriptions import HELP, Descriptions, find_card
+from samedeal_cli.line.descriptions import HELP, Descriptions, find_card, next_commands, outcome_phrase
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.render.phrases import (
     change_sentence,
@@ -32,7 +33,20 @@ from samedeal_cli.state.race_news import ghost_news, race_news
 
 LAST_S: Final = (60, 10)
 QUIT: Final = ("quit", "q", "exit")
-BEFORE_THE_DEAL: Final = ("", "?", "h", "help", "rules", "ready", "unready", "standings", "clock", "last")
+BEFORE_THE_DEAL: Final = (
+    "",
+    "?",
+    "h",
+    "help",
+    "rules",
+    "ready",
+    "unready",
+    "start",
+    "remove",
+    "standings",
+    "clock",
+    "last",
+)
 """Commands that a script may send before the cards are dealt. All others wait for the deal."""
 _LIKE_A_MOVE: Final = re.compile(r"([a-z]\d[+-]?)+|w|draw|deal|redeal|undo|restart")
 LINGER_S: Final = 2.0
@@ -73,7 +87,8 @@ class LineMode:
         self._stage = "open"
         self._started = asyncio.Event()
         self._last_event = "nothing has happened yet"
-        self._confirming_resign = False
+        self._question: tuple[Callable[[], Awaitable[None]], str] | None = None  # what to do after yes, say otherwise
+        self._warned = False  # whether the ready clock was announced
 
     async def run(self, *, ready: bool | None) -> None:
         """Run until the race or the input ends. With ``ready=None``, ask whether the player is ready."""
@@ -141,10 +156,16 @@ class LineMode:
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
+        left = self._connection.left_ms if self._stage == "open" else None
+        if left is not None and not self._warned:
+            self._say(f"the race starts without those who are not ready in {-(-left // 1000)} s")
+        self._warned = left is not None
 
     def _show_race(self) -> None:
         connection = self._connection
-        options = connection.header.options
+        options, host = connection.header.options, connection.view.host
+        if host and host.seat != connection.seat:
+            self._say(f"{host.name} invites you to {self._game.title}")
         self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         goal = f"{self._game.goal} cards to play home"
         self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
@@ -189,13 +210,8 @@ class LineMode:
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         self._show_standings()
-        link, then = f"{self._connection.server}/r/{self._connection.race_id}", " then" if sealed else ""
-        self._say(f"To watch the replay{then}: {program()} replay {link}")
-        self._say(f"To verify it{then}: {program()} verify {link}")
-        if deal:
-            self._say(f"To compare with the computer: {program()} par {link}")
-        if self._connection.seat is not None:
-            self._say(f"For a rematch: {program()} again {link}")
+        link = f"{self._connection.server}/r/{self._connection.race_id}"
+        self._say(*next_commands(link, sealed=sealed, deal=deal, has_seat=self._connection.seat is not None))
 
     async def _announce_time(self) -> None:
         """Count down the last seconds before the deal for a person, and announce the last minute."""
@@ -235,11 +251,9 @@ class LineMode:
         word, _, rest = line.lower().partition(" ")
         if not self._interactive and word not in BEFORE_THE_DEAL:
             await self._started.wait()
-        if self._confirming_resign:
-            self._confirming_resign = False
-            if word in ("y", "yes"):
-                return await self._resign()
-            return self._say("not resigned")
+        if self._question:
+            (action, otherwise), self._question = self._question, None
+            return await action() if word in ("y", "yes") else self._say(otherwise)
         match word:
             case "":
                 pass
@@ -269,10 +283,14 @@ class LineMode:
             case "unready":
                 if await self._request(self._connection.ready(False)):
                     self._say("you are not ready")
+            case "start" if self._connection.view.stage == "open":
+                await self._request(self._connection.start_race())
+            case "remove" if self._connection.view.stage == "open":
+                await self._choose_player(rest.strip())
             case "y" | "yes" if self._awaits_ready:
                 await self._set_ready()
             case "resign" if self._interactive:
-                self._confirming_resign = True
+                self._question = self._resign, "not resigned"
                 self._say("resign for good? (y)")
             case "resign":
                 await self._resign()
@@ -302,7 +320,7 @@ class LineMode:
         if self._boards == "picture":
             self._show_boards()
         if after.outcome != before.outcome:
-            self._say(self._outcome_phrase(after))
+            self._say(outcome_phrase(after, self._connection.standing))
         return None
 
     async def _set_ready(self) -> None:
@@ -317,6 +335,20 @@ class LineMode:
             self._say("you are ready; waiting for an opponent")
         else:
             self._say("you are ready")
+
+    async def _choose_player(self, name: str) -> None:
+        """Remove a player by name, after a confirmation if a person types."""
+        named = (each for each in with_unique_names(self._connection.standings) if each.name.lower() == name)
+        if (player := next(named, None)) is None:
+            return self._say(f"no: there is no player {name}" if name else "no: type remove and a name")
+        if not self._interactive:
+            return await self._remove(player)
+        self._question = partial(self._remove, player), "not removed"
+        return self._say(f"remove {player.name} for good? (y)")
+
+    async def _remove(self, player: Standing) -> None:
+        if await self._request(self._connection.remove(player.seat)):
+            self._say(f"you have removed {player.name}")
 
     async def _resign(self) -> None:
         if await self._request(self._connection.resign()) and not self._connection.over:
@@ -362,17 +394,6 @@ class LineMode:
     @property
     def _seat_phrase(self) -> str:
         return seat_phrase(self._connection.view.stage, self._away_s)
-
-    def _outcome_phrase(self, board: Board) -> str:
-        standing = self._connection.standing
-        match board.outcome:
-            case "won":
-                return f"you have won in {clock(standing.ms) if standing else '?'}"
-            case "playing":
-                return "you are playing again"
-            case outcome:
-                ways = [way for way, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
-                return f"your game is {outcome}: {', '.join([*ways, 'resign']) if ways else 'you are done'}"
 
     def _show_boards(self, *, requested: bool = False) -> None:
         """Show the player's own table, or all visible ones to spectators and on request."""

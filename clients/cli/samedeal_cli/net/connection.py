@@ -158,6 +158,14 @@ class Connection(LiveView):
     async def leave(self) -> m.View:
         return await self.ask(m.Leave(id=next(self._ids)), m.View)
 
+    async def start_race(self) -> m.View:
+        """As the host, start with the players who are ready."""
+        return await self.ask(m.Start(id=next(self._ids)), m.View)
+
+    async def remove(self, seat: int) -> m.View:
+        """As the host, remove a player before the countdown."""
+        return await self.ask(m.Remove(id=next(self._ids), seat=seat), m.View)
+
     async def ask(self, request: m.Request, kind: type[Answer]) -> Answer:
         """Return the answer to a request. While the connection is lost, this waits for a new one."""
         if self._failure:

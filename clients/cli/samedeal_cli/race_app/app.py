@@ -190,6 +190,10 @@ class FullScreen(CanvasApp):
                     await connection.move(move)
                 case "ready" | "unready":
                     await connection.ready(command == "ready")
+                case "start":
+                    await connection.start_race()
+                case keys.RemovePlayer(seat=seat):
+                    await connection.remove(seat)
                 case "resign":
                     await connection.resign()
                 case "leave":
@@ -266,7 +270,8 @@ class FullScreen(CanvasApp):
             self._update_snapshot()
             if connection.header.follows:
                 self._start(self._fetch_evening(race_id))
-            if self._ready_at_once and self.state.stage == "open":
+            is_alone = connection.header.options.max_racers == 1 and self.state.me is not None
+            if (self._ready_at_once or is_alone) and self.state.stage == "open":
                 self._start(self._send("ready"))
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:

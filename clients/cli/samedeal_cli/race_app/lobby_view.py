@@ -45,6 +45,8 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     draw_heading(state, canvas, f"open {seats}")
     ready = state.me is not None and state.me.outcome == "ready"
     keys = [("r", "not ready" if ready else "ready")] if state.me else []
+    if state.is_host and state.others:
+        keys += [("s", "start now"), ("d", "remove a player")]
     keys += [("y", "copy link"), ("Q", "QR code"), ("i", "rules"), ("?", "help")]
     keys += [("!", "give up your seat")] if state.me else []
     bottom = draw_keys(canvas, [*keys, ("q", quit_label(state))], 2)
@@ -52,6 +54,7 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     canvas.write(2, 1, "invite", DIM)
     canvas.cards(2, 10, fitted(state.link, canvas.width - 11, "…"), BOLD)
     canvas.spots["key:y"] = Spot(2, 10, min(cells(state.link), canvas.width - 11))
+    canvas.write(4, 1, fitted(state.invitation, canvas.width - 2, "…"), BOLD)
     right = canvas.width // 2 + 1 if canvas.width >= TWO_COLUMNS else 28
     canvas.write(5, 1, "RACERS", BOLD)
     canvas.write(5, right, "THIS RACE", BOLD)
@@ -65,13 +68,22 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
             canvas.write(row, right + 11, fitted(text, canvas.width - right - 11, "…"))
     if state.overlay == "leave":
         draw_question(canvas, bottom - 3, "Give up your seat and quit?")
+    elif state.overlay == "remove":
+        name = next((standing.name for standing in state.others if standing.seat == state.removed_seat), "")
+        more = " (Tab: another player)" if len(state.others) > 1 else ""
+        draw_question(canvas, bottom - 3, f"Remove {name} from this race?{more}")
     else:
         canvas.write(bottom - 3, 1, fitted(_status(state), canvas.width - 2, "…"), BOLD)
     draw_messages(state, canvas, bottom - 2, 2)
 
 
 def _status(state: RaceState) -> str:
-    """Return what the race is waiting for."""
+    """Return what the race is waiting for, and how much longer it waits."""
+    text = _waiting_for(state)
+    return text if state.left_ms is None else f"{text} Starts without the others in {-(-state.left_ms // 1000)} s."
+
+
+def _waiting_for(state: RaceState) -> str:
     if state.me is None:
         return "You are watching. The race starts when everyone is ready."
     if state.me.outcome != "ready":
@@ -101,7 +113,10 @@ def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: i
     for line, standing in enumerate(shown, start=row):
         ready, own = standing.outcome == "ready", standing.seat == state.seat
         canvas.write(line, 1, "✓" if ready else "·", GOOD if ready else DIM)
-        text = standing.name + (" (you)" if own else "") + (" (bot)" if standing.bot else "")
+        host = state.view and state.view.host and state.view.host.seat == standing.seat
+        text = (
+            standing.name + (" (you)" if own else "") + (" (bot)" if standing.bot else "") + (" (host)" if host else "")
+        )
         canvas.write(line, 3, fitted(text, width - 14, "…"), BOLD if own else PLAIN)
         canvas.write(line, width - 9, "ready" if ready else "not ready", GOOD if ready else DIM)
     if not state.standings:

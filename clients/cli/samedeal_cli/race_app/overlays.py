@@ -109,6 +109,7 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Race": [
         ("r", "ready, or not ready"),
+        ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),

@@ -36,10 +36,18 @@ class RaceAgain:
     """Whether to be ready at once."""
 
 
+@dataclass(frozen=True)
+class RemovePlayer:
+    """As the host, remove a player from the lobby."""
+
+    seat: int
+
+
 Command = (
     PlayMove
     | RaceAgain
-    | Literal["ready", "unready", "resign", "leave", "copy-link", "copy-result"]
+    | RemovePlayer
+    | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
     | Literal["open-replay", "quit", "interrupt"]
 )
 """What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the
@@ -148,6 +156,11 @@ def _on_common_key(state: RaceState, key: str) -> Step | None:
 def _on_lobby_key(state: RaceState, key: str) -> Step:
     if key == "r" and state.me:
         return state, "unready" if state.me.outcome == "ready" else "ready"
+    if key == "s" and state.is_host and state.others:
+        return state, "start"
+    if key == "d" and state.is_host and state.others:
+        waiting = (standing for standing in state.others if standing.outcome != "ready")
+        return replace(state, overlay="remove", removed_seat=next(waiting, state.others[0]).seat), None
     if key == "!" and state.me:
         return replace(state, overlay="leave"), None
     return _show_evening(state) if key == "e" else (state, None)
@@ -225,8 +238,14 @@ def _watch_next(state: RaceState, step: int) -> RaceState:
 
 
 def _answer_question(state: RaceState, key: str) -> Step:
-    """Confirm with y only; every other key cancels."""
+    """Confirm with y only; every other key cancels. Tab chooses another player to remove."""
     answered = replace(state, overlay="")
+    seats = [standing.seat for standing in state.others]
+    if state.overlay == "remove" and (key == "tab" or state.removed_seat not in seats):
+        if state.removed_seat not in seats:  # the player has left
+            return answered, None
+        following = seats[(seats.index(state.removed_seat) + 1) % len(seats)]
+        return replace(state, removed_seat=following), None
     if key != "y":
         return answered, None
     match state.overlay:
@@ -234,6 +253,8 @@ def _answer_question(state: RaceState, key: str) -> Step:
             return answered, "resign"
         case "leave":
             return answered, "leave"
+        case "remove" if state.removed_seat is not None:
+            return answered, RemovePlayer(state.removed_seat)
         case _:
             return _play(answered, RESTART)
 

@@ -17,9 +17,9 @@ from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
-Overlay = Literal["", "help", "rules", "link", "checks", "evening", "games", "resign", "restart", "leave"]
+Overlay = Literal["", "help", "rules", "link", "checks", "evening", "games", "resign", "restart", "leave", "remove"]
 """What is shown over the race: nothing, a text to read, a choice of games, or a question."""
-QUESTIONS: Final = ("resign", "restart", "leave")
+QUESTIONS: Final = ("resign", "restart", "leave", "remove")
 READABLE: Final = ("help", "rules", "link", "checks", "evening", "games")
 Tone = Literal["", "good", "bad", "news"]
 
@@ -96,6 +96,8 @@ class RaceState:
     overlay: Overlay = ""
     scroll: int = 0
     watched_seat: int | None = None
+    removed_seat: int | None = None
+    """The seat that the host is asked about removing."""
     rivals_hidden: bool = False
     checks: tuple[Check, ...] = ()
     key_known: bool = False
@@ -140,6 +142,23 @@ class RaceState:
     @cached_property
     def me(self) -> Standing | None:
         return next((standing for standing in self.standings if standing.seat == self.seat), None)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether the user is the host of an open race."""
+        return bool(self.view and self.view.host and self.seat is not None and self.view.host.seat == self.seat)
+
+    @property
+    def others(self) -> tuple[Standing, ...]:
+        """The other racers' standings."""
+        return tuple(standing for standing in self.standings if standing.seat != self.seat)
+
+    @property
+    def invitation(self) -> str:
+        """Who invites to an open race, as in ``Ada invites you to Corners``; empty if nobody else is its host."""
+        if not self.view or not self.view.host or not self.game or self.is_host:
+            return ""
+        return f"{self.view.host.name} invites you to {self.game.title}"
 
     @property
     def elapsed_ms(self) -> int | None:

@@ -1,0 +1,99 @@
+"""The host in the full screen and in line mode, the ready clock, and races for one."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from cli import test_cli_line_live as line_mode
+from cli.test_cli_line_live import samedeal
+from cli.test_cli_race_app import application, shown, until
+from samedeal.wire import messages as m
+from support.servers import Server, racers
+
+environment = line_mode.environment
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+async def test_the_host_removes_a_player_and_starts_without_the_idle_one(live: Server) -> None:
+    async with racers(live, "Ada", "Bo", "Cy", "Di") as (ada, bo, cy, di):
+        race = live.create("corners", token=ada.token, start_delay_ms=0)
+        app = application(live, race, "Ada", first_token=ada.token)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(lambda: app.state.me)
+            await pilot.press("s", "d")  # there is nobody else
+            assert (app.state.overlay, app.state.stage) == ("", "open")
+            for racer in (bo, cy, di):
+                await racer.join(race)
+            await bo.ask(m.Ready)
+            await until(lambda: len(app.state.standings) == 4 and "Bo is ready" in str(app.state.news))
+            assert "s start now" in shown(app)
+            assert "Ada (you) (host)" in shown(app)
+            await pilot.press("d")
+            assert "Remove Cy from this race? (Tab: another player)" in shown(app)
+            await pilot.press("tab")
+            assert "Remove Di from this race?" in shown(app)
+            await pilot.press("n")
+            assert app.state.overlay == ""
+            await pilot.press("d", "y")
+            await until(lambda: len(app.state.standings) == 3)
+            await cy.connect(live)
+            assert isinstance(await cy.join(race), m.Problem)
+            await pilot.press("s")
+            await bo.dealt()
+            await until(lambda: app.state.board)
+            assert {each.name for each in app.state.standings} == {"Ada", "Bo"}
+            await pilot.press("q")
+
+
+async def test_guests_see_who_invites_them_and_the_clock(live: Server) -> None:
+    async with racers(live, "Ada", "Bo") as (ada, bo):
+        race = live.create("corners", token=ada.token, start_delay_ms=0)
+        app = application(live, race, "Cy")
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(lambda: app.state.me)
+            assert "Ada invites you to Corners" in shown(app)
+            assert "start now" not in shown(app)
+            for racer in (ada, bo):
+                await racer.join(race)
+                await racer.ask(m.Ready)
+            await until(lambda: "Press r when you are ready. Starts without the others in " in shown(app))
+            await pilot.press("s", "d")  # only for the host
+            assert app.state.overlay == ""
+            await pilot.press("q")
+
+
+async def test_a_race_for_one_starts_without_a_key(live: Server) -> None:
+    app = application(live, live.create("corners", seed="42", max_racers=1, start_delay_ms=0))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state.board)
+        await pilot.press("q")
+
+
+def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> None:
+    race = json.loads(run(environment, "new", "corners", "--seed", "42", "--json"))["race"]
+    run(environment, "join", race, "--as", "Ada", "--no-ready", typed="quit\n")  # now the server knows Ada
+    race = json.loads(run(environment, "new", "corners", "--seed", "42", "--as", "Ada", "--json"))["race"]
+    said = run(environment, "join", race, "--as", "Bo", "--no-ready", typed="start\nquit\n")
+    assert "Ada invites you to Corners" in said
+    assert "no: Only the host of the race can do this." in said
+    said = run(environment, "join", race, "--as", "Ada", typed="start\nremove eve\nremove bo\nquit\n")
+    assert "invites you" not in said
+    assert "no: A race starts with at least two players who are ready." in said
+    assert "no: there is no player eve" in said
+    assert "you have removed Bo" in said
+    said = run(environment, "join", race, "--as", "Bo", code=4)
+    assert "The host has removed you from this race" in said
+
+
+def run(environment: dict[str, str], *words: str, typed: str = "", code: int = 0) -> str:
+    """Run a command and return what it prints."""
+    process = samedeal(environment, *words, typed=typed)
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == code, err
+    return out if "--json" in words else out + err
