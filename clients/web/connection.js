@@ -86,8 +86,8 @@ export class Connection {
 
   /** The time left to get ready, in the countdown, or in the race, in ms; null if no clock is running. */
   get leftMs() {
-    const left = this.view?.clock_ms ?? this.view?.ready_ms ?? null;
-    return left === null ? null : Math.max(0, left - (performance.now() - this.viewedAt));
+    if (this.view?.clock_ms === undefined || this.view.clock_ms === null) return null;
+    return Math.max(0, this.view.clock_ms - (performance.now() - this.viewedAt));
   }
 
   get mine() {

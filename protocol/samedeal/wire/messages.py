@@ -182,9 +182,8 @@ class View(Reply, frozen=True, kw_only=True):
     """The digest of the log up to this entry: a receipt to compare with the replay."""
     stage: Stage
     clock_ms: int | None = None
-    """During the countdown, the time until the deal; in a running race, the time left."""
-    ready_ms: int | None = None
-    """Before the countdown, the time until it starts without the players who are not ready, if enough others are."""
+    """During the countdown, the time until the deal; in a running race, the time left. Before the countdown, if enough
+    players are ready, the time until it starts without the others."""
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
     standings: tuple[Standing, ...] = ()

@@ -36,7 +36,7 @@ def view(
         n=race.n,
         h=race.digest,
         stage=race.stage,
-        clock_ms=_clock(race, now),
+        clock_ms=_clock(race, now, ready_by),
         standings=standings(race, viewer),
         seat=viewer,
         board=_board(race, seat.run, legal) if seat and seat.run else None,
@@ -45,7 +45,6 @@ def view(
         header=race.header if header else None,
         next=rematch if race.closed else None,
         ghosts=ghosts if sees_standings(race, viewer) else (),
-        ready_ms=None if ready_by is None else max(0, ready_by - now),
         host=host if race.stage == "open" else None,
     )
 
@@ -101,8 +100,8 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
     )
 
 
-def _clock(race: Race, now: int) -> int | None:
+def _clock(race: Race, now: int, ready_by: int | None) -> int | None:
     if race.closed:
         return None
-    end = race.ends_at or race.starts_at
+    end = race.ends_at or race.starts_at or ready_by
     return None if end is None else max(0, end - now)

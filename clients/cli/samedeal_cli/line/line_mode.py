@@ -28,7 +28,7 @@ from samedeal_cli.render.phrases import (
     with_unique_names,
 )
 from samedeal_cli.render.text_table import with_cards
-from samedeal_cli.settings import Settings, program
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_news import ghost_news, race_news
 
 LAST_S: Final = (60, 10)
@@ -164,9 +164,9 @@ class LineMode:
     def _show_race(self) -> None:
         connection = self._connection
         options, host = connection.header.options, connection.view.host
+        self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         if host and host.seat != connection.seat:
             self._say(f"{host.name} invites you to {self._game.title}")
-        self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         goal = f"{self._game.goal} cards to play home"
         self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
         if connection.seat is not None:

@@ -39,8 +39,9 @@ class LiveView:
     @property
     def left_ms(self) -> int | None:
         """Time left to get ready, in the countdown, or in the race, computed from the newest view."""
-        left = self.view.ready_ms if self.view.clock_ms is None else self.view.clock_ms
-        return None if left is None else max(0, left - round((time.monotonic() - self._viewed_at) * 1000))
+        if self.view.clock_ms is None:
+            return None
+        return max(0, self.view.clock_ms - round((time.monotonic() - self._viewed_at) * 1000))
 
     @property
     def over(self) -> bool:
