@@ -34,6 +34,7 @@ def all_requests(race: SealedRace) -> list[dict[str, Any]]:
         {"t": "move", "move": "draw", "ply": 0},
         {"t": "move", "move": "undo", "ply": 1},
         {"t": "leave"},
+        {"t": "react", "reaction": "wave"},
         {"t": "ping"},
         {"t": "watch", "race": race.race_id, "seat": 1},
         {"t": "view", "race": race.race_id},

@@ -159,7 +159,7 @@ async def sealed_race(
             line = lines[name] = await stack.enter_async_context(
                 await Line.open(server, "json" if form == "json" else "msgpack")
             )
-            welcome = await line.ask("hello", name=name)
+            welcome = await line.ask("hello", name=name, features=[m.REACTIONS])
             assert isinstance(welcome, m.Welcome)
             assert welcome.token
             tokens[name], players[name] = welcome.token, welcome.player
@@ -187,6 +187,8 @@ async def play(scene: SealedRace, rounds: int) -> None:
     places = list(scene.hands["ada"].game.table.piles)
     tries = ["draw", "redeal", "deal", "undo", "restart", "w", *places]
     tries += [first + second for first in places for second in places] + [f"{place}-" for place in places]
+    for name in ("ada", "bo"):
+        assert isinstance(await scene.lines[name].ask("react", reaction="oops"), m.Reaction)
     for _ in range(rounds):
         for name in ("ada", "bo"):
             line, hand = scene.lines[name], scene.hands[name]
@@ -269,6 +271,9 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
                 assert message.standings == ()
             values = {text for text in texts(content) if text not in FIELDS}
             assert values <= public, values - public
+        elif isinstance(message, m.Reaction):
+            sent = {"t": "reaction", "race": scene.race_id, "seat": message.seat, "reaction": "oops"}
+            assert content == sent | ({} if message.re is None else {"re": message.re})
         elif isinstance(message, m.Problem):
             known = hand.seen(ply) if hand else set()
             assert cards(content) <= known or (hand and message.detail in hand.refusals)

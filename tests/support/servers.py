@@ -134,6 +134,7 @@ class Racer:
         self.nonce = nonce if nonce is not None else os.urandom(32)
         self.token: str | None = None
         self.format = RACE_FORMAT
+        self.features: tuple[str, ...] = ()
         self.player = ""
         self.view: m.View | None = None
         self.heard: list[m.FromServer] = []
@@ -156,7 +157,7 @@ class Racer:
             close_timeout=self.close_s,
         )
         name = None if self.token else self.name
-        welcome = await self.ask(m.Hello, name=name, token=self.token, format=self.format)
+        welcome = await self.ask(m.Hello, name=name, token=self.token, format=self.format, features=self.features)
         assert isinstance(welcome, m.Welcome), welcome
         self.player, self.token = welcome.player, welcome.token or self.token
         return self

@@ -4,7 +4,7 @@ A request has an ``id`` chosen by the client, which the reply repeats as ``re``.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct, convert
 
@@ -17,6 +17,10 @@ from samedeal.race.seat import Standing
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]
 Token = Annotated[str, Meta(min_length=1, max_length=128)]
+ReactionName = Literal["wave", "good-luck", "well-played", "wow", "laugh", "oops"]
+"""The reactions that a racer can send."""
+REACTIONS: Final = "reactions"
+"""The feature of clients that show reactions."""
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="t", tag=str.lower):
@@ -110,11 +114,17 @@ class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """The slug of another game."""
 
 
+class React(Request, frozen=True, kw_only=True):
+    """Send a reaction from your seat, at most one per second. It is never logged. Answered by Reaction."""
+
+    reaction: ReactionName
+
+
 class Ping(Request, frozen=True, kw_only=True):
     """Check the connection. Answered by Pong."""
 
 
-ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Start | Remove | Again | Ping
+ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Start | Remove | Again | React | Ping
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
@@ -212,6 +222,15 @@ class Progress(Reply, frozen=True, kw_only=True):
     ghosts: tuple[Ghost, ...] = ()
 
 
+class Reaction(Reply, frozen=True, kw_only=True):
+    """A racer's reaction. It can be lost. Sent only to clients with the feature ``reactions``."""
+
+    race: str
+    seat: SeatNumber
+    """The seat of the racer who sent it."""
+    reaction: ReactionName
+
+
 class Problem(Reply, frozen=True, kw_only=True):
     """A refusal as a problem object (RFC 9457). The request had no effect."""
 
@@ -230,11 +249,12 @@ class Pong(Reply, frozen=True, kw_only=True):
     """The reply to Ping."""
 
 
-FromServer = Welcome | View | Progress | Problem | Pong
+FromServer = Welcome | View | Progress | Reaction | Problem | Pong
 
 ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
     Hello: Welcome,
     Ping: Pong,
+    React: Reaction,
     **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Start, Remove, Again), View),
 }
 """The reply to each request that is not refused."""
@@ -259,12 +279,13 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
         *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
         "store-unavailable",
     ),
+    React: ("bad-token", "not-seated", "replaced", "too-many"),
     Ping: (),
 }
 """The codes with which each request can be refused, besides ANY_REFUSED_WITH."""
 ANY_REFUSED_WITH: Final = ("bad-message", "malformed", "too-large")
 """The codes with which any message can be refused. After ``malformed`` the connection is closed."""
-PUSHED: Final = (View, Progress, Problem)
+PUSHED: Final = (View, Progress, Reaction, Problem)
 """The messages that the server sends without a request; problems only after invalid messages.
 
 Clients that do not know another type ignore it, so send a new type only to clients that name its feature in Hello.

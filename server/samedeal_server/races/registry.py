@@ -11,7 +11,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed, RaceSummary
-from samedeal.wire.messages import Rematch
+from samedeal.wire.messages import Reaction, Rematch
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
@@ -86,6 +86,7 @@ class Registry:
         loops = (
             supervised("following the logs", self._follow, 0.0),
             supervised("following the announcements", self._follow_announcements, 0.0),
+            supervised("posting announcements", self._store.announcements.post_queued, 0.0),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
@@ -146,6 +147,16 @@ class Registry:
         if room:
             room.announce(rematch)
         await self._store.announcements.post(Announcement(race_id, next=rematch))
+
+    def react(self, room: Room, reaction: Reaction) -> None:
+        """Pass a racer's reaction on to everybody who has the race open, in all processes, without waiting for them.
+
+        Raises Refused("too-many").
+        """
+        now = self.clock.now()
+        room.reactions.check(reaction.seat, now)
+        room.reactions.publish(reaction, now, now)
+        self._store.announcements.post_soon(Announcement(reaction.race, reaction=reaction, sent_at=now))
 
     async def room(self, race_id: str) -> Room:
         """Return the room of a race, live or finished. Raises Refused("not-found")."""
@@ -256,8 +267,11 @@ class Registry:
         """Pass on what other processes announce, once."""
         try:
             for announcement in await self._store.announcements.follow():
-                if announcement.next and (room := self._rooms.get(announcement.race)):
-                    room.announce(announcement.next)
+                if room := self._rooms.get(announcement.race):
+                    if announcement.next:
+                        room.announce(announcement.next)
+                    if announcement.reaction:
+                        room.reactions.publish(announcement.reaction, announcement.sent_at, self.clock.now())
         except Refused:  # the store is unavailable, which the sweep logs
             await asyncio.sleep(SWEEP_EVERY_S / 10)
         except Exception:

@@ -18,6 +18,7 @@ from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.ghosts import GhostLoader, Ghosts
 from samedeal_server.races.presence import Presence
+from samedeal_server.races.reactions import Reactions
 from samedeal_server.races.recovery import Recovery
 from samedeal_server.races.schedule import Schedule
 from samedeal_server.store.compact_log import CompactLog
@@ -85,6 +86,7 @@ class Room:
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.broadcast = Broadcast(store.clock)
+        self.reactions = Reactions()
         self.deal_search = DealSearch(deal_finder, self.wake)
         self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, entries)

@@ -1,14 +1,16 @@
 """Announcements: news about races for the rooms of all processes, besides the log. They can be lost."""
 
+import asyncio
 from typing import Final
 
 from msgspec import DecodeError, Struct, json
 
-from samedeal.wire.messages import Rematch
+from samedeal.wire.messages import Reaction, Rematch
 from samedeal_server.store.connection import Store
 
 KEY: Final = "announcements"
-MAX_LENGTH: Final = 1000
+MAX_LENGTH: Final = 10_000
+MAX_QUEUED: Final = 100
 LIFETIME_S: Final = 600
 """Expiry of the announcements after the newest one (s)."""
 BLOCK_S: Final = 0.5
@@ -21,6 +23,10 @@ class Announcement(Struct, frozen=True, omit_defaults=True):
     race: str
     next: Rematch | None = None
     """The rematch of the race."""
+    reaction: Reaction | None = None
+    """A racer's reaction."""
+    sent_at: int = 0
+    """When the reaction was sent, by the clock of the store (ms)."""
 
 
 class Announcements:
@@ -29,6 +35,7 @@ class Announcements:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._last: bytes = b"0-0"
+        self._queue = asyncio.Queue[Announcement](MAX_QUEUED)
 
     async def post(self, announcement: Announcement) -> None:
         """Send an announcement to all processes, this one included. It may arrive twice."""
@@ -36,6 +43,15 @@ class Announcements:
         await self._store.retry_all(
             ("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text), ("EXPIRE", KEY, LIFETIME_S)
         )
+
+    def post_soon(self, announcement: Announcement) -> None:
+        """Queue an announcement for ``post_queued``, or drop it if MAX_QUEUED are waiting."""
+        if not self._queue.full():
+            self._queue.put_nowait(announcement)
+
+    async def post_queued(self) -> None:
+        """Wait for a queued announcement and send it."""
+        await self.post(await self._queue.get())
 
     async def follow(self) -> list[Announcement]:
         """Return the announcements since the last call, at first all. Waits for up to BLOCK_S."""

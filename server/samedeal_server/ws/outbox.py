@@ -74,6 +74,11 @@ class Outbox:
             raise OutboxFull
         self._send(data)
 
+    def offer(self, data: bytes) -> None:
+        """Send a message that can be lost: it is dropped if the client has not read the earlier ones."""
+        if not self._queue and not self._closing:
+            self._send(data)
+
     def update(self, update: Update) -> None:
         """Send an update of the race once no responses are queued. A view supersedes progress."""
         if update == "view" or self._update is None:

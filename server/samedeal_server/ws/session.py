@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from secrets import token_hex
 from typing import assert_never
 
+from msgspec.structs import replace
 from starlette.websockets import WebSocketDisconnect
 
 from samedeal.errors import Malformed, Refused
@@ -73,6 +74,7 @@ class Session:
         self._guest: Guest | None = None
         self._token_digest = ""
         self._revoked = False
+        self._shows_reactions = False
         self._format = 1  # the newest race format that the client reads
         self._room: Room | None = None
         self._seat: int | None = None
@@ -140,6 +142,10 @@ class Session:
     def on_ghosts(self, race: Race) -> None:
         """Send an update of the race with its ghosts."""
         self._outbox.update("progress")
+
+    def _on_reaction(self, reaction: m.Reaction) -> None:
+        if reaction.seat != self._seat:  # the racer who sent it gets it as the response
+            self._outbox.offer(codec.encode(reaction, self._form))
 
     def _fail(self, what: str) -> None:
         """Log the exception being handled, and close the connection."""
@@ -220,6 +226,8 @@ class Session:
             case m.Leave():
                 self._leaving = True
                 return await self._submit(request)
+            case m.React():
+                return self._react(request)
             case m.Again():
                 return await self._ask_for_rematch(request, self._guest)
             case _:
@@ -246,7 +254,7 @@ class Session:
             self._token_digest = digest(new_token)
         else:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        self._guest, self._format = guest, hello.format
+        self._guest, self._format, self._shows_reactions = guest, hello.format, m.REACTIONS in hello.features
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._name))
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
@@ -313,6 +321,16 @@ class Session:
         room.announce(successor.rematch)
         return self._view(request.id)
 
+    def _react(self, request: m.React) -> m.Reaction:
+        room, number = self._room, self._seat
+        if room is None or number is None or room.race.seats[number - 1].left:
+            raise Refused("not-seated", "Only racers with a seat can send reactions.")
+        if not self._owns_seat(room.race):
+            raise Refused("replaced")
+        reaction = m.Reaction(race=room.race.id, seat=number, reaction=request.reaction)
+        self._registry.react(room, reaction)
+        return replace(reaction, re=request.id)
+
     # The room.
 
     async def _readable_room(self, race_id: str) -> Room:
@@ -327,6 +345,8 @@ class Session:
         self._leave_room()
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.broadcast.add(self)
+        if self._shows_reactions:
+            room.reactions.add(self._on_reaction)
         if seat is not None:
             self._connected_seat = seat
             room.connect(seat, taken)
@@ -334,6 +354,7 @@ class Session:
     def _leave_room(self) -> None:
         if self._room:
             self._room.broadcast.remove(self)
+            self._room.reactions.remove(self._on_reaction)
             if self._connected_seat is not None:
                 self._room.disconnect(self._connected_seat, self._taken)
         self._room, self._seat, self._connected_seat = None, None, None

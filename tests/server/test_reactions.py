@@ -1,0 +1,163 @@
+"""Reactions: racers send them, all processes pass them on, and nothing stores them."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from samedeal.errors import Refused
+from samedeal.proof.verification import verify
+from samedeal.wire import messages as m
+from samedeal_server.races.reactions import INTERVAL_MS, MAX_AGE_MS, Reactions
+from support.servers import Racer, Server, racers
+from support.stores import until
+
+
+@pytest.fixture(scope="module")
+def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
+    with Server(store_url) as one, Server(store_url) as other:
+        yield one, other
+
+
+async def connected(server: Server, name: str, *, features: tuple[str, ...] = (m.REACTIONS,)) -> Racer:
+    racer = Racer(name)
+    racer.features = features
+    return await racer.connect(server)
+
+
+async def react(racer: Racer, reaction: str = "wave") -> str:
+    """Send a reaction as soon as the interval allows it, and return the code of a refusal, if any."""
+    while True:
+        answer = await racer.ask(m.React, reaction=reaction)
+        if isinstance(answer, m.Problem) and answer.code != "too-many":
+            return answer.code
+        if isinstance(answer, m.Reaction):
+            assert answer.reaction == reaction
+            return ""
+        await asyncio.sleep(0.05)
+
+
+async def next_reaction(racer: Racer) -> m.Reaction:
+    while not isinstance(message := await racer.hear(), m.Reaction):
+        pass
+    assert message.re is None
+    return message
+
+
+async def test_reactions_reach_everybody_in_all_processes_who_shows_them(pair: tuple[Server, Server]) -> None:
+    one, other = pair
+    ada, eve = await connected(one, "ada"), await connected(one, "eve")
+    bo, old = await connected(other, "bo"), await connected(other, "old", features=("another",))
+    race_id = one.create("corners", start_delay_ms=0)
+    for racer in (ada, bo):
+        await racer.join(race_id)
+    for spectator in (eve, old):
+        await spectator.ask(m.Watch, race=race_id)
+
+    async def check(sender: Racer, seat: int, reaction: Any) -> None:
+        assert not await react(sender, reaction)
+        for listener in {ada, bo, eve} - {sender}:
+            assert await next_reaction(listener) == m.Reaction(race=race_id, seat=seat, reaction=reaction)
+
+    await check(ada, 1, "good-luck")
+    await check(bo, 2, "wave")
+    for racer in (ada, bo):
+        await racer.ask(m.Ready)
+    await asyncio.gather(ada.dealt(), bo.dealt())
+    await check(bo, 2, "oops")
+    for racer in (ada, bo):
+        await racer.ask(m.Resign)
+        await racer.until(lambda view: view.stage == "over")
+    await check(ada, 1, "well-played")
+    assert isinstance(await old.ask(m.Ping), m.Pong)
+    for racer in (ada, bo, eve, old):
+        await racer.close()
+    pushed = [message for message in old.heard if isinstance(message, m.Reaction)]
+    assert pushed == [], "a client that does not name the feature got a reaction"
+    for listener in (ada, bo, eve):
+        got = [(each.seat, each.reaction) for each in listener.heard if isinstance(each, m.Reaction) and not each.re]
+        assert len(got) == len(set(got)), "a reaction arrived twice"
+
+
+async def test_reactions_are_neither_logged_nor_in_the_replay(redis_url: str) -> None:
+    with Server(redis_url) as server, Redis.from_url(redis_url) as redis:
+        async with racers(server, "ada", "bo") as (ada, bo):
+            race_id = server.create("corners", start_delay_ms=0)
+            await ada.join(race_id)
+            await bo.join(race_id)
+            before = ada.view
+            assert not await react(ada)
+            assert not await react(ada, "laugh")
+            await until(lambda: redis.xlen("announcements") == 2)
+            after = await ada.ask(m.Ready, ready=False)
+            assert isinstance(after, m.View)
+            assert before
+            assert (after.n, after.h) == ((await bo.until(lambda view: view.n == after.n)).n, after.h)
+            assert redis.xlen(f"race:{{{race_id}}}:log") == after.n
+            for racer in (ada, bo):
+                await racer.ask(m.Ready)
+            await asyncio.gather(ada.dealt(), bo.dealt())
+            for racer in (ada, bo):
+                await racer.ask(m.Resign)
+            replay = await server.replay(race_id)
+        assert all(fact.holds for fact in verify(replay))
+        assert b"laugh" not in server.get(f"/api/v1/replays/{race_id}.json")[1]
+        keys = [key for key in redis.scan_iter() if b"laugh" in redis.dump(key)]
+        assert keys == [b"announcements"]
+
+
+async def test_more_than_one_reaction_per_second_is_refused_and_loses_nothing(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    ada, bo = await connected(one, "ada"), await connected(one, "bo")
+    race_id = one.create("corners")
+    for racer in (ada, bo):
+        await racer.join(race_id)
+    answers = [await ada.ask(m.React, reaction="wow") for _ in range(3)]
+    refused = [answer for answer in answers if isinstance(answer, m.Problem)]
+    assert len(refused) >= 2 or not isinstance(answers[1], m.Problem)
+    assert {problem.code for problem in refused} <= {"too-many"}
+    assert isinstance(await ada.ask(m.Ready), m.View)
+    assert isinstance(await ada.join(race_id), m.View)
+    assert not await react(bo, "wow"), "each seat has its own interval"
+    for racer in (ada, bo):
+        await racer.close()
+
+
+async def test_only_racers_with_a_seat_react(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "ada", "eve") as (ada, eve):
+        assert await react(ada) == "not-seated"
+        race_id = one.create("corners")
+        await ada.join(race_id)
+        await eve.ask(m.Watch, race=race_id)
+        assert await react(eve) == "not-seated"
+        assert await react(ada, "boo") == "bad-message"
+        again = Racer("ada")
+        again.token, again.nonce = ada.token, ada.nonce
+        await again.connect(one)
+        await again.join(race_id)
+        assert not await react(again)
+        await again.ask(m.Leave)
+        assert await react(again) == "not-seated"
+        await again.close()
+
+
+def test_interval_is_exact_and_old_or_repeated_reactions_are_dropped() -> None:
+    reactions, got = Reactions(), list[m.Reaction]()
+    reactions.add(got.append)
+    wave = m.Reaction(race="calm-otter-1", seat=1, reaction="wave")
+    reactions.check(1, 10_000)
+    reactions.publish(wave, 10_000, 10_000)
+    reactions.publish(wave, 10_000, 10_001)
+    assert got == [wave]
+    with pytest.raises(Refused, match="one reaction per second"):
+        reactions.check(1, 10_000 + INTERVAL_MS - 1)
+    reactions.check(2, 10_000)
+    reactions.check(1, 10_000 + INTERVAL_MS)
+    reactions.publish(wave, 20_000, 20_001 + MAX_AGE_MS)
+    assert got == [wave]
+    reactions.remove(got.append)
+    reactions.publish(wave, 30_000, 30_000)
+    assert got == [wave]
