@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -53,18 +54,13 @@ def application(
         """Connect as the same guest each time."""
         token = known[0] if known else None
         watch = watching and race_id == race
-        return Connection(live.url, race_id, name=name, token=token, watch=watch, on_welcome=remember)
+        who: dict[str, Any] = {"name": name, "token": token, "watch": watch}
+        return Connection(live.url, race_id, features=(m.REACTIONS,), on_welcome=remember, **who)
 
     def remember(welcome: m.Welcome) -> None:
         known.extend(filter(None, [welcome.token]))
 
-    return FullScreen(
-        state,
-        connect,
-        Api(live.url),
-        Settings(color="always"),
-        ready=ready,
-    )
+    return FullScreen(state, connect, Api(live.url), Settings(color="always"), ready=ready)
 
 
 async def until(condition: Callable[[], object]) -> None:

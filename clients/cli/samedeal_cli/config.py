@@ -29,6 +29,7 @@ KEYS: Final[dict[str, str]] = {
     "mouse": "use the mouse",
     "animation": "animate the full screen",
     "auto_drop": "play a picked card that has only one destination",
+    "reactions": "show the racers' reactions",
     "screen_reader": "plain sentences instead of drawings",
 }
 """The keys of the file, with descriptions. Types and defaults are those of the fields of Settings."""

@@ -45,6 +45,8 @@ class Settings:
     """Whether the full screen shows animations."""
     auto_drop: bool = True
     """Whether a picked card with only one destination is moved there at once."""
+    reactions: bool = True
+    """Whether to show the racers' reactions."""
     screen_reader: bool = False
     """Whether output is for a screen reader: sentences, no full screen, and no redrawing."""
 

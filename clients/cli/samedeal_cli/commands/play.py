@@ -209,6 +209,7 @@ class Session:
             cards=settings.cards,
             auto_drop=settings.auto_drop,
             ascii=settings.plain,
+            reactions=settings.reactions,
         )
         theme = look(state.theme, state.suits, colored=settings.colored)
         with splash_screen(draw_screen(state, state.width, state.height), theme):
@@ -220,7 +221,12 @@ class Session:
             screen = FullScreen(
                 state,
                 lambda race_id: connect(
-                    settings, server, race_id, self.name, watching=self.watching and race_id == self.race_id
+                    settings,
+                    server,
+                    race_id,
+                    self.name,
+                    watching=self.watching and race_id == self.race_id,
+                    reactions=True,  # a key shows and hides them
                 ),
                 Api(server),
                 settings,
@@ -262,7 +268,13 @@ class Session:
         interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
         on_message = _print_json if settings.json else None
         async with connect(
-            settings, self.server, self.race_id, self.name, watching=self.watching, on_message=on_message
+            settings,
+            self.server,
+            self.race_id,
+            self.name,
+            watching=self.watching,
+            reactions=settings.reactions,
+            on_message=on_message,
         ) as connection:
             api = Api(self.server)
             mode = LineMode(

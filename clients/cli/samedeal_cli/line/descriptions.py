@@ -30,6 +30,7 @@ HELP: Final = {
     "last": "repeat the last event",
     "rules": "show the rules",
     "scan l": "list piles l1, l2, ...",
+    "react wow": "send a reaction",
     "?": "show this help",
 }
 TWO_COLUMNS: Final = 70

@@ -12,7 +12,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
-from samedeal.wire.messages import Board, Progress, View
+from samedeal.wire.messages import Board, Progress, Reaction, View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
@@ -23,6 +23,8 @@ from samedeal_cli.render.phrases import (
     clock,
     deal_phrase,
     ghost_sentence,
+    reaction_named,
+    reaction_phrase,
     seat_phrase,
     utc_time,
     with_unique_names,
@@ -46,6 +48,7 @@ BEFORE_THE_DEAL: Final = (
     "standings",
     "clock",
     "last",
+    "react",
 )
 """Commands that a script may send before the cards are dealt. All others wait for the deal."""
 _LIKE_A_MOVE: Final = re.compile(r"([a-z]\d[+-]?)+|w|draw|deal|redeal|undo|restart")
@@ -145,6 +148,9 @@ class LineMode:
                 self._update(late=True)
             case View() | Progress():
                 self._update()
+            case Reaction(seat=seat, reaction=reaction):
+                name = self._standings[seat].name if seat in self._standings else f"seat {seat}"
+                self._say(f": {name}: {reaction_phrase(reaction)}")
 
     def _update(self, *, late: bool = False) -> None:
         """Print what has changed since the last update. `late` means that the player missed it."""
@@ -289,6 +295,8 @@ class LineMode:
                 await self._choose_player(rest.strip())
             case "y" | "yes" if self._awaits_ready:
                 await self._set_ready()
+            case "react":
+                await self._react(rest.strip())
             case "resign" if self._interactive:
                 self._question = self._resign, "not resigned"
                 self._say("resign for good? (y)")
@@ -353,6 +361,12 @@ class LineMode:
     async def _resign(self) -> None:
         if await self._request(self._connection.resign()) and not self._connection.over:
             self._say("you have resigned; your best attempt counts")
+
+    async def _react(self, text: str) -> None:
+        try:
+            await self._connection.react(reaction_named(text))
+        except Refused as refused:
+            self._say(f"no: {refused.text}")
 
     async def _request(self, request: Awaitable[View]) -> View | None:
         """Return the response, or print the refusal and return None."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from samedeal.wire.messages import FromServer, Welcome
+from samedeal.wire.messages import REACTIONS, FromServer, Welcome
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
@@ -17,9 +17,10 @@ def connect(
     *,
     watching: bool = False,
     bot: bool = False,
+    reactions: bool = False,
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
-    """Return an unopened connection to a race. A player with a seat returns to it."""
+    """Return an unopened connection to a race, with `reactions` if requested. A player with a seat returns to it."""
     unnamed, token = "bot" if bot else settings.name, guests.environment_token(settings, server)
     credentials = guests.credentials(server, name, unnamed=unnamed, token=token)
 
@@ -34,6 +35,7 @@ def connect(
         token=credentials.token,
         watch=watching,
         bot=bot,
+        features=(REACTIONS,) if reactions else (),
         nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
         on_welcome=on_welcome,

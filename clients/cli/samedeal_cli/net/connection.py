@@ -64,7 +64,7 @@ class Restored:
     view: m.View
 
 
-News = m.View | m.Progress | Lost | Restored
+News = m.View | m.Progress | m.Reaction | Lost | Restored
 
 
 class Connection(LiveView):
@@ -83,6 +83,7 @@ class Connection(LiveView):
         token: str | None = None,
         watch: bool = False,
         bot: bool = False,
+        features: tuple[str, ...] = (),
         form: Form = "msgpack",
         nonces: Nonces | None = None,
         keep_in: Path | None = None,
@@ -92,7 +93,7 @@ class Connection(LiveView):
         """A valid `token` identifies a known player. Otherwise, `name` is the name of a new guest.
 
         `nonces` must be the same after a restart, so that the program can reveal a nonce it has committed to. Receipts
-        are stored in the state directory `keep_in`; by default, in memory only.
+        are stored in the state directory `keep_in`; by default, in memory only. `features` are those named in Hello.
         """
         super().__init__()
         self.server = server
@@ -102,7 +103,7 @@ class Connection(LiveView):
         self.welcome: m.Welcome
         self.header: Header
         self._watch, self._bot, self._form = watch, bot, form
-        self._keep_in = keep_in
+        self._features, self._keep_in = features, keep_in
         self._book: ReceiptBook | None = None  # once the header is known
         self._nonces = nonces or Nonces(token_bytes(32))
         self._nonce = b""  # once it is revealed
@@ -166,6 +167,9 @@ class Connection(LiveView):
         """As the host, remove a player before the countdown."""
         return await self.ask(m.Remove(id=next(self._ids), seat=seat), m.View)
 
+    async def react(self, reaction: m.ReactionName) -> m.Reaction:
+        return await self.ask(m.React(id=next(self._ids), reaction=reaction), m.Reaction)
+
     async def ask(self, request: m.Request, kind: type[Answer]) -> Answer:
         """Return the answer to a request. While the connection is lost, this waits for a new one."""
         if self._failure:
@@ -220,12 +224,12 @@ class Connection(LiveView):
             self._nonce, self._seen_open = b"", True
 
     async def _greet(self, transport: Transport) -> m.Welcome:
-        hello = m.Hello(id=next(self._ids), client=PROGRAM, format=RACE_FORMAT)
+        hello = m.Hello(id=next(self._ids), client=PROGRAM, format=RACE_FORMAT, features=self._features)
         hello = replace(hello, token=self.token) if self.token else replace(hello, name=self.name or "guest")
         await transport.send(hello)
         message = await self._receive(transport)
-        if isinstance(message, m.Problem) and message.code == "bad-message":  # the server does not know formats
-            await transport.send(replace(hello, id=next(self._ids), format=1))
+        if isinstance(message, m.Problem) and message.code == "bad-message":  # an older server
+            await transport.send(replace(hello, id=next(self._ids), format=1, features=()))
             message = await self._receive(transport)
         if isinstance(message, m.Welcome):
             return message
@@ -318,6 +322,8 @@ class Connection(LiveView):
                     self._publish(message)
             case m.Progress():
                 self.apply_standings(message)
+                self._publish(message)
+            case m.Reaction(re=None):
                 self._publish(message)
             case m.Problem():
                 self._handle_problem(message)

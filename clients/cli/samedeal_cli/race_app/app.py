@@ -22,6 +22,7 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
+from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
@@ -163,6 +164,8 @@ class FullScreen(CanvasApp):
                 self._open_replay()
             case keys.RaceAgain():
                 self._start(self._race_again(command))
+            case keys.SendReaction(reaction=reaction):
+                self._start(self._react(reaction))
             case _:
                 self._start(self._send(command))
 
@@ -210,6 +213,15 @@ class FullScreen(CanvasApp):
             return  # _receive gets the same error, and ends the app
         self._update_snapshot()
         self._take_step(race_update.handle_queued_key(self.state))
+
+    async def _react(self, reaction: ReactionName) -> None:
+        if connection := self.connection:
+            try:
+                self._show(race_update.reaction_sent(self.state, await connection.react(reaction)))
+            except Refused as refused:
+                self._change(notice=Notice(refused.text, "bad"))
+            except Failure:
+                return  # _receive gets the same error, and ends the app
 
     def _copy_link(self) -> None:
         self.copy_to_clipboard(self.state.link)
@@ -290,6 +302,9 @@ class FullScreen(CanvasApp):
 
     async def _receive(self, connection: Connection) -> None:
         async for news in connection:
+            if isinstance(news, Reaction):
+                self._show(race_update.reaction_sent(self.state, news))
+                continue
             if isinstance(news, Lost):
                 self._change(connection_error=news.why)
                 continue

@@ -7,8 +7,9 @@ from typing import Final
 from samedeal.race.seat import Standing
 from samedeal_cli.race_app.overlays import BAD, GOOD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase
+from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase
 from samedeal_cli.render.text_width import cells, fitted
+from samedeal_cli.state.race_keys import REACTION_KEYS
 from samedeal_cli.state.race_state import RaceState
 
 TWO_COLUMNS: Final = 72
@@ -86,6 +87,15 @@ def draw_question(canvas: Canvas, row: int, text: str) -> None:
     canvas.write(row, end, "[y]", KEY)
     canvas.spots["key:y"] = Spot(row, end, 3)
     canvas.write(row, end + 4, "any other key: no", DIM)
+
+
+def draw_reaction_keys(state: RaceState, canvas: Canvas) -> None:
+    """Draw the choice of reactions over the footer."""
+    for row in (canvas.height - 2, canvas.height - 1):
+        canvas.write(row, 0, " " * canvas.width)
+    canvas.spots = {name: spot for name, spot in canvas.spots.items() if not name.startswith("key:")}
+    keys = [(key, reaction_phrase(reaction)) for key, reaction in REACTION_KEYS.items()] if state.me else []
+    draw_keys(canvas, [*keys, ("0", "hide reactions" if state.reactions else "show reactions"), ("Esc", "back")], 2)
 
 
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:

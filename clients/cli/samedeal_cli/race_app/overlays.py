@@ -111,6 +111,7 @@ HELP: Final[dict[str, Keys]] = {
         ("r", "ready, or not ready"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
+        ("m", "send a reaction, or hide them: a number follows"),
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),
         ("i", "show the rules of the game"),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from samedeal_cli.commands.mode import LEAST
-from samedeal_cli.race_app.drawing import draw_heading, draw_keys
+from samedeal_cli.race_app.drawing import draw_heading, draw_keys, draw_reaction_keys
 from samedeal_cli.race_app.lobby_view import draw_countdown, draw_lobby
 from samedeal_cli.race_app.overlays import FRAME, overlay_lines
 from samedeal_cli.race_app.results_view import draw_results
@@ -42,6 +42,8 @@ def _draw_stage(state: RaceState, canvas: Canvas) -> None:
             draw_running(state, canvas)
         case _:
             draw_results(state, canvas)
+    if state.overlay == "reactions":
+        draw_reaction_keys(state, canvas)
     if state.connection_error:
         text = f" {state.connection_error}: reconnecting.{_seat_status(state)} "
         canvas.write(1, 0, fitted(text, canvas.width, "…").center(canvas.width, "─"), BANNER)

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import Final
+from typing import Final, cast, get_args
 
 from msgspec.structs import replace
 
 from samedeal.cards import BACK
+from samedeal.errors import Refused
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.scores.evening import Evening
 from samedeal.share.phrases import clock as clock
-from samedeal.wire.messages import Board
+from samedeal.wire.messages import Board, ReactionName
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
@@ -111,6 +112,19 @@ def seat_phrase(stage: str, away_s: float | None) -> str:
 def quit_phrase(stage: str, away_s: float | None) -> str:
     """Describe what quitting does, for a racer with a seat."""
     return f"quit, {seat_phrase(stage, away_s).replace('for a short time', 'briefly')}"
+
+
+def reaction_phrase(reaction: str) -> str:
+    """Return a reaction in words: ``well played``."""
+    return reaction.replace("-", " ")
+
+
+def reaction_named(text: str) -> ReactionName:
+    """Return the reaction with this phrase or name. Raises Refused."""
+    for reaction in get_args(ReactionName):
+        if text in (reaction, reaction_phrase(reaction)):
+            return cast(ReactionName, reaction)
+    raise Refused("bad-request", f"The reactions are {', '.join(map(reaction_phrase, get_args(ReactionName)))}.")
 
 
 def deal_phrase(header: Header) -> str:

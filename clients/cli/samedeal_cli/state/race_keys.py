@@ -1,10 +1,11 @@
 """Keys and mouse clicks in the full screen of a race: each returns the next state and possibly a command."""
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
+from samedeal.wire.messages import ReactionName
 from samedeal_cli.race_app.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
@@ -12,6 +13,8 @@ from samedeal_cli.state.selection import LETTERS, Selection
 
 GAME_KEYS: Final = {str(number): slug for number, slug in enumerate(GAMES, start=1)}
 """The keys with which another game is chosen for a rematch."""
+REACTION_KEYS: Final[dict[str, ReactionName]] = dict(zip("123456", get_args(ReactionName), strict=True))
+"""The keys that send a reaction, after m."""
 MAX_QUEUED_KEYS: Final = 3
 MAX_INPUT: Final = 64
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
@@ -43,10 +46,18 @@ class RemovePlayer:
     seat: int
 
 
+@dataclass(frozen=True)
+class SendReaction:
+    """Send a reaction to the other racers."""
+
+    reaction: ReactionName
+
+
 Command = (
     PlayMove
     | RaceAgain
     | RemovePlayer
+    | SendReaction
     | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
     | Literal["open-replay", "quit", "interrupt"]
 )
@@ -66,6 +77,8 @@ def on_key(state: RaceState, key: str) -> Step:
         return _answer_question(state, key)
     if state.overlay == "games" and key in GAME_KEYS:
         return _race_again(replace(state, overlay=""), RaceAgain(GAME_KEYS[key]))
+    if state.overlay == "reactions":
+        return _on_reaction_key(replace(state, overlay=""), key)
     if state.overlay:
         return _scroll_overlay(state, key)
     if state.input is not None:
@@ -146,11 +159,23 @@ def _on_common_key(state: RaceState, key: str) -> Step | None:
         case "x":
             cards = CARDS[(CARDS.index(state.cards) + 1) % len(CARDS)]
             return replace(state, cards=cards, notice=Notice(f"Cards: {cards}")), None
+        case "m":
+            return replace(state, overlay="reactions"), None
         case "z":
             return replace(state, rivals_hidden=not state.rivals_hidden), None
         case "tab" | "shift+tab":
             return _watch_next(state, -1 if key == "shift+tab" else 1), None
     return None
+
+
+def _on_reaction_key(state: RaceState, key: str) -> Step:
+    """Send a reaction, or with 0 hide or show those of all racers; every other key cancels."""
+    if key in REACTION_KEYS and state.me:
+        return state, SendReaction(REACTION_KEYS[key])
+    if key == "0":
+        shown = not state.reactions
+        return replace(state, reactions=shown, notice=Notice(f"Reactions: {'shown' if shown else 'hidden'}")), None
+    return state, None
 
 
 def _on_lobby_key(state: RaceState, key: str) -> Step:

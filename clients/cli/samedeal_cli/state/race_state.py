@@ -17,8 +17,10 @@ from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
-Overlay = Literal["", "help", "rules", "link", "checks", "evening", "games", "resign", "restart", "leave", "remove"]
-"""What is shown over the race: nothing, a text to read, a choice of games, or a question."""
+Overlay = Literal[
+    "", "help", "rules", "link", "checks", "evening", "games", "reactions", "resign", "restart", "leave", "remove"
+]
+"""What is shown over the race: nothing, a text to read, a choice of games or of reactions, or a question."""
 QUESTIONS: Final = ("resign", "restart", "leave", "remove")
 READABLE: Final = ("help", "rules", "link", "checks", "evening", "games")
 Tone = Literal["", "good", "bad", "news"]
@@ -114,6 +116,8 @@ class RaceState:
     cards: Cards = "auto"
     auto_drop: bool = True
     ascii: bool = False
+    reactions: bool = True
+    """Whether the racers' reactions are shown."""
 
     # Derived values.
 
@@ -254,6 +258,7 @@ def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
         "cards",
         "auto_drop",
         "ascii",
+        "reactions",
         "rivals_hidden",
         "history",
     )

@@ -7,8 +7,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
-from samedeal.wire.messages import Board, View
-from samedeal_cli.render.phrases import change_sentence, clock, with_unique_names
+from samedeal.wire.messages import Board, Reaction, View
+from samedeal_cli.render.phrases import change_sentence, clock, reaction_phrase, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
@@ -26,6 +26,16 @@ STAGE_NEWS: Final = {
 def move_refused(state: RaceState, reason: str) -> RaceState:
     """Return the state after the server has refused a request."""
     return replace(state, pending=None, queued_keys=(), picks=(), notice=Notice(with_cards(reason), "bad"))
+
+
+def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
+    """Return the state after a racer's reaction, which is news unless reactions are hidden."""
+    standing = next((each for each in state.standings if each.seat == reaction.seat), None)
+    if not standing or not state.reactions:
+        return state
+    text = f"{'you' if standing is state.me else standing.name}: {reaction_phrase(reaction.reaction)}"
+    after = replace(state, news=(*state.news, NewsItem(state.elapsed_ms, text))[-MAX_NEWS:])
+    return replace(after, notice=Notice(text)) if state.over else after  # the results have no other news
 
 
 def handle_queued_key(state: RaceState) -> Step:

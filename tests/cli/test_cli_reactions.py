@@ -1,0 +1,108 @@
+"""Reactions in the terminal: keys, news, line mode, and a real server."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from cli.test_cli_race_app import application, shown, until
+from cli.test_cli_race_state import keys
+from samedeal.wire import messages as m
+from samedeal.wire.messages import Reaction
+from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.state.race_keys import SendReaction
+from samedeal_cli.state.race_state import state_of_next_race
+from samedeal_cli.state.race_update import reaction_sent
+from support.example_states import finished, lobby, racing
+from support.servers import Racer, Server
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+async def test_racers_send_and_see_reactions(live: Server) -> None:
+    race = live.create("corners", seed="42")
+    app = application(live, race)
+    bo = Racer("bo")
+    bo.features = (m.REACTIONS,)
+    await bo.connect(live)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state.stage == "open")
+        await bo.join(race)
+        await pilot.press("m")
+        assert "3 well played" in shown(app)
+        await pilot.press("3")
+        await until(lambda: "you: well played" in shown(app))
+        while not isinstance(reaction := await bo.hear(), m.Reaction):
+            pass
+        assert reaction == m.Reaction(race=race, seat=1, reaction="well-played")
+        assert isinstance(await bo.ask(m.React, reaction="laugh"), m.Reaction)
+        await until(lambda: "bo: laugh" in shown(app))
+    await bo.close()
+
+
+def test_reactions_need_a_prefix_and_leave_all_other_keys_alone() -> None:
+    for state in (lobby("corners"), racing("corners"), finished("corners")):
+        asking, commands = keys(state, "m")
+        assert (asking.overlay, commands) == ("reactions", [])
+        assert "3 well played" in "\n".join(draw_screen(asking, 60, 20).text())
+        after_key, commands = keys(asking, "3")
+        assert commands == [SendReaction("well-played")]
+        assert replace(after_key, overlay="") == state
+        assert keys(asking, "escape") == (state, [])
+        assert keys(asking, "q") == (state, [])
+        assert not keys(state, "3")[1]
+
+
+def test_reactions_are_one_line_of_news_unless_they_are_hidden() -> None:
+    state = racing("corners")
+    other = next(standing for standing in state.standings if standing is not state.me)
+    reaction = Reaction(race=state.race_id, seat=other.seat, reaction="good-luck")
+    assert [item.text for item in reaction_sent(state, reaction).news[len(state.news) :]] == [
+        f"{other.name}: good luck"
+    ]
+    hidden, commands = keys(state, "m", "0")
+    assert not commands
+    assert reaction_sent(hidden, reaction) == hidden
+    shown, _ = keys(hidden, "m", "0")
+    assert reaction_sent(shown, reaction).news
+    assert not state_of_next_race(hidden, "calm-otter-2", "").reactions
+    assert reaction_sent(state, structs.replace(reaction, seat=9)) == state
+
+
+async def test_line_mode_sends_reactions_and_shows_those_of_others(live: Server, tmp_path: Path) -> None:
+    race = live.create("corners", seed="42")
+    bo = Racer("bo")
+    bo.features = (m.REACTIONS,)
+    await bo.connect(live)
+    await bo.join(race)
+    command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{live.url}/r/{race}", "--as", "ada", "--no-ready"]
+    program = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert program.stdin
+    assert program.stdout
+    program.stdin.write(b"react boo\nreact good luck\n")
+    while not isinstance(reaction := await bo.hear(), m.Reaction):
+        pass
+    assert reaction == m.Reaction(race=race, seat=2, reaction="good-luck")
+    assert isinstance(await bo.ask(m.React, reaction="wow"), m.Reaction)
+    lines = list[str]()
+    while ": bo: wow" not in lines:
+        lines.append((await program.stdout.readline()).decode().rstrip())
+    assert "no: The reactions are wave, good luck, well played, wow, laugh, oops." in lines
+    program.stdin.close()
+    await program.wait()
+    await bo.close()
