@@ -5,6 +5,7 @@ import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
+const FEATURES = ["reactions"];
 const FORMAT = 2; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;
@@ -22,11 +23,11 @@ const FINAL_CODES = {
 
 /**
  * `onChange()` is called when `view`, `standings`, `status` or `reason` changes. The status is "connecting", "up",
- * "lost", "replaced" (by another window) or "ended".
+ * "lost", "replaced" (by another window) or "ended". `onReaction(message)` is called for each racer's reaction.
  */
 export class Connection {
-  constructor(raceId, { watch = false, name = null, onChange }) {
-    Object.assign(this, { raceId, watch, name, onChange });
+  constructor(raceId, { watch = false, name = null, onChange, onReaction }) {
+    Object.assign(this, { raceId, watch, name, onChange, onReaction });
     this.view = null;
     this.header = null;
     this.standings = [];
@@ -67,6 +68,11 @@ export class Connection {
 
   leave() {
     return this.request({ t: "leave" });
+  }
+
+  /** Sends a reaction, without a response. It is lost if the connection is down. */
+  react(reaction) {
+    this.send({ t: "react", id: this.nextId(), reaction });
   }
 
   /** As the host: starts with the players who are ready. */
@@ -169,7 +175,7 @@ export class Connection {
     this.token = identity?.token ?? null;
     this.helloId = this.nextId();
     const credentials = identity ? { token: identity.token } : { name: this.name ?? "guest" };
-    this.send({ t: "hello", id: this.helloId, client: CLIENT, format: FORMAT, ...credentials }, true);
+    this.send({ t: "hello", id: this.helloId, client: CLIENT, format: FORMAT, features: FEATURES, ...credentials }, true);
   }
 
   enter() {
@@ -212,6 +218,7 @@ export class Connection {
       this.updateStandings(message);
       return this.onChange();
     }
+    if (message.t === "reaction") return this.onReaction(message);
     if (message.t === "problem") return this.onProblem(message);
     return undefined;
   }

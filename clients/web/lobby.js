@@ -1,6 +1,7 @@
 // Before a race: the invitation and the lobby.
 
 import { fetchAwaySeconds } from "./api.js";
+import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, fill, h } from "./dom.js";
 import { displayNames, formatClock, optionText } from "./phrases.js";
 import { StandingsList } from "./standings.js";
@@ -69,7 +70,7 @@ function raceOptions({ game, header }) {
 export class LobbyPage {
   constructor(page) {
     this.page = page;
-    this.list = new StandingsList({ action: (seat) => this.removeButton(seat) });
+    this.list = new StandingsList({ action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.empty = h("p", {}, "No players yet.");
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
@@ -95,6 +96,8 @@ export class LobbyPage {
         h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
         this.note,
         this.readyClock,
+        notifyButton(),
+        page.reactions.element,
       ),
       raceOptions(page),
     );

@@ -1,10 +1,10 @@
 // The overlay of a race for video streams: clock, standings and visible tables on a transparent ground, no controls.
 
 import { ApiError, fetchGames, fetchJson, fetchLines } from "./api.js";
+import { Boards } from "./boards.js";
 import { fill, h, sleep } from "./dom.js";
 import { formatClock } from "./phrases.js";
 import { StandingsList } from "./standings.js";
-import { Table } from "./table.js";
 
 const TICK_MS = 200;
 const RETRY_MS = 1000;
@@ -17,7 +17,6 @@ const STATES = { open: "Waiting for racers", over: "Finished", cancelled: "Cance
 export class OverlayPage {
   constructor(raceId) {
     this.raceId = raceId;
-    this.tables = new Map(); // by seat
   }
 
   async open(main) {
@@ -32,9 +31,9 @@ export class OverlayPage {
     this.clock = h("time", { class: "clock" });
     this.list = new StandingsList();
     this.more = h("p", { class: "more" });
-    this.boards = h("div", { class: "boards" });
+    this.boards = new Boards(this.game, MAX_TABLES);
     const heading = h("h1", {}, h("span", {}, this.game.title), this.clock);
-    fill(main, h("section", { class: "ranking" }, heading, this.list.element, this.more), this.boards);
+    fill(main, h("section", { class: "ranking" }, heading, this.list.element, this.more), this.boards.element);
     setInterval(() => this.tick(), TICK_MS);
     this.receive(view);
     this.follow();
@@ -64,30 +63,11 @@ export class OverlayPage {
     if (t === "view") {
       this.stage = message.stage;
       this.endsAt = message.clock_ms === undefined ? null : performance.now() + message.clock_ms;
-      this.showBoards(message.boards ?? {}, standings);
+      this.boards.show(message.boards ?? {}, standings);
       this.tick();
     }
     this.list.show(standings.slice(0, MAX_RACERS));
     this.more.textContent = standings.length > MAX_RACERS ? `and ${standings.length - MAX_RACERS} more` : "";
-  }
-
-  showBoards(boards, standings) {
-    const shown = standings.filter(({ seat }) => boards[seat]).slice(0, MAX_TABLES);
-    for (const { seat, name } of shown) {
-      if (!this.tables.has(seat)) {
-        const table = new Table(this.game, { label: `Table of ${name}`, small: true });
-        this.tables.set(seat, { table, figure: h("figure", {}, h("figcaption", {}, name), table.element) });
-      }
-      const { table } = this.tables.get(seat);
-      if (JSON.stringify(table.board) !== JSON.stringify(boards[seat])) {
-        table.show(boards[seat], { animate: Boolean(table.board) });
-      }
-    }
-    const figures = shown.map(({ seat }) => this.tables.get(seat).figure);
-    const { children } = this.boards;
-    if (figures.length !== children.length || figures.some((figure, index) => figure !== children[index])) {
-      fill(this.boards, figures);
-    }
   }
 
   tick() {

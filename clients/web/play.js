@@ -1,6 +1,7 @@
 // The table during the countdown and the race: the user's own, or another racer's to watch.
 
 import { ApiError } from "./api.js";
+import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
 import { changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
 import { showGhosts, StandingsList } from "./standings.js";
@@ -20,11 +21,12 @@ export class PlayPage {
       play: this.racing ? (move) => this.move(move) : null,
       label: this.racing ? `Your ${game.title} table` : `${game.title} table`,
     });
+    this.boards = new Boards(game);
     this.table.cover();
     this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.hidden = !detail.complete));
     this.lists = {
-      plain: new StandingsList(),
-      choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat) }),
+      plain: new StandingsList({ symbols: page.reactions.symbols }),
+      choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
     };
     this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
@@ -35,12 +37,13 @@ export class PlayPage {
       "div",
       { class: "race" },
       this.banner,
-      h("div", { class: "field" }, this.table.element, this.countdown),
+      h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
       h(
         "div",
         { class: "beside" },
         this.side,
         h("div", { class: "under" }, this.note, this.createButtons()),
+        page.reactions.element,
         this.createDetails(),
       ),
     );
@@ -95,13 +98,18 @@ export class PlayPage {
   update(view) {
     const { connection, game } = this.page;
     const boards = view.boards ?? {};
-    if (!this.racing && !boards[this.shownSeat]) this.shownSeat = Object.keys(boards).map(Number)[0] ?? null;
+    const seats = Object.keys(boards).map(Number);
+    if (!this.racing && !boards[this.shownSeat]) this.shownSeat = seats.length === 1 ? seats[0] : null;
+    const showsAll = !this.racing && seats.length > 1 && this.shownSeat === null;
+    this.table.element.hidden = showsAll;
+    this.boards.element.hidden = !showsAll;
+    if (showsAll) this.boards.show(boards, connection.standings);
     const board = boards[this.shownSeat] ?? view.board;
     this.countdown.hidden = view.stage !== "countdown";
     if (view.stage === "running" && board && board !== this.board) this.showBoard(board, view);
     if (view.stage === "running")
       document.title = `${board ? `${board.home}/${game.goal} ` : ""}${game.title} · Same Deal`;
-    const list = Object.keys(boards).length ? this.lists.choosing : this.lists.plain;
+    const list = seats.length ? this.lists.choosing : this.lists.plain;
     if (!list.element.isConnected) fill(this.side, list.element, this.ghosts);
     showGhosts(this.ghosts, connection.ghosts);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
@@ -121,10 +129,10 @@ export class PlayPage {
     this.table.focus();
   }
 
-  /** Shows another racer's table. Choosing it again, or choosing the own seat, returns to the own table. */
+  /** Shows one racer's table. Choosing it again, or one's own seat, returns to the own table, or to all of them. */
   chooseTable(seat) {
     const { view } = this.page.connection;
-    this.shownSeat = seat === view.seat || (seat === this.shownSeat && this.racing) ? null : seat;
+    this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;
     this.board = null;
     this.update(view);
   }
@@ -146,6 +154,7 @@ export class PlayPage {
       return "You are not in this race: your nonce did not reach the server in time.";
     if (view.stage !== "running")
       return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
+    if (!this.boards.element.hidden) return "You are watching. Tap a racer to see their table only.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`);
     const facts = [`home ${board.home} of ${this.page.game.goal}`, ...notes].join(" · ");

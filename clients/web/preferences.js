@@ -8,6 +8,8 @@ const CHOICES = {
   theme: ["Theme", { auto: "same as device", light: "light", dark: "dark" }],
   suits: ["Suits", { four: "four colours", two: "two colours" }],
   rivals: ["Rivals", { true: "shown", false: "hidden" }],
+  reactions: ["Reactions", { true: "shown", false: "hidden" }],
+  sound: ["Sound when a race starts", { true: "on", false: "off" }],
   motion: ["Animation", { true: "on", false: "off" }],
 };
 

@@ -1,12 +1,14 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
+import { Reactions } from "./reactions.js";
 import { ResultsPage } from "./results.js";
 import { guest } from "./storage.js";
 
@@ -28,6 +30,8 @@ export class RacePage {
     this.watching = watch;
     this.panel = null; // one of PANELS, once there is a view
     this.running = new Set(); // the actions in progress
+    this.reactions = new Reactions(this);
+    this.caller = new Caller(this);
   }
 
   async open(main) {
@@ -48,7 +52,7 @@ export class RacePage {
     fillHeader(title, this.clock, this.dot);
     setInterval(() => this.tick(), TICK_MS);
     document.addEventListener("keydown", (event) => this.onKey(event));
-    document.addEventListener("preferences", () => this.connection?.view && this.panel?.update(this.connection.view));
+    document.addEventListener("preferences", () => this.connection?.view && this.update());
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
@@ -86,7 +90,8 @@ export class RacePage {
     this.connection?.close();
     this.panel = null;
     this.previous = null;
-    this.connection = new Connection(this.raceId, { watch, name, onChange: () => this.onChange() });
+    const onReaction = (message) => this.reactions.receive(message);
+    this.connection = new Connection(this.raceId, { watch, name, onChange: () => this.onChange(), onReaction });
   }
 
   invite(view) {
@@ -113,9 +118,15 @@ export class RacePage {
     }
     this.dot.className = `dot ${connection.status}`;
     this.dot.textContent = STATUS[connection.status];
-    this.panel.update(view);
+    this.update();
+    this.caller.update(view);
     this.tick();
     return undefined;
+  }
+
+  update() {
+    this.reactions.update();
+    this.panel?.update(this.connection.view);
   }
 
   /** The server is newer than this page. */
@@ -145,6 +156,7 @@ export class RacePage {
     this.clock.textContent = left === null ? "" : formatClock(left, left < 60_000);
     this.clock.classList.toggle("late", left !== null && left < 30_000 && connection.view.stage === "running");
     this.panel?.tick?.(left);
+    this.caller.tick(left);
   }
 
   onKey(event) {

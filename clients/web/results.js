@@ -20,8 +20,9 @@ export class ResultsPage {
     this.element = stage === "over" ? this.results() : this.cancelled();
   }
 
-  /** Shows who wants a rematch. */
-  update({ next }) {
+  /** Shows who wants a rematch, and reactions. */
+  update({ next, seat }) {
+    this.list?.show(this.page.connection.standings, { mine: seat });
     if (!this.again || !next || next.race === this.next?.race) return;
     this.next = next;
     const other = next.game === this.page.game.slug ? "" : ` with ${this.page.games.get(next.game)?.title ?? next.game}`;
@@ -68,7 +69,7 @@ export class ResultsPage {
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.today = h("section", { "aria-label": "Deal of the day" });
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
-    this.list = new StandingsList();
+    this.list = new StandingsList({ symbols: this.page.reactions.symbols });
     const list = this.list.show(standings, { mine: view.seat });
     const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
     showGhosts(ghosts, connection.ghosts);
@@ -79,6 +80,7 @@ export class ResultsPage {
       h("h1", {}, headline),
       standings.length > 1 ? podium(standings, view.seat) : null,
       this.nextRace(mine),
+      this.page.reactions.element,
       h(
         "div",
         { class: "row" },

@@ -7,9 +7,10 @@ import { preferences } from "./storage.js";
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
 export class StandingsList {
   /** With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or null. */
-  constructor({ choose = null, action = null } = {}) {
+  constructor({ choose = null, action = null, symbols = new Map() } = {}) {
     this.choose = choose;
     this.action = action;
+    this.symbols = symbols; // the symbols shown next to the names, by seat
     this.element = h("ol", { class: "standings" });
     this.rows = new Map();
     this.players = new Map(); // public ids by seat, as far as they are known
@@ -38,6 +39,7 @@ export class StandingsList {
     const parts = {
       place: h("span", { class: "place" }),
       name: h("span", { class: "who" }),
+      symbol: h("span", { class: "symbol", "aria-hidden": "true" }),
       count: h("span", { class: "count" }),
       bar: h("progress"),
       state: h("span", { class: "state" }),
@@ -56,6 +58,7 @@ export class StandingsList {
     const label = own ? `${name} (you)` : name;
     const player = row.button ? undefined : this.players.get(standing.seat);
     fill(row.name, player ? playerLink(player, label) : label, bot ? botTag() : null);
+    row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
     row.bar.max = goal;

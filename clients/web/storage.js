@@ -25,7 +25,7 @@ function write(name, value) {
 export const guest = () => read("guest");
 export const saveGuest = (value) => write("guest", value);
 
-const DEFAULTS = { suits: "four", theme: "auto", rivals: true, motion: true };
+const DEFAULTS = { suits: "four", theme: "auto", rivals: true, motion: true, reactions: true, sound: true };
 
 export const preferences = () => ({ ...DEFAULTS, ...read("likings") });
 

@@ -1,0 +1,61 @@
+// Reactions: the buttons that send one, and the symbols shown for a moment next to the racers' standings.
+
+import { announce, button, h } from "./dom.js";
+import { displayNames } from "./phrases.js";
+import { preferences } from "./storage.js";
+
+const REACTIONS = {
+  wave: ["👋", "Wave"],
+  "good-luck": ["🍀", "Good luck"],
+  "well-played": ["👏", "Well played"],
+  wow: ["😮", "Wow"],
+  laugh: ["😄", "Laugh"],
+  oops: ["🙈", "Oops"],
+};
+const SHOWN_MS = 4000;
+const INTERVAL_MS = 1000; // the server accepts one reaction per second
+
+export class Reactions {
+  constructor(page) {
+    this.page = page;
+    this.symbols = new Map(); // the symbol that is shown, by seat
+    this.timers = new Map();
+    this.buttons = Object.entries(REACTIONS).map(([name, [symbol, text]]) =>
+      button(symbol, () => this.send(name), { "aria-label": text, title: text }),
+    );
+    this.element = h("div", { class: "reactions", role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);
+  }
+
+  /** Shows the buttons to racers, unless reactions are turned off. */
+  update() {
+    this.element.hidden = !this.page.connection.mine || !preferences().reactions;
+  }
+
+  send(name) {
+    if (performance.now() < this.nextAt) return;
+    this.nextAt = performance.now() + INTERVAL_MS;
+    this.page.connection.react(name);
+    const disable = (disabled) => this.buttons.forEach((each) => each.setAttribute("aria-disabled", disabled));
+    disable(true);
+    setTimeout(() => disable(false), INTERVAL_MS);
+  }
+
+  /** Shows a racer's reaction. Those of newer servers that this page does not know are ignored. */
+  receive({ seat, reaction }) {
+    const { standings, view } = this.page.connection;
+    if (!preferences().reactions || !Object.hasOwn(REACTIONS, reaction)) return;
+    const [symbol, text] = REACTIONS[reaction];
+    const name = seat === view?.seat ? "You" : displayNames(standings).get(seat);
+    if (!name) return;
+    announce(`${name}: ${text.toLowerCase()}`);
+    clearTimeout(this.timers.get(seat));
+    this.timers.set(seat, setTimeout(() => this.show(seat, null), SHOWN_MS));
+    this.show(seat, symbol);
+  }
+
+  show(seat, symbol) {
+    if (symbol) this.symbols.set(seat, symbol);
+    else this.symbols.delete(seat);
+    this.page.update();
+  }
+}
