@@ -3,7 +3,7 @@
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Seat, Standing
+from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Host, Progress, Rematch, View
 
 

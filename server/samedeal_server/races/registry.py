@@ -113,8 +113,9 @@ class Registry:
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the limit of each. Raises
-        Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit, Refused("draining").
+        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the
+        limit of each. Raises Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit,
+        Refused("draining").
         """
         while True:
             header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
