@@ -29,7 +29,8 @@ AGAIN_S = 0.2
 AT_ONCE = 100
 """How many connections are opened concurrently."""
 _ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
-"""The start of the two frequent messages, after the byte with the number of fields."""
+"""The start of the two frequent messages, after the one to three bytes with the number of fields."""
+_HEAD = 3
 _SHORTEST = 8
 """All messages are longer."""
 _BINARY = WSMsgType.BINARY
@@ -103,12 +104,12 @@ class Line(WSListener):
             return
         tally = self.tally
         tally.bytes_in += len(data)
-        if self.sent_at and (self.echoing or data.startswith(_ANSWER, 1)):
+        if self.sent_at and (self.echoing or _ANSWER in data[: _HEAD + len(_ANSWER)]):
             now = time.perf_counter()
             tally.latencies.append(now - self.sent_at.popleft())
             if self.running and self.at < self.last:
                 self.send_next(now)
-        elif data.startswith(_PROGRESS, 1):
+        elif _PROGRESS in data[: _HEAD + len(_PROGRESS)]:
             tally.others += 1
         else:
             self._heard(msgpack.decode(data))

@@ -61,12 +61,11 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
 CLIENT_ERRORS = frozenset(
     {
         "ASGI callable returned without completing handshake.",  # logged for every refused handshake
-        "Invalid UTF-8 sequence received from client.",  # closed with 1007
         "Invalid HTTP request received.",  # refused with 400
         "Unsupported upgrade request.",  # served like any other request
     }
 )
-"""Errors of clients that uvicorn logs, one with a traceback. Clients could fill the disk with them."""
+"""Errors of clients that uvicorn logs. Clients could fill the disk with them."""
 
 
 def quiet_uvicorn() -> None:

@@ -24,6 +24,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "join": [["join", RACE, "--line", "--ready", "--board", board] for board in ("picture", "words")],
     "watch": [["watch", RACE, "--line"]],
     "again": [["again", RACE, "--line"]],
+    "race": [["race", RACE, "--line"]],
     "solo": [["solo", GAME, "--line"]],
     "daily": [["daily"], ["daily", "--date", "2026-11-21"]],
     "games": [["games"]],

@@ -39,6 +39,11 @@ async def react(racer: Racer, reaction: str = "wave") -> str:
         await asyncio.sleep(0.05)
 
 
+async def hear(racer: Racer, expected: m.Reaction) -> None:
+    while await next_reaction(racer) != expected:
+        pass
+
+
 async def next_reaction(racer: Racer) -> m.Reaction:
     while not isinstance(message := await racer.hear(), m.Reaction):
         pass
@@ -57,9 +62,13 @@ async def test_reactions_reach_everybody_in_all_processes_who_shows_them(pair: t
         await spectator.ask(m.Watch, race=race_id)
 
     async def check(sender: Racer, seat: int, reaction: Any) -> None:
-        assert not await react(sender, reaction)
-        for listener in {ada, bo, eve} - {sender}:
-            assert await next_reaction(listener) == m.Reaction(race=race_id, seat=seat, reaction=reaction)
+        """Reactions can be lost, so the sender repeats this one until all have it."""
+        expected = m.Reaction(race=race_id, seat=seat, reaction=reaction)
+        waiting = [asyncio.create_task(hear(listener, expected)) for listener in {ada, bo, eve} - {sender}]
+        while not all(task.done() for task in waiting):
+            assert not await react(sender, reaction)
+            await asyncio.wait(waiting, timeout=5)
+        await asyncio.gather(*waiting)
 
     await check(ada, 1, "good-luck")
     await check(bo, 2, "wave")
@@ -69,6 +78,7 @@ async def test_reactions_reach_everybody_in_all_processes_who_shows_them(pair: t
     await check(bo, 2, "oops")
     for racer in (ada, bo):
         await racer.ask(m.Resign)
+    for racer in (ada, bo):
         await racer.until(lambda view: view.stage == "over")
     await check(ada, 1, "well-played")
     assert isinstance(await old.ask(m.Ping), m.Pong)

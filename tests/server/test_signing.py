@@ -61,7 +61,7 @@ def verification(server: Server, replay: Replay, *keys: str) -> dict[str, Any]:
 
 def test_the_well_known_document(redis_url: str) -> None:
     limits = {"message_bytes": 5000, "rate": 2.5, "burst": 7, "connections_per_address": 9, "hello_timeout_ms": 4000}
-    limits["away_seconds"] = 12.5
+    limits["away_seconds"], limits["ready_seconds"] = 12.5, 60.0
     before = time.time_ns() // 1_000_000
     with Server(redis_url, None, **{name: str(limit) for name, limit in limits.items()}) as server:
         document = well_known(server)

@@ -202,7 +202,7 @@ async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, chro
         field = page.get_by_label("Replay: choose a file")
         await field.focus()
         async with page.expect_file_chooser() as chooser:
-            await page.keyboard.press("Enter")
+            await field.press("Enter")
         await (await chooser.value).set_files(write(tmp_path / "altered.json", content))
         await expect_verdict(page, f"refused (moves, entry {n})")
         assert await page.get_by_role("status").inner_text() == f"refused (moves, entry {n})"

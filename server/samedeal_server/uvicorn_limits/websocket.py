@@ -103,6 +103,16 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         else:
             super().handle_cont(event)
 
+    def send_receive_event_to_app(self) -> None:
+        try:
+            if self.curr_msg_data_type == "text":
+                b"".join(self.frames).decode()
+        except UnicodeDecodeError:
+            self.frames = []
+            self._fail(CloseCode.INVALID_DATA, "invalid UTF-8")  # uvicorn's own check fails if the client has closed
+        else:
+            super().send_receive_event_to_app()
+
     def handle_ping(self) -> None:
         if self._allow_control_frame():
             super().handle_ping()

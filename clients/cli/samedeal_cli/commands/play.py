@@ -285,8 +285,8 @@ class Session:
                 interactive=interactive,
                 width=min(100, shutil.get_terminal_size().columns),
                 away_s=await asyncio.to_thread(api.away_s) if connection.view.stage == "open" else None,
-                rejoin=f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}",
             )
+            mode.rejoin = f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}"
             is_alone = connection.header.options.max_racers == 1
             await mode.run(ready=True if is_alone and self.ready is None else self.ready)
             if connection.over and connection.header.follows and not settings.json:

@@ -31,6 +31,7 @@ HELP: Final = {
     "rules": "show the rules",
     "scan l": "list piles l1, l2, ...",
     "react wow": "send a reaction",
+    "bot": "before the race, add a bot",
     "?": "show this help",
 }
 TWO_COLUMNS: Final = 70

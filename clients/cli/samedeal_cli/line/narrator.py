@@ -1,0 +1,210 @@
+"""The narrator of line mode: says what happens in a race, one fact per line."""
+
+import asyncio
+from typing import Final
+
+from samedeal.race.ghosts import Ghost
+from samedeal.race.seat import Standing
+from samedeal.wire.documents import GameDescription
+from samedeal.wire.messages import Board, Progress, Reaction, View
+from samedeal_cli.commands.mode import Boards
+from samedeal_cli.line.console import Console
+from samedeal_cli.line.descriptions import Descriptions, next_commands
+from samedeal_cli.net.connection import Connection, Lost, News, Restored
+from samedeal_cli.render.phrases import (
+    clock,
+    deal_phrase,
+    ghost_sentence,
+    reaction_phrase,
+    seat_phrase,
+    utc_time,
+    with_unique_names,
+)
+from samedeal_cli.settings import Settings
+from samedeal_cli.state.race_news import ghost_news, race_news
+
+LAST_S: Final = (60, 10)
+
+
+class Narrator:
+    """Prints what happens in one race, and what a player asks about it."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        game: GameDescription,
+        settings: Settings,
+        *,
+        boards: Boards,
+        interactive: bool,
+        width: int,
+        away_s: float | None = None,
+    ) -> None:
+        """With `settings.json`, nothing is written to standard output; with `settings.screen_reader`, no prompt is
+        shown, so that no line is redrawn. `away_s` is how long the server holds the seat after a disconnect before the
+        countdown, in seconds.
+        """
+        self._connection, self._game = connection, game
+        self._boards, self._interactive, self._width = boards, interactive, width
+        self._away_s = away_s
+        self._console = Console(
+            silent=settings.json,
+            prompts=interactive and not settings.screen_reader,
+            wrap_width=width if boards == "picture" else None,
+        )
+        self._say = self._console.write
+        self._describe = Descriptions(game, settings, boards=boards, width=width)
+        self._standings: dict[int, Standing] = {}
+        self._ghosts: tuple[Ghost, ...] = ()
+        self._stage = "open"
+        self._started = asyncio.Event()
+        self._last_event = "nothing has happened yet"
+        self._warned = False  # whether the ready clock was announced
+
+    # Events.
+
+    def _handle(self, news: News) -> None:
+        match news:
+            case Lost(why=why):
+                clock_runs = ", the clock keeps running" if self._connection.view.stage != "open" else ""
+                seat = f": {self._seat_phrase}{clock_runs}" if self._connection.seat is not None else ""
+                self._say(f"{why}{seat}; reconnecting")
+            case Restored():
+                self._say("reconnected")
+                self._update(late=True)
+            case View() | Progress():
+                self._update()
+            case Reaction(seat=seat, reaction=reaction):
+                name = self._standings[seat].name if seat in self._standings else f"seat {seat}"
+                self._say(f": {name}: {reaction_phrase(reaction)}")
+
+    def _update(self, *, late: bool = False) -> None:
+        """Print what has changed since the last update. `late` means that the player missed it."""
+        before = self._standings
+        self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
+        ghosts, self._ghosts = self._ghosts, self._connection.ghosts
+        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts)
+        for text in (*race_news(before, self._standings, self._connection.seat), *news_of_ghosts):
+            self._last_event = text
+            self._say(f": {text}")
+        self._update_stage(late=late)
+        left = self._connection.left_ms if self._stage == "open" else None
+        if left is not None and not self._warned:
+            self._say(f"the race starts without those who are not ready in {-(-left // 1000)} s")
+        self._warned = left is not None
+
+    def _show_race(self) -> None:
+        connection = self._connection
+        options, host = connection.header.options, connection.view.host
+        self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
+        if host and host.seat != connection.seat:
+            self._say(f"{host.name} invites you to {self._game.title}")
+        goal = f"{self._game.goal} cards to play home"
+        self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
+        if connection.seat is not None:
+            self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
+        else:
+            self._say("you are watching")
+            if connection.view.stage in ("running", "over"):
+                self._standings = {standing.seat: standing for standing in with_unique_names(connection.standings)}
+            if connection.view.stage == "running":
+                self._show_standings()
+        self._update(late=True)
+
+    def _update_stage(self, *, late: bool) -> None:
+        stage, self._stage = self._stage, self._connection.view.stage
+        if self._stage == stage:
+            return
+        match self._stage:
+            case "countdown":
+                self._say(f"starts in {-(-(self._connection.left_ms or 0) // 1000)} s")
+            case "running":
+                left = clock(self._connection.left_ms or 0)
+                self._say(f"the race is running: {left} left" if late else f"go: {left} left")
+                self._started.set()
+                if (own := self._connection.standing) and own.outcome == "scratched":
+                    self._say("you are not in this race: your share of the shuffle did not reach the server in time")
+                self._show_boards()
+            case "over" | "cancelled":
+                self._show_end()
+            case _:
+                pass
+
+    def _show_end(self) -> None:
+        self._started.set()
+        if self._stage == "cancelled":
+            self._say("the race was cancelled")
+            return
+        header, deal = self._connection.header, self._connection.view.deal
+        sealed = header.daily and not deal
+        if sealed:
+            self._say(f"the race is over; the deal and the replay are sealed until {utc_time(header.reveals_at)}")
+        else:
+            self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
+        self._show_standings()
+        link = f"{self._connection.server}/r/{self._connection.race_id}"
+        self._say(*next_commands(link, sealed=sealed, deal=deal, has_seat=self._connection.seat is not None))
+
+    async def _announce_time(self) -> None:
+        """Count down the last seconds before the deal for a person, and announce the last minute."""
+        before = 0
+        while True:
+            await asyncio.sleep(0.1)
+            left, stage = self._connection.left_ms or 0, self._connection.view.stage
+            if stage == "countdown" and self._interactive:
+                second = -(-left // 1000)
+                if 0 < second <= 3 and second != before:
+                    self._say(str(second))
+                    before = second
+            elif stage == "running" and not self._done:
+                for mark in LAST_S:
+                    if left <= mark * 1000 < before:
+                        self._say(f"{mark} seconds left")
+                before = left
+
+    # State and output.
+
+    @property
+    def _board(self) -> Board | None:
+        return self._connection.view.board
+
+    @property
+    def _not_dealt(self) -> bool:
+        return self._connection.view.stage in ("open", "countdown")
+
+    @property
+    def _no_table(self) -> str:
+        return "no table yet: the cards are not dealt" if self._not_dealt else "no table is visible"
+
+    @property
+    def _awaits_ready(self) -> bool:
+        """Whether the race is waiting for this player to get ready."""
+        standing = self._connection.standing
+        return self._connection.view.stage == "open" and standing is not None and standing.outcome == "waiting"
+
+    @property
+    def _done(self) -> bool:
+        standing = self._connection.standing
+        return standing is not None and standing.done
+
+    @property
+    def _seat_phrase(self) -> str:
+        return seat_phrase(self._connection.view.stage, self._away_s)
+
+    def _show_boards(self, *, requested: bool = False) -> None:
+        """Show the player's own table, or all visible ones to spectators and on request."""
+        view = self._connection.view
+        own = {view.seat: view.board} if view.seat and view.board else {}
+        boards = own | (view.boards or {}) if requested or not own else own
+        if requested and not boards:
+            self._say(self._no_table)
+        for seat, board in boards.items():
+            if board and (requested or self._boards != "none"):
+                if seat != self._connection.seat and seat in self._standings:
+                    self._say(f"{self._standings[seat].name}:")
+                self._say(*self._describe.table(board))
+
+    def _show_standings(self) -> None:
+        connection = self._connection
+        self._say(*self._describe.standings(connection.standings, connection.seat))
+        self._say(*map(ghost_sentence, connection.ghosts))
