@@ -80,6 +80,11 @@ export class Connection {
     return this.request({ t: "start" });
   }
 
+  /** Adds a bot of the server before the countdown. */
+  addBot() {
+    return this.request({ t: "bot" });
+  }
+
   /** As the host: removes a player before the countdown. */
   remove(seat) {
     return this.request({ t: "remove", seat });

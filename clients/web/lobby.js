@@ -75,6 +75,7 @@ export class LobbyPage {
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
     this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
+    this.botButton = button("Add a bot", () => page.run("add-bot", () => page.connection.addBot()));
     this.joinButton = button("Join", () => this.join(), { class: "first" });
     this.note = h("p", { class: "note" });
     this.readyClock = h("p", { class: "ready-clock", role: "timer" });
@@ -93,7 +94,7 @@ export class LobbyPage {
         { "aria-label": "Players" },
         this.list.element,
         this.empty,
-        h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
+        h("div", { class: "row" }, this.readyButton, this.startButton, this.botButton, this.leaveButton, this.joinButton),
         this.note,
         this.readyClock,
         notifyButton(),
@@ -113,9 +114,11 @@ export class LobbyPage {
     this.readyButton.hidden = this.leaveButton.hidden = !mine;
     this.startButton.hidden = !isHost || standings.length < 2;
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
+    const isFull = standings.length >= maxRacers(this.page.header);
+    this.botButton.hidden = !mine || isFull;
     this.hostLine.hidden = !view.host || isHost;
     this.hostLine.textContent = view.host ? `${view.host.name} invites you to ${this.page.game.title}.` : "";
-    this.joinButton.hidden = Boolean(mine) || standings.length >= maxRacers(this.page.header);
+    this.joinButton.hidden = Boolean(mine) || isFull;
     fill(this.note, this.noteText(standings, mine));
   }
 
@@ -142,7 +145,7 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     if (!mine) return "You are watching.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
-    if (standings.length < 2 && maxRacers(header) > 1) return "A race needs two players. Send the link to a friend.";
+    if (standings.length < 2 && maxRacers(header) > 1) return "A race needs two players. Send the link to a friend, or add a bot.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
     return waiting.length ? `Waiting for ${waiting.join(", ")}…` : "";

@@ -8,6 +8,7 @@ const DAY = 86_400_000;
 const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
 const MAX_K = 4095;
+const SERVER = "0".repeat(16); // the connection of the server's own bots
 
 /** The stage that an event belongs to; others are checked below. */
 const STAGES = {
@@ -55,13 +56,22 @@ export class Race {
     this.counts.set(event.seat, count);
   }
 
-  joined({ seat, player, name, bot = false, commitment }, at, allow) {
+  joined({ seat, player, name, bot = false, commitment, by }, at, allow) {
     allow(this.seats.size < this.options.max_racers, "all seats are taken");
     allow([...this.seats.values()].every((taken) => taken.player !== player), "the player has a seat");
     allow(seat === this.#numberFor(player), "another seat is next");
     if (this.isSealed && commitment === undefined) throw new Refusal("nonces", "no commitment to a nonce");
+    const isServers = by === SERVER;
+    if (isServers && this.isSealed && commitment !== this.#serverCommitment(seat))
+      throw new Refusal("nonces", "the nonce of the server's bot does not follow from the secret");
     this.holders[seat] = player;
-    this.seats.set(seat, { player, name, bot, commitment, ready: false });
+    this.seats.set(seat, { player, name, bot, commitment, isServers, ready: false });
+  }
+
+  #serverCommitment(seat) {
+    const { race } = this.header;
+    const nonce = hexHash(`samedeal/1/server-nonce|${this.secret}|${race}|${seat}`);
+    return hexHash(`samedeal/1/nonce|${race}|${nonce}`);
   }
 
   #numberFor(player) {
@@ -102,6 +112,9 @@ export class Race {
   dealt({ k = 0 }, at, allow) {
     allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
     allow(!this.isDaily || at < this.dayEnd, "the day is over");
+    const isMissing = ({ isServers, nonce }) => isServers && nonce === undefined;
+    if (this.isSealed && [...this.seats.values()].some(isMissing))
+      throw new Refusal("nonces", "the nonce of the server's bot is missing");
     allow(!this.isPublic || k === 0, "a public deal has no number");
     this.filterHolds = this.#passesFilter(k);
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);

@@ -118,7 +118,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await registry.start()
         await migrate(store, registry)
         sampling = asyncio.create_task(
-            supervised("sampling metrics", lambda: metrics.watch(registry.stages, ws_endpoint.seat_count), 1.0)
+            supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
         if settings.metrics == "off":
             sampling.cancel()

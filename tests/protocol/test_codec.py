@@ -43,12 +43,15 @@ REQUESTS: list[m.ToServer] = [
     m.Again(id=12, game="the-edge"),
     m.Start(id=13),
     m.Remove(id=14, seat=2),
+    m.React(id=15, reaction="well-played"),
+    m.Bot(id=16),
 ]
 OPEN = running(11, slug="gallery", seed="31", spectators="open", max_racers=12).race
 REPLIES: list[m.FromServer] = [
     m.Welcome(re=1, player="player-1", name="Zoë", token="sd_x", server="samedeal/1"),
     m.Welcome(player="player-1", name="Zoë", server="samedeal/1"),
     m.Problem.of(Refused("race-full"), 7),
+    m.Reaction(race="calm-otter-42", seat=2, reaction="laugh"),
     m.Pong(re=3),
     m.Pong(),
     views.progress(running().race, 1),

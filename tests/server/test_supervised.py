@@ -19,6 +19,8 @@ ENDLESS_LOOPS = {
     "jobs/pool.py": {"_exchange"},  # until the job has a result
     "ops/metrics.py": {"watch"},  # supervised
     "ops/supervised.py": {"supervised"},
+    "races/bot_moves.py": {"_choose"},  # until a job succeeds
+    "races/ghosts.py": {"_load"},  # the same
     "races/opening.py": {"new_header"},  # until an id is free
     "races/registry.py": {"create"},  # the same
     "races/rematches.py": {"ask"},  # until the last race of a chain

@@ -53,7 +53,7 @@ def a_racer_becomes_a_bot_or_a_person(content: Content, random: Random) -> None:
 @kind
 def the_connection_of_a_seat_is_another(content: Content, random: Random) -> None:
     event = one_event(content, random, "joined", "taken")
-    event["by"] = random.choice((random.randbytes(8).hex(), "0" * 15, "G" * 16, ""))
+    event["by"] = random.choice((random.randbytes(8).hex(), "0" * 16, "0" * 15, "G" * 16, ""))
 
 
 @kind

@@ -18,7 +18,7 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.race_steps import WINS, play
-from support.races_by_hand import raced, run_of, running
+from support.races_by_hand import raced, run_of, running, with_server_bot
 from support.random_races import KINDS, random_race
 
 SAVED = Path(__file__).parents[1] / "saved"
@@ -42,6 +42,7 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
                 yield f"random {kind} {slug}", random_race(slug, kind, Random(f"{seed} {slug} {kind}"))[1]
         yield f"finished {slug}", finished(slug)
         yield f"finished daily {slug}", finished(slug, daily=True, moves=10)
+        yield f"server's bot {slug}", _closed(with_server_bot(slug))
         yield f"rematch {slug}", _rematch(finished(slug))
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)

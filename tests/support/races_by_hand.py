@@ -7,8 +7,10 @@ from typing import Any
 
 from msgspec import structs
 
+from samedeal.computer.bot_player import RESIGN, choose
 from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment
+from samedeal.race.due import due
 from samedeal.race.events import (
     AnyEvent,
     Closed,
@@ -26,6 +28,8 @@ from samedeal.race.events import (
 )
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.server_bots import add_bot_events, bots_playing
+from samedeal.wire.views import view
 from support import finished_races
 from support.finished_races import SECRET, Logged, nonce
 
@@ -142,3 +146,24 @@ def _event(log: Logged, random: Random) -> AnyEvent:
         return Moved(seat=seat, move=RESTART)
     moves = run.game.moves()
     return Moved(seat=seat, move=random.choice((random.choice(moves), moves[-1])))
+
+
+def with_server_bot(slug: str = "corners", moves: int = 40, **options: Any) -> Logged:
+    """Return a race of a player against a bot of the server, after some moves of the bot."""
+    log = opened(slug, **options)
+    log.say(joined(log, 1))
+    for event in add_bot_events(log.race):
+        log.say(event)
+    log.say(Readied(seat=1))
+    while timed := due(log.race, log.race.at, seen={}, away_ms=30_000):  # the countdown, and the bot's nonce
+        log.say(timed)
+    log.say(Nonce(seat=1, nonce=nonce(1).hex()))
+    log.say(Dealt(), 5_000)
+    for _ in range(moves):
+        if not bots_playing(log.race):
+            break
+        run = run_of(log.race, 2)
+        seen = view(log.race, 2, log.race.at, legal=True, header=True)
+        move = choose(seen, run.moves[-1] if run.moves else "")
+        log.say(Resigned(seat=2) if move == RESIGN else Moved(seat=2, move=move), 10)
+    return log

@@ -8,7 +8,7 @@ requires a new version. docs/bots/bots.md specifies each bot.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -17,11 +17,22 @@ from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
 from samedeal.games.corner_stones import CORNERS, FIRSTS, ROWS, STEPS
 from samedeal.games.grid import CELLS, OWN_CELLS
+from samedeal.table import Table
 
 MAX_MOVES = 200
 """The maximum number of moves in a play. Only Corner Stones, where cards can move back and forth, reaches it."""
 
-Strategy = Callable[[Game, Move, Words], Sequence[Move]]
+
+class Position(Protocol):
+    """What a strategy sees: the piles, and the legal moves."""
+
+    @property
+    def table(self) -> Table: ...
+
+    def moves(self) -> tuple[Move, ...]: ...
+
+
+Strategy = Callable[[Position, Move, Words], Sequence[Move]]
 """Returns the candidate moves in a position, given the previous move (empty at first) and the random numbers."""
 
 
@@ -75,7 +86,7 @@ def _run_play(bot: Bot, position: Game, words: Words, k: int) -> Run:
 # Corner Stones.
 
 
-def _corner_stones(position: Game, last: Move, words: Words) -> Sequence[Move]:
+def _corner_stones(position: Position, last: Move, words: Words) -> Sequence[Move]:
     """Play a card home if possible. Otherwise, make a move after which this card or the one it uncovers can go home.
     Otherwise, make any move, but do not reverse the previous one unless there is no other move.
     """
@@ -87,14 +98,14 @@ def _corner_stones(position: Game, last: Move, words: Words) -> Sequence[Move]:
     return [move for move in onward if _enables(position, move, wanted)] or onward
 
 
-def _wanted(position: Game) -> Mapping[str, str]:
+def _wanted(position: Position) -> Mapping[str, str]:
     """Return the cards that the foundations take next, with the numbers of their rows."""
     tops = ((STEPS[place[0]], card) for place, card in position.table.tops(FIRSTS))
     following = ((rank_of(card) + step, suit_of(card)) for step, card in tops)
     return {RANKS[rank - 1] + suit: ROWS[suit] for rank, suit in following if 1 <= rank <= len(RANKS)}
 
 
-def _enables(position: Game, move: Move, wanted: Mapping[str, str]) -> bool:
+def _enables(position: Position, move: Move, wanted: Mapping[str, str]) -> bool:
     """Return whether the moved card or the one under it can go home after this move."""
     stack = position.table[move[:2]]
     shown = [(move[2:], stack[-1]), *((move[:2], card) for card in stack[-2:-1])]
@@ -109,7 +120,7 @@ _CENTRE = frozenset(CELLS) - _RANK_OF.keys()
 _LONGEST_PAIR = len("a2+b3")
 
 
-def _grid(position: Game, last: Move, words: Words) -> Sequence[Move]:
+def _grid(position: Position, last: Move, words: Words) -> Sequence[Move]:
     """Place numbers in the centre while there is room, then in the cells of the rank that has most to spare. Remove
     tens and pairs first, preferring those that free most cells on the edge. Remove a larger group, as small as
     possible, only if nothing has been removed yet; otherwise draw the next card.
@@ -122,12 +133,12 @@ def _grid(position: Game, last: Move, words: Words) -> Sequence[Move]:
     return [cell for cell in moves if cell in _CENTRE] or _most_to_spare(position, moves)
 
 
-def _most_to_spare(position: Game, cells: Sequence[Move]) -> Sequence[Move]:
+def _most_to_spare(position: Position, cells: Sequence[Move]) -> Sequence[Move]:
     spare = {rank: _spare(position, rank) for rank in OWN_CELLS}
     return _best(cells, lambda cell: spare[_RANK_OF[cell]])
 
 
-def _spare(position: Game, rank: int) -> int:
+def _spare(position: Position, rank: int) -> int:
     """Return twice the number of free cells of a rank minus the number of its cards that are not placed yet."""
     piles = [position.table[cell] for cell in OWN_CELLS[rank][1]]
     return 2 * piles.count(()) - sum(not pile or rank_of(pile[-1]) != rank for pile in piles)
@@ -148,7 +159,7 @@ def _cells_freed_at_the_edge(move: Move) -> int:
 # Corners.
 
 
-def _corners(position: Game, last: Move, words: Words) -> Sequence[Move]:
+def _corners(position: Position, last: Move, words: Words) -> Sequence[Move]:
     """Play any card that can be played. Draw a card or redeal only if there is none."""
     moves = position.moves()
     return [move for move in moves if move not in ("draw", "redeal")] or moves
@@ -160,7 +171,7 @@ _ONE_IN = 100
 """A deal is requested although cards are playable once in this many moves."""
 
 
-def _gallery(position: Game, last: Move, words: Words) -> Sequence[Move]:
+def _gallery(position: Position, last: Move, words: Words) -> Sequence[Move]:
     """Play any card that can be played. Deal eight more cards if there is none, and also once in a hundred moves."""
     moves = position.moves()
     if "deal" in moves and (words.below(_ONE_IN) == 0 or moves == ("deal",)):

@@ -35,6 +35,11 @@ def nonce_commitment(race: str, nonce: bytes) -> str:
     return _sha256(f"samedeal/1/nonce|{race}|{nonce.hex()}")
 
 
+def server_nonce(secret: bytes, race: str, seat: int) -> bytes:
+    """Return the nonce of a seat that a bot of the server has. It follows from the secret, so nobody can choose it."""
+    return bytes.fromhex(_sha256(f"samedeal/1/server-nonce|{secret.hex()}|{race}|{seat}"))
+
+
 def root(secret: bytes, nonces: Iterable[bytes]) -> str:
     """Return the root of a deal from the secret and the racers' nonces in seat order; daily deals use no nonces."""
     return _sha256(f"samedeal/1/root|{secret.hex()}|{','.join(nonce.hex() for nonce in nonces)}")

@@ -7,7 +7,8 @@ holds a race calls ``due`` at ``due_at``.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left
+from samedeal.proof.commitments import server_nonce
+from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
 from samedeal.race.race import Race
 from samedeal.race.seat import Seat
 
@@ -16,6 +17,8 @@ EMPTY_MS = 600_000
 NONCE_MS = 5_000
 """The minimum time to open a nonce, from the start of the countdown and from the end of an outage. A countdown can be
 shorter than a round trip, and nobody should be scratched because of an outage."""
+NEVER = 2**53 - 1
+"""A time that never comes."""
 
 
 def due(
@@ -39,12 +42,18 @@ def due(
     if race.finished(now):
         return Closed(secret=race.secret.hex())
     if race.stage == "open":
+        if race.roster and all(seat.server for seat in race.roster):
+            return Left(seat=race.roster[0].number)
         absent = (seat for seat in race.roster if released_at(seat, seen, away_ms) <= now)
         if seat := next(absent, None):
             return Left(seat=seat.number)
         if (ready_at := ready_by(race, ready_ms)) is not None and ready_at <= now:
             return Left(seat=awaited(race)[0].number)
         return Counting() if race.ready_to_start else None
+    if race.stage == "countdown" and race.header.sealed:
+        for seat in race.roster:
+            if seat.server and not seat.nonce:
+                return Nonce(seat=seat.number, nonce=server_nonce(race.secret, race.id, seat.number).hex())
     if race.stage == "countdown" and deal_number is not None and now >= deal_at(race, reachable_from):
         return Dealt(k=deal_number)
     return None
@@ -98,7 +107,12 @@ def _people(seats: Iterable[Seat]) -> list[Seat]:
 
 
 def released_at(seat: Seat, seen: Mapping[int, int], away_ms: int) -> int:
-    """Return when a seat is released unless its player reconnects: ``away_ms`` after it was taken or last seen."""
+    """Return when a seat is released unless its player reconnects: ``away_ms`` after it was taken or last seen.
+
+    A bot of the server is always there, until it would be alone.
+    """
+    if seat.server:
+        return NEVER
     return max(seat.taken_at, seen.get(seat.number, 0)) + away_ms
 
 

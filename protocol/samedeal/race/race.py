@@ -7,8 +7,17 @@ from typing import Literal, Self, assert_never
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment, daily_commitment, first_digest, next_digest, nonce_commitment, root
+from samedeal.proof.commitments import (
+    commitment,
+    daily_commitment,
+    first_digest,
+    next_digest,
+    nonce_commitment,
+    root,
+    server_nonce,
+)
 from samedeal.race.events import (
+    SERVER,
     AnyEvent,
     Closed,
     Counting,
@@ -202,6 +211,10 @@ class Race(Value, frozen=True):
         """When a race without a countdown expires. A daily deal must be dealt by then."""
         return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
 
+    def server_commitment(self, number: int) -> str:
+        """Return the commitment of a seat that a bot of the server has."""
+        return nonce_commitment(self.id, server_nonce(self.secret, self.id, number))
+
     def finished(self, at: int) -> bool:
         """Return whether only closing remains: all racers are done, time is up, or the race expired unstarted."""
         if self.ends_at is None:
@@ -251,6 +264,9 @@ class Race(Value, frozen=True):
             raise Refused("untimely", "The seat number does not follow the order of joining.")
         if event.commitment is None and self.header.sealed:
             raise Refused("nonce-mismatch", "A sealed deal requires a commitment to a nonce from every racer.")
+        server = event.by == SERVER
+        if server and self.header.sealed and event.commitment != self.server_commitment(event.seat):
+            raise Refused("nonce-mismatch", "The nonce of the server's bot does not follow from the secret.")
         seat = Seat(
             number=event.seat,
             player=event.player,
@@ -260,6 +276,7 @@ class Race(Value, frozen=True):
             taken=self.n + 1,
             taken_at=at,
             changed_at=at,
+            server=server,
         )
         if event.seat > len(self.seats):
             return replace(self, seats=(*self.seats, seat))
@@ -278,6 +295,8 @@ class Race(Value, frozen=True):
             raise Refused("untimely", "The deal follows the countdown.")
         if self.finished(at):
             raise Refused("untimely", "The day of this daily deal is over.")
+        if self.header.sealed and any(seat.server and not seat.nonce for seat in self.roster):
+            raise Refused("nonce-mismatch", "The nonce of the server's bot is missing.")
         if k and self.root is None:
             raise Refused("untimely", "An open deal has only the number 0.")
         seed = self.header.seed or f"{self.root}.{k}"

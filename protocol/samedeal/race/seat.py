@@ -53,6 +53,8 @@ class Seat(Value, frozen=True):
     """The number of log entries about this seat."""
     run: Run | None = None
     """None before the deal, and also afterwards if the racer was scratched."""
+    server: bool = False
+    """Whether a bot of the server has the seat."""
 
     @derived
     def rank(self) -> tuple[bool, bool, int, int]:

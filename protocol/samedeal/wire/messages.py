@@ -104,6 +104,13 @@ class Remove(Request, frozen=True, kw_only=True):
     seat: SeatNumber
 
 
+class Bot(Request, frozen=True, kw_only=True):
+    """Give a seat to a bot of the server before the countdown, as a player with a seat. Answered by View.
+
+    It is ready at once. The host can remove it.
+    """
+
+
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
@@ -124,7 +131,7 @@ class Ping(Request, frozen=True, kw_only=True):
     """Check the connection. Answered by Pong."""
 
 
-ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Start | Remove | Again | React | Ping
+ToServer = Hello | Join | Watch | Ready | Nonce | Move | Resign | Leave | Start | Remove | Bot | Again | React | Ping
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag=str.lower):
@@ -255,7 +262,7 @@ ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
     Hello: Welcome,
     Ping: Pong,
     React: Reaction,
-    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Start, Remove, Again), View),
+    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Start, Remove, Bot, Again), View),
 }
 """The reply to each request that is not refused."""
 
@@ -275,6 +282,7 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Leave: _SEATED,
     Start: (*_HOSTED, "too-many"),
     Remove: _HOSTED,
+    Bot: (*_HOSTED, "not-found", "race-full", "too-many"),
     Again: (
         *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
         "store-unavailable",

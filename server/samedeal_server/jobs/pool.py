@@ -21,7 +21,9 @@ from samedeal_server.jobs.turns import Place, Turns
 
 logger = logging.getLogger(__name__)
 
-Task = Literal["deal", "par", "play", "par-chart", "replay", "steps", "ghosts", "verify", "qr", "card", "share-text"]
+Task = Literal[
+    "deal", "par", "play", "par-chart", "bot-move", "replay", "steps", "ghosts", "verify", "qr", "card", "share-text"
+]
 """What the process can compute. ``worker`` documents the input and output of each task."""
 OnProgress = Callable[[int], object]
 CPU_S: Final = 60

@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec import json, msgpack
 
+from samedeal.computer import bot_player, par_chart
 from samedeal.computer import par as par_of
-from samedeal.computer import par_chart
 from samedeal.computer.deal_filters import first
 from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
@@ -29,6 +29,7 @@ from samedeal.share import card
 from samedeal.share.shared_race import SharedRace
 from samedeal.share.text import pace, text
 from samedeal.wire import codec
+from samedeal.wire.messages import View
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
 from samedeal_server.jobs.png import png
@@ -118,6 +119,12 @@ def _share_text(question: bytes) -> bytes:
     return text(race, link, seat, pace=squares, beaten=beaten).encode()
 
 
+def _bot_move(question: bytes) -> bytes:
+    """Return the next move of a bot, given the view of its seat as clients get it, and its last move."""
+    seen, last = msgpack.decode(question, type=tuple[bytes, str])
+    return bot_player.choose(codec.decode(seen, "msgpack", View), last).encode()
+
+
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
     "par": _par,
@@ -130,6 +137,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "qr": _qr,
     "card": _card,
     "share-text": _share_text,
+    "bot-move": _bot_move,
 }
 
 

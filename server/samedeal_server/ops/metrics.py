@@ -21,7 +21,7 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from samedeal.race.race import Stage
+from samedeal.race.race import Race, Stage
 from samedeal.wire.close_codes import CloseCode
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -92,11 +92,11 @@ def described() -> Iterator[tuple[str, str, str]]:
         yield name, metric.type, metric.documentation
 
 
-async def watch(stages: Callable[[], Iterable[Stage]], seats: Callable[[], int]) -> None:
+async def watch(races: Callable[[], Iterable[Race]], seats: Callable[[], int]) -> None:
     """Sample the numbers of races and seats every second, and four times the event loop's lag, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
-        tally = Tally(stages())
+        tally = Tally(race.stage for race in races())
         for stage in STAGES:
             RACES.labels(stage).set(tally[stage])
         SEATS.set(seats())

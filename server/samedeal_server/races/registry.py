@@ -9,12 +9,14 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Header, Options
-from samedeal.race.race import Race, Stage
+from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
 from samedeal.wire.messages import Reaction, Rematch
+from samedeal_server.jobs.pool import Jobs
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.ops.supervised import cancelled, supervised
+from samedeal_server.races.bot_moves import MAX_MOVES
 from samedeal_server.races.day_results import Days
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.ghosts import GhostLoader
@@ -52,6 +54,7 @@ class Registry:
         self._store = store
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
+        self._bot_jobs = Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.")
         self.days = Days(store.archive.daily)
         self._ghosts = GhostLoader(store.archive, self.days, self.renderings, store.clock)
         self.opener = RaceOpener(store, master_key, open_races)
@@ -98,6 +101,7 @@ class Registry:
         await asyncio.gather(*(room.close() for room in self._rooms.values()))
         await self.deal_finder.stop()
         await self.renderings.jobs.stop()
+        await self._bot_jobs.stop()
 
     async def create(
         self,
@@ -186,9 +190,9 @@ class Registry:
             return self._rooms[race_id].host
         return await self._store.log.host(race_id)
 
-    def stages(self) -> Iterator[Stage]:
-        """Return the stage of every race that has a room here."""
-        return (room.race.stage for room in self._rooms.values())
+    def races(self) -> Iterator[Race]:
+        """Return every race that has a room here."""
+        return (room.race for room in self._rooms.values())
 
     async def raced(self, game: type[Game], seed: str) -> bool:
         """Return whether a live race is on this open deal, whether it has started or not."""
@@ -233,6 +237,7 @@ class Registry:
             self.deal_finder,
             presence,
             self._ghosts,
+            self._bot_jobs,
             archived=archived,
             rematch=rematch,
             host=host,

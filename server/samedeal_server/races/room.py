@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
+from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
+from samedeal_server.jobs.pool import Jobs
 from samedeal_server.ops.logging_setup import about
+from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.broadcast import Broadcast
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.ghosts import GhostLoader, Ghosts
@@ -71,6 +74,7 @@ class Room:
         deal_finder: DealFinder,
         presence: Presence,
         ghosts: GhostLoader,
+        bot_jobs: Jobs,
         *,
         archived: bool = False,
         rematch: Rematch | None = None,
@@ -88,10 +92,13 @@ class Room:
         self.broadcast = Broadcast(store.clock)
         self.reactions = Reactions()
         self.deal_search = DealSearch(deal_finder, self.wake)
+        self._bot_moves = BotMoves(bot_jobs, self.wake)
         self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, entries)
         self._store, self._presence = store, presence
-        self._schedule = Schedule(race, store, presence, self.deal_search, self.wake, ready_ms=ready_ms)
+        self._schedule = Schedule(
+            race, store, presence, self.deal_search, self._bot_moves, self.wake, ready_ms=ready_ms
+        )
         self._recovery = Recovery(store, host, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
         self.is_archived = archived
@@ -199,7 +206,8 @@ class Room:
         if self.broadcast.has_listeners or self._waiting or self._queue:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
-        return self.is_archived or self.race.stage == "running" or is_attended
+        is_running = self.race.stage == "running" and not bots_playing(self.race)
+        return self.is_archived or is_running or is_attended
 
     @property
     def is_abandoned(self) -> bool:
@@ -239,6 +247,7 @@ class Room:
         if self._timeout:
             self._timeout.cancel()
         await self._ghosts.close()
+        await self._bot_moves.close()
         await self.deal_search.close()
 
     # The room's task.

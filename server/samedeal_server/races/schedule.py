@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from samedeal.race.due import EMPTY_MS, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
+from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.deal_finder import DealSearch
 from samedeal_server.races.presence import Presence
 from samedeal_server.store.race_store import RaceStore
@@ -23,6 +24,7 @@ class Schedule:
         store: RaceStore,
         presence: Presence,
         deal_search: DealSearch,
+        bot_moves: BotMoves,
         wake: Callable[[], None],
         *,
         ready_ms: int,
@@ -30,6 +32,7 @@ class Schedule:
         """`wake` is called when something may be due. For `ready_ms` see `ready_by`."""
         self._ready_ms = ready_ms
         self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
+        self._bot_moves = bot_moves
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
         self._saved_due_at: int | None = None
@@ -42,12 +45,14 @@ class Schedule:
         self._reachable_from = self._store.clock.now()
 
     def due_event(self, race: Race, now: int) -> AnyEvent | None:
-        """Return the next event to write at the time `now`, or None. Starts the search for the deal when needed."""
+        """Return the next event to write at the time `now`, or None. Starts the search for the deal, and the choice of
+        bots' moves, when needed.
+        """
         number = None
         in_countdown = race.stage == "countdown" and not race.finished(now)
         if in_countdown and (race.has_all_nonces or now >= deal_at(race, self._reachable_from)):
             number = self._deal_search.number(race)
-        return due(
+        timed = due(
             race,
             now,
             seen=self._presence.seen(race, now),
@@ -56,6 +61,7 @@ class Schedule:
             reachable_from=self._reachable_from,
             deal_number=number,
         )
+        return timed or self._bot_moves.next(race)
 
     def ready_by(self, race: Race) -> int | None:
         """Return when the players who are not ready lose their seats, or None if they do not."""

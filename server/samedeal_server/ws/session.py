@@ -13,7 +13,7 @@ from samedeal.errors import Malformed, Refused
 from samedeal.names import normalised
 from samedeal.race.events import AnyEvent, Entry, Moved
 from samedeal.race.race import Race
-from samedeal.race.requests import HostRequest, SeatRequest, join_events, seat_events
+from samedeal.race.requests import SeatRequest, join_events, seat_events
 from samedeal.wire import codec, views
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
@@ -26,6 +26,7 @@ from samedeal_server.races.hosting import check_not_removed, submit_as_host
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
+from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.ws.message_rate import MessageRate
@@ -67,9 +68,9 @@ class Session:
         `address` is the client's. `bearer` is the token from the handshake's Authorization header.
         """
         self._socket, self._form, self._registry, self._guests = socket, form, registry, guests
-        self._rematches = rematches
-        self._rate_limits, self._entry_slots, self._settings = rate_limits, entry_slots, settings
-        self._address, self._bearer = address, bearer
+        self._rematches, self._rate_limits = rematches, rate_limits
+        self._entry_slots, self._settings = entry_slots, settings
+        self._address, self._network, self._bearer = address, network(address), bearer
         self._name = token_hex(8)
         self._guest: Guest | None = None
         self._token_digest = ""
@@ -219,19 +220,25 @@ class Session:
             case m.Watch(id=re, race=race_id):
                 self._enter(await self._readable_room(race_id), None, 0)
                 return self._view(re, header=True)
+            case _ if self._room is None:
+                raise Refused("not-seated", "Join a race first.")
             case m.Ready() | m.Nonce() | m.Resign():
                 return await self._submit(request)
-            case m.Start() | m.Remove():
-                return await self._submit_as_host(request, self._guest)
             case m.Leave():
                 self._leaving = True
                 return await self._submit(request)
+            case m.Start() | m.Remove():
+                await submit_as_host(self._room, self._guest, request, self._registry.live, self._network)
+            case m.Bot():
+                await add_bot(self._room, self._guest, self._registry)
+            case m.Again(game=game):
+                successor, _ = await self._rematches.ask(self._room.race.id, self._guest, self._network, game=game)
+                self._room.announce(successor.rematch)
             case m.React():
-                return self._react(request)
-            case m.Again():
-                return await self._ask_for_rematch(request, self._guest)
+                return self._react(request, self._room)
             case _:
                 assert_never(request)
+        return self._view(request.id)
 
     async def _hello(self, hello: m.Hello) -> m.Welcome:
         if self._guest is not None:
@@ -268,6 +275,7 @@ class Session:
         room = await self._readable_room(request.race)
         await check_not_removed(room, guest, self._registry.live)
         race = await room.submit(proposal)
+        await bring_bots(room, self._registry)
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
@@ -301,34 +309,19 @@ class Session:
             events = seat_events(race, number, request)
             if isinstance(request, m.Ready) and request.ready and events:
                 after, _ = race.extended(race.at, *events)
-                room.deal_search.reserve(after, network(self._address))  # refuses if the queue is full
+                room.deal_search.reserve(after, self._network)  # refuses if the queue is full
             return events
 
         await room.submit(proposal)
         return self._view(request.id)
 
-    async def _submit_as_host(self, request: HostRequest, guest: Guest) -> m.View:
-        if self._room is None:
-            raise Refused("not-seated", "Join or watch a race first.")
-        await submit_as_host(self._room, guest, request, self._registry.live, network(self._address))
-        return self._view(request.id)
-
-    async def _ask_for_rematch(self, request: m.Again, guest: Guest) -> m.View:
-        if self._room is None:
-            raise Refused("not-seated", "Join a race first.")
-        room, client = self._room, network(self._address)
-        successor, _ = await self._rematches.ask(room.race.id, guest, client, game=request.game)
-        room.announce(successor.rematch)
-        return self._view(request.id)
-
-    def _react(self, request: m.React) -> m.Reaction:
-        room, number = self._room, self._seat
-        if room is None or number is None or room.race.seats[number - 1].left:
+    def _react(self, request: m.React, room: Room) -> m.Reaction:
+        number = self._seat
+        if number is None or room.race.seats[number - 1].left:
             raise Refused("not-seated", "Only racers with a seat can send reactions.")
         if not self._owns_seat(room.race):
             raise Refused("replaced")
-        reaction = m.Reaction(race=room.race.id, seat=number, reaction=request.reaction)
-        self._registry.react(room, reaction)
+        self._registry.react(room, reaction := m.Reaction(race=room.race.id, seat=number, reaction=request.reaction))
         return replace(reaction, re=request.id)
 
     # The room.

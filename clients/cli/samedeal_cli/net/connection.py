@@ -163,6 +163,10 @@ class Connection(LiveView):
         """As the host, start with the players who are ready."""
         return await self.ask(m.Start(id=next(self._ids)), m.View)
 
+    async def add_bot(self) -> m.View:
+        """Add a bot of the server before the countdown."""
+        return await self.ask(m.Bot(id=next(self._ids)), m.View)
+
     async def remove(self, seat: int) -> m.View:
         """As the host, remove a player before the countdown."""
         return await self.ask(m.Remove(id=next(self._ids), seat=seat), m.View)

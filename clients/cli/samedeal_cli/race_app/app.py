@@ -195,6 +195,8 @@ class FullScreen(CanvasApp):
                     await connection.ready(command == "ready")
                 case "start":
                     await connection.start_race()
+                case "add-bot":
+                    await connection.add_bot()
                 case keys.RemovePlayer(seat=seat):
                     await connection.remove(seat)
                 case "resign":

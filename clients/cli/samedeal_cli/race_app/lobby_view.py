@@ -45,10 +45,11 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     draw_heading(state, canvas, f"open {seats}")
     ready = state.me is not None and state.me.outcome == "ready"
     keys = [("r", "not ready" if ready else "ready")] if state.me else []
+    keys += [("b", "add bot")] if state.may_add_bot else []
     if state.is_host and state.others:
-        keys += [("s", "start now"), ("d", "remove a player")]
+        keys += [("s", "start now"), ("d", "remove")]
     keys += [("y", "copy link"), ("Q", "QR code"), ("i", "rules"), ("?", "help")]
-    keys += [("!", "give up your seat")] if state.me else []
+    keys += [("!", "leave")] if state.me else []
     bottom = draw_keys(canvas, [*keys, ("q", quit_label(state))], 2)
     canvas.line(bottom)
     canvas.write(2, 1, "invite", DIM)

@@ -109,6 +109,7 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Race": [
         ("r", "ready, or not ready"),
+        ("b", "in the lobby: add a bot of the server"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
         ("m", "send a reaction, or hide them: a number follows"),

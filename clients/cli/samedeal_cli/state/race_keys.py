@@ -58,7 +58,7 @@ Command = (
     | RaceAgain
     | RemovePlayer
     | SendReaction
-    | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
+    | Literal["ready", "unready", "start", "add-bot", "resign", "leave", "copy-link", "copy-result"]
     | Literal["open-replay", "quit", "interrupt"]
 )
 """What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the
@@ -183,6 +183,8 @@ def _on_lobby_key(state: RaceState, key: str) -> Step:
         return state, "unready" if state.me.outcome == "ready" else "ready"
     if key == "s" and state.is_host and state.others:
         return state, "start"
+    if key == "b" and state.may_add_bot:
+        return state, "add-bot"
     if key == "d" and state.is_host and state.others:
         waiting = (standing for standing in state.others if standing.outcome != "ready")
         return replace(state, overlay="remove", removed_seat=next(waiting, state.others[0]).seat), None

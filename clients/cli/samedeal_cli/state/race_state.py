@@ -153,6 +153,11 @@ class RaceState:
         return bool(self.view and self.view.host and self.seat is not None and self.view.host.seat == self.seat)
 
     @property
+    def may_add_bot(self) -> bool:
+        """Whether the user can add a bot of the server in the lobby: there is a seat for it."""
+        return bool(self.me and self.header and len(self.standings) < self.header.options.max_racers)
+
+    @property
     def others(self) -> tuple[Standing, ...]:
         """The other racers' standings."""
         return tuple(standing for standing in self.standings if standing.seat != self.seat)

@@ -1,0 +1,61 @@
+"""Bots of the server: players whose seats the server itself has, with nonces that follow from the race's secret."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+from samedeal.errors import Refused
+from samedeal.race.events import SERVER, AnyEvent, Joined, Readied
+from samedeal.race.race import Race
+from samedeal.race.seat import Seat
+
+SERVER_BOTS: Final = ("Deuce", "Trey", "Joker")
+"""Their names. Each takes part in a race at most once."""
+
+
+def add_bot_events(race: Race) -> list[AnyEvent]:
+    """Return the events by which the next bot takes a seat and is ready. Raises Refused("race-full") without one."""
+    free = [name for name in SERVER_BOTS if race.seat_of(server_bot_id(name)) is None]
+    if not free:
+        raise Refused("race-full", f"The server has {len(SERVER_BOTS)} bots, and all of them are in this race.")
+    return seat_events(race, free[0])
+
+
+def follow_events(race: Race, before: Race) -> list[AnyEvent]:
+    """Return the events by which the bots of the race before join a rematch, once, after its first player."""
+    if race.stage != "open" or not race.roster or any(seat.server for seat in race.seats):
+        return []
+    names = [seat.name for seat in before.roster if seat.server]
+    events = list[AnyEvent]()
+    for name in names[: race.options.max_racers - len(race.roster)]:
+        joining = seat_events(race, name)
+        for event in joining:
+            race, _ = race.extended(race.at, event)
+        events += joining
+    return events
+
+
+def seat_events(race: Race, name: str) -> list[AnyEvent]:
+    """Return the events by which a bot takes a seat and is ready."""
+    player = server_bot_id(name)
+    number = race.seat_for(player)
+    commitment = race.server_commitment(number) if race.header.sealed else None
+    joined = Joined(seat=number, player=player, name=name, bot=True, commitment=commitment, by=SERVER)
+    return [joined, Readied(seat=number)]
+
+
+def bots_playing(race: Race) -> Sequence[Seat]:
+    """Return the seats of the bots that have not finished yet."""
+    if race.stage != "running":
+        return ()
+    return [seat for seat in race.seats if seat.server and seat.run and not seat.run.done]
+
+
+def people_playing(race: Race) -> bool:
+    """Return whether somebody else has not finished yet."""
+    return any(seat.run and not seat.run.done for seat in race.roster if not seat.server)
+
+
+def server_bot_id(name: str) -> str:
+    """Return the public id of a bot. It is the same on every server."""
+    return sha256(f"samedeal/1/bot|{name}".encode()).hexdigest()[:16]

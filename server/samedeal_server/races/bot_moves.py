@@ -1,0 +1,87 @@
+"""Moves of the server's own bots: chosen in a bounded process that gets the view of the bot's seat and nothing else."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import msgpack
+
+from samedeal.computer.bot_player import RESIGN
+from samedeal.deck import Words
+from samedeal.errors import Refused
+from samedeal.race.events import Moved, Resigned
+from samedeal.race.race import Race
+from samedeal.race.seat import Seat
+from samedeal.race.server_bots import bots_playing, people_playing
+from samedeal.wire import codec
+from samedeal.wire.views import view
+from samedeal_server.jobs.pool import Jobs
+from samedeal_server.ops.logging_setup import about
+
+logger = logging.getLogger(__name__)
+
+MAX_MOVES: Final = 1_024
+"""Maximum number of moves in the queue of this process. A move takes about a millisecond."""
+PAUSE_MS: Final = 2_000
+"""The mean time between two moves of a bot (ms). Once all people have finished, bots do not pause."""
+RETRY_S: Final = 5.0
+"""Delay before a bot that could not choose tries again (s)."""
+
+
+class BotMoves:
+    """The next moves of the bots in one race."""
+
+    def __init__(self, jobs: Jobs, on_done: Callable[[], object]) -> None:
+        """`on_done` is called when a move is chosen."""
+        self._jobs, self._on_done = jobs, on_done
+        self._choosing = dict[int, tuple[int, asyncio.Task[str]]]()  # by seat, with the number of moves before
+
+    def next(self, race: Race) -> Moved | Resigned | None:
+        """Return the next move of a bot, or None until one is chosen. Starts to choose where a bot is playing.
+
+        Every process that has the race open chooses the same move for the same time. The log accepts one of them.
+        """
+        playing = {seat.number: seat for seat in bots_playing(race)}
+        for number in self._choosing.keys() - playing.keys():
+            self._cancel(number)
+        for number, seat in playing.items():
+            ply = len(seat.run.moves) if seat.run else 0
+            chosen_at, choosing = self._choosing.get(number, (-1, None))
+            if choosing and chosen_at == ply:
+                if choosing.done():
+                    del self._choosing[number]
+                    move = choosing.result()
+                    return Resigned(seat=number) if move == RESIGN else Moved(seat=number, move=move)
+                continue
+            self._cancel(number)
+            task = asyncio.get_running_loop().create_task(self._choose(race, seat, ply))
+            task.add_done_callback(lambda _: self._on_done())
+            self._choosing[number] = ply, task
+        return None
+
+    async def close(self) -> None:
+        """Stop choosing."""
+        tasks = [task for _, task in self._choosing.values()]
+        for number in tuple(self._choosing):
+            self._cancel(number)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _cancel(self, number: int) -> None:
+        if number in self._choosing:
+            self._choosing.pop(number)[1].cancel()
+
+    async def _choose(self, race: Race, seat: Seat, ply: int) -> str:
+        if people_playing(race):
+            words = Words(f"samedeal/1/pause|{race.id}|{seat.number}|{ply}")
+            await asyncio.sleep((PAUSE_MS / 2 + words.below(PAUSE_MS + 1)) / 1000)
+        seen = codec.encode(view(race, seat.number, race.at, legal=True, header=True), "msgpack")
+        last = seat.run.moves[-1] if seat.run and seat.run.moves else ""
+        while True:
+            try:
+                with self._jobs.turns.place("", always=True) as place:
+                    return (await self._jobs.run(place, "bot-move", msgpack.encode((seen, last)))).decode()
+            except Exception as error:
+                if not isinstance(error, Refused):
+                    logger.error("a bot could not move: %s", error, extra=about(race=race.id, seat=seat.number))
+                await asyncio.sleep(RETRY_S)

@@ -1,0 +1,48 @@
+"""Bots of the server in races: players add them before the countdown, and they follow to rematches."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from samedeal.computer.bots import BOTS
+from samedeal.errors import Refused
+from samedeal.race.events import AnyEvent
+from samedeal.race.race import Race
+from samedeal.race.server_bots import add_bot_events, follow_events
+from samedeal_server.races.registry import Registry
+from samedeal_server.races.room import Room
+from samedeal_server.store.guests import Guest
+
+MAX_BOTS: Final = 256
+"""Maximum number of bots that one process plays at a time. They make about 128 moves per second."""
+
+
+async def add_bot(room: Room, guest: Guest, registry: Registry) -> None:
+    """Give a seat to a bot, for a player with a seat. Raises Refused("not-seated") for other guests,
+    Refused("not-found") for a game without a bot, Refused("too-many"), and the refusals of joining.
+    """
+    if room.race.game.slug not in BOTS:
+        raise Refused("not-found", f"The server has no bot for {room.race.game.title}.")
+    if bots_here(registry) >= MAX_BOTS:
+        raise Refused("too-many", "All bots of this server are racing. Try again in a few minutes.")
+
+    def adding(race: Race) -> Iterable[AnyEvent]:
+        if race.seat_of(guest.player) is None:
+            raise Refused("not-seated", "Only players with a seat can add a bot.")
+        return add_bot_events(race)
+
+    await room.submit(adding)
+
+
+async def bring_bots(room: Room, registry: Registry) -> None:
+    """Let the bots of the race before join a rematch after its first player, once. Without room, they stay away."""
+    before_id = room.race.header.follows
+    if room.race.stage != "open" or before_id is None or any(seat.server for seat in room.race.seats):
+        return
+    before = (await registry.room(before_id)).race
+    if any(seat.server for seat in before.roster) and bots_here(registry) < MAX_BOTS:
+        await room.submit(lambda race: follow_events(race, before))
+
+
+def bots_here(registry: Registry) -> int:
+    """Return how many seats the server's bots have in the live races that are open in this process."""
+    return sum(seat.server for race in registry.races() if not race.closed for seat in race.roster)
