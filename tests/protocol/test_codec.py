@@ -55,7 +55,9 @@ REPLIES: list[m.FromServer] = [
     m.Pong(re=3),
     m.Pong(),
     views.progress(running().race, 1),
+    views.progress(running().race, 1, watching=3),
     views.view(opened().race, None, 0, header=True),
+    views.view(opened().race, None, 0, watching=BIG),
     views.view(OPEN, None, OPEN.at, re=2, header=True),
     views.view(opened().race, None, 0, host=m.Host(name="Zoë"), ready_by=60_000),
     views.view(opened().race, None, 0, host=m.Host(name="Zoë", seat=1), ready_by=-1),
@@ -73,6 +75,15 @@ def written(content: object, form: codec.Form) -> bytes:
         data: bytes = msgpack.packb(content)
         return data
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def short_header(data: bytes) -> bytes:
+    """Return bytes that start with the long header of a small MessagePack map with the short one, others as they are.
+
+    Types with more than 15 fields have the long header even if most fields are omitted.
+    """
+    is_small = data[:2] == b"\xde\0" and data[2] < 16
+    return bytes([0x80 | data[2]]) + data[3:] if is_small else data
 
 
 def content_of(message: object, form: codec.Form) -> object:
@@ -114,7 +125,7 @@ def test_messages_round_trip(form: codec.Form) -> None:
 def test_other_libraries_write_and_read_the_same_bytes(form: codec.Form) -> None:
     for message in (*REQUESTS, *REPLIES):
         content, data = content_of(message, form), codec.encode(message, form)
-        assert data == written(content, form)
+        assert short_header(data) == written(content, form)
         assert (msgpack.unpackb(data, strict_map_key=False) if form == "msgpack" else json.loads(data)) == content
 
 

@@ -329,3 +329,17 @@ def _turned_over(seat: Seat) -> Seat:
 
 def _other(game: Game) -> Game:
     return replace(game, table=game.table.put({place: game.table[place][::-1] for place in game.hidden}))
+
+
+@every_sight
+@pytest.mark.parametrize("slug", ["gallery"])
+def test_number_of_watchers_changes_nothing_else_and_is_omitted_after_the_race(slug: str, spectators: str) -> None:
+    log = running(2, slug=slug, seed="31", spectators=spectators)
+    for race in (log.race, closed(log).race):
+        for viewer in viewers(race):
+            for plain, counted in (
+                (views.view(race, viewer, race.at), views.view(race, viewer, race.at, watching=3)),
+                (views.progress(race, viewer), views.progress(race, viewer, watching=3)),
+            ):
+                assert counted.watching == (0 if race.closed else 3)
+                assert structs.replace(counted, watching=0) == plain

@@ -241,8 +241,10 @@ async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str) ->
 
 async def test_a_watched_empty_race_is_not_deleted(redis_url: str) -> None:
     class Watcher:
+        is_watching = True
+
         def on_entries(self, *_: object) -> None: ...
-        def on_ghosts(self, *_: object) -> None: ...
+        def on_progress(self, *_: object) -> None: ...
 
     async with process(redis_url, started=True, clock=Movable) as parts:
         watched, unwatched = await opened(parts), await opened(parts)

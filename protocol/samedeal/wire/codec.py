@@ -47,6 +47,8 @@ def encode(message: object, form: Form) -> bytes:
     """Encode a message or a record. JSON has no whitespace and sorted keys, as in RFC 8785.
 
     Floats are an exception: they keep the decimal point, as in ``1.0``. Log entries contain no floats.
+    In MessagePack, an object of a type with more than 15 fields has the longer header of a map of 16 or more, however
+    many of them are omitted. No digest is computed from MessagePack.
     """
     try:
         data: bytes = _ENCODERS[form].encode(message)

@@ -218,15 +218,18 @@ class View(Reply, frozen=True, kw_only=True):
     """The rematch of a finished race, if somebody has asked for one."""
     ghosts: tuple[Ghost, ...] = ()
     """Earlier racers on the same deal, best first, as they stood at the same time after their own deal."""
+    watching: Annotated[int, Meta(ge=0)] = 0
+    """The number of connections that watch a live race without a seat."""
 
 
 class Progress(Reply, frozen=True, kw_only=True):
-    """The standings and ghosts, if nothing else changed. At most four per second; newer ones replace older ones."""
+    """The standings, ghosts and watchers, if nothing else changed: at most four per second, each replacing the last."""
 
     race: str
     n: int
     standings: tuple[Standing, ...]
     ghosts: tuple[Ghost, ...] = ()
+    watching: Annotated[int, Meta(ge=0)] = 0
 
 
 class Reaction(Reply, frozen=True, kw_only=True):

@@ -19,10 +19,12 @@ def view(
     ghosts: tuple[Ghost, ...] = (),
     host: Host | None = None,
     ready_by: int | None = None,
+    watching: int = 0,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
-    ``ready_by`` is when the players who are not ready lose their seats, if they do.
+    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``watching`` is the number of
+    connections that watch the race.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
     themselves. Those who see the standings also see the ``ghosts``. Nobody sees a face-down card, or the deal of a
@@ -46,13 +48,19 @@ def view(
         next=rematch if race.closed else None,
         ghosts=ghosts if sees_standings(race, viewer) else (),
         host=host if race.stage == "open" else None,
+        watching=0 if race.closed else watching,
     )
 
 
-def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = ()) -> Progress:
-    """Return the message for a viewer after another racer's move, or a change of a ghost."""
-    visible = ghosts if sees_standings(race, viewer) else ()
-    return Progress(race=race.id, n=race.n, standings=standings(race, viewer), ghosts=visible)
+def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = (), watching: int = 0) -> Progress:
+    """Return the message for a viewer after another racer's move, or a change of a ghost or of the watchers."""
+    return Progress(
+        race=race.id,
+        n=race.n,
+        standings=standings(race, viewer),
+        ghosts=ghosts if sees_standings(race, viewer) else (),
+        watching=0 if race.closed else watching,
+    )
 
 
 def standings(race: Race, viewer: int | None) -> tuple[Standing, ...]:

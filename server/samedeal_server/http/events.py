@@ -72,6 +72,9 @@ class EventStream(StreamingResponse):
 class _Spectator:
     """A listener of a race. It keeps one pending update, so a client that reads slowly gets fewer of them."""
 
+    is_watching = False
+    """Streams are for programs, such as overlays, which are not counted among those who watch."""
+
     def __init__(self, room: Room, registry: Registry) -> None:
         self._room, self._registry = room, registry
         self._update: Update | None = None
@@ -82,7 +85,7 @@ class _Spectator:
         self._update = "progress" if only_moves and self._update != "view" else "view"
         self._wakeup.set()
 
-    def on_ghosts(self, race: Race) -> None:
+    def on_progress(self, race: Race) -> None:
         self._update = self._update or "progress"
         self._wakeup.set()
 

@@ -14,14 +14,19 @@ MAX_STALENESS_MS = 50
 class Listener(Protocol):
     """A subscriber to a race."""
 
+    @property
+    def is_watching(self) -> bool:
+        """Whether it counts as somebody who watches the race without a seat."""
+        ...
+
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Handle new entries; `race` is the race after them. Must return immediately and must not raise.
 
         Without entries, something besides the log has changed.
         """
 
-    def on_ghosts(self, race: Race) -> None:
-        """Handle a change of a ghost. Must return immediately and must not raise."""
+    def on_progress(self, race: Race) -> None:
+        """Handle a change of a ghost or of the number of watchers. Must return immediately and must not raise."""
 
 
 class Broadcast:
@@ -37,6 +42,11 @@ class Broadcast:
     def has_listeners(self) -> bool:
         return bool(self._listeners)
 
+    @property
+    def watchers(self) -> int:
+        """The number of listeners that watch the race without a seat."""
+        return sum(listener.is_watching for listener in self._listeners)
+
     def add(self, listener: Listener) -> None:
         self._listeners.add(listener)
 
@@ -51,11 +61,11 @@ class Broadcast:
         for listener in tuple(self._listeners):
             listener.on_entries(race, entries)
 
-    def publish_ghosts(self, race: Race) -> None:
-        """Tell all listeners that a ghost has changed."""
+    def publish_progress(self, race: Race) -> None:
+        """Tell all listeners that a ghost or the number of watchers has changed."""
         self._encodings_key = None
         for listener in tuple(self._listeners):
-            listener.on_ghosts(race)
+            listener.on_progress(race)
 
     def shared_encoding(self, race: Race, kind: Hashable, encode: Callable[[], bytes]) -> bytes:
         """Return what `encode` returns, cached by `kind` until the race changes or MAX_STALENESS_MS have passed."""

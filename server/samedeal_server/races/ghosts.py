@@ -136,5 +136,5 @@ class Ghosts:
         race, now = self._race(), self._clock.now()
         self._timer = None
         if race.stage == "running":
-            self._broadcast.publish_ghosts(race)
+            self._broadcast.publish_progress(race)
             self._schedule(now, delay_s=MIN_INTERVAL_S)

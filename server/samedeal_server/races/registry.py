@@ -23,6 +23,8 @@ from samedeal_server.races.ghosts import GhostLoader
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.room import Room
+from samedeal_server.races.watchers import INTERVAL_S as COUNT_WATCHERS_EVERY_S
+from samedeal_server.races.watchers import Watchers
 from samedeal_server.store.announcements import Announcement
 from samedeal_server.store.clock import MEASURED_EVERY_S
 from samedeal_server.store.guests import Guest
@@ -60,6 +62,7 @@ class Registry:
         self.opener = RaceOpener(store, master_key, open_races)
         self._away_ms, self._ready_ms = round(1000 * away_s), round(1000 * ready_s)
         self._rooms: dict[str, Room] = {}
+        self._watchers = Watchers(self._rooms, store.announcements, store.clock)
         self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._idle = set[str]()  # rooms that were idle at the start of the last sweep
@@ -90,6 +93,7 @@ class Registry:
             supervised("following the logs", self._follow, 0.0),
             supervised("following the announcements", self._follow_announcements, 0.0),
             supervised("posting announcements", self._store.announcements.post_queued, 0.0),
+            supervised("counting watchers", self._watchers.update, COUNT_WATCHERS_EVERY_S),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
@@ -273,6 +277,7 @@ class Registry:
         """Pass on what other processes announce, once."""
         try:
             for announcement in await self._store.announcements.follow():
+                self._watchers.receive(announcement)
                 if room := self._rooms.get(announcement.race):
                     if announcement.next:
                         room.announce(announcement.next)

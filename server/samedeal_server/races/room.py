@@ -89,6 +89,8 @@ class Room:
         self.rematch, self.host = rematch, host
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
+        self.watching = 0
+        """The number of connections in all processes that watch the race without a seat."""
         self.broadcast = Broadcast(store.clock)
         self.reactions = Reactions()
         self.deal_search = DealSearch(deal_finder, self.wake)
@@ -155,11 +157,12 @@ class Room:
             ghosts=self._ghosts.at(now),
             host=self._public_host(),
             ready_by=self._schedule.ready_by(self.race),
+            watching=self.watching,
         )
 
     def progress(self, seat: int | None) -> Progress:
-        """Return the message for a seat, or a spectator (None), after a move of somebody else or a ghost."""
-        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()))
+        """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
+        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()), self.watching)
 
     def _public_host(self) -> Host | None:
         if self.host is None:

@@ -17,6 +17,13 @@ BLOCK_S: Final = 0.5
 """How long one call of ``follow`` waits for new announcements."""
 
 
+class Watching(Struct, frozen=True):
+    """How many connections to a process watch a race."""
+
+    process: str
+    count: int
+
+
 class Announcement(Struct, frozen=True, omit_defaults=True):
     """News about a race."""
 
@@ -25,8 +32,9 @@ class Announcement(Struct, frozen=True, omit_defaults=True):
     """The rematch of the race."""
     reaction: Reaction | None = None
     """A racer's reaction."""
+    watching: Watching | None = None
     sent_at: int = 0
-    """When the reaction was sent, by the clock of the store (ms)."""
+    """When the reaction was sent or the connections counted, by the clock of the store (ms)."""
 
 
 class Announcements:
@@ -37,12 +45,11 @@ class Announcements:
         self._last: bytes = b"0-0"
         self._queue = asyncio.Queue[Announcement](MAX_QUEUED)
 
-    async def post(self, announcement: Announcement) -> None:
-        """Send an announcement to all processes, this one included. It may arrive twice."""
-        text = json.encode(announcement)
-        await self._store.retry_all(
-            ("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text), ("EXPIRE", KEY, LIFETIME_S)
-        )
+    async def post(self, *announcements: Announcement) -> None:
+        """Send announcements to all processes, this one included. They may arrive twice."""
+        texts = map(json.encode, announcements)
+        entries = [("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text) for text in texts]
+        await self._store.retry_all(*entries, ("EXPIRE", KEY, LIFETIME_S))
 
     def post_soon(self, announcement: Announcement) -> None:
         """Queue an announcement for ``post_queued``, or drop it if MAX_QUEUED are waiting."""

@@ -113,6 +113,10 @@ class Session:
     def has_seat(self) -> bool:
         return self._seat is not None
 
+    @property
+    def is_watching(self) -> bool:
+        return not self.has_seat
+
     def revoke(self, token_digests: Collection[str]) -> None:
         """Close the connection if its token is among the revoked ones."""
         if self._token_digest in token_digests:
@@ -140,8 +144,8 @@ class Session:
                 return
         self._outbox.update("progress")
 
-    def on_ghosts(self, race: Race) -> None:
-        """Send an update of the race with its ghosts."""
+    def on_progress(self, race: Race) -> None:
+        """Send an update of the standings, ghosts and number of watchers."""
         self._outbox.update("progress")
 
     def _on_reaction(self, reaction: m.Reaction) -> None:
