@@ -32,6 +32,7 @@ export class Connection {
     this.header = null;
     this.standings = [];
     this.ghosts = [];
+    this.watching = 0;
     this.me = null;
     this.status = "connecting";
     this.reason = "";
@@ -261,9 +262,9 @@ export class Connection {
     if (this.over) this.setStatus("ended", "");
   }
 
-  updateStandings({ n, standings = [], ghosts = [] }) {
+  updateStandings({ n, standings = [], ghosts = [], watching = 0 }) {
     if (n < this.standingsN) return;
-    Object.assign(this, { standingsN: n, standings, ghosts });
+    Object.assign(this, { standingsN: n, standings, ghosts, watching });
   }
 
   onProblem(problem) {

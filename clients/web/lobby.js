@@ -4,7 +4,7 @@ import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, fill, h } from "./dom.js";
 import { displayNames, formatClock, optionText } from "./phrases.js";
-import { StandingsList } from "./standings.js";
+import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
 /** A form that calls `join(name)` or `watch()`. */
@@ -72,6 +72,7 @@ export class LobbyPage {
     this.page = page;
     this.list = new StandingsList({ action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.empty = h("p", {}, "No players yet.");
+    this.watching = h("p", { class: "watching", hidden: true });
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
     this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
@@ -94,6 +95,7 @@ export class LobbyPage {
         { "aria-label": "Players" },
         this.list.element,
         this.empty,
+        this.watching,
         h("div", { class: "row" }, this.readyButton, this.startButton, this.botButton, this.leaveButton, this.joinButton),
         this.note,
         this.readyClock,
@@ -105,8 +107,9 @@ export class LobbyPage {
   }
 
   update({ seat }) {
-    const { standings, mine, isHost, view } = this.page.connection;
+    const { standings, mine, isHost, view, watching } = this.page.connection;
     this.list.show(standings, { mine: seat });
+    showWatching(this.watching, watching);
     this.empty.hidden = standings.length > 0;
     this.isReady = mine?.outcome === "ready";
     this.readyButton.textContent = this.isReady ? "Not ready" : "Ready";

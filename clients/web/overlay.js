@@ -4,7 +4,7 @@ import { ApiError, fetchGames, fetchJson, fetchLines } from "./api.js";
 import { Boards } from "./boards.js";
 import { fill, h, sleep } from "./dom.js";
 import { formatClock } from "./phrases.js";
-import { StandingsList } from "./standings.js";
+import { showWatching, StandingsList } from "./standings.js";
 
 const TICK_MS = 200;
 const RETRY_MS = 1000;
@@ -31,9 +31,11 @@ export class OverlayPage {
     this.clock = h("time", { class: "clock" });
     this.list = new StandingsList();
     this.more = h("p", { class: "more" });
+    this.watching = h("p", { class: "more", hidden: true });
     this.boards = new Boards(this.game, MAX_TABLES);
     const heading = h("h1", {}, h("span", {}, this.game.title), this.clock);
-    fill(main, h("section", { class: "ranking" }, heading, this.list.element, this.more), this.boards.element);
+    const ranking = h("section", { class: "ranking" }, heading, this.list.element, this.more, this.watching);
+    fill(main, ranking, this.boards.element);
     setInterval(() => this.tick(), TICK_MS);
     this.receive(view);
     this.follow();
@@ -58,7 +60,7 @@ export class OverlayPage {
 
   /** Shows a view or progress; other messages are for newer pages. */
   receive(message) {
-    const { t, standings = [] } = message;
+    const { t, standings = [], watching } = message;
     if (t !== "view" && t !== "progress") return;
     if (t === "view") {
       this.stage = message.stage;
@@ -66,6 +68,7 @@ export class OverlayPage {
       this.boards.show(message.boards ?? {}, standings);
       this.tick();
     }
+    showWatching(this.watching, watching);
     this.list.show(standings.slice(0, MAX_RACERS));
     this.more.textContent = standings.length > MAX_RACERS ? `and ${standings.length - MAX_RACERS} more` : "";
   }

@@ -4,7 +4,7 @@ import { ApiError } from "./api.js";
 import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
 import { changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
-import { showGhosts, StandingsList } from "./standings.js";
+import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
 const REFUSAL_MS = 6000;
@@ -29,6 +29,7 @@ export class PlayPage {
       choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
     };
     this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
+    this.watching = h("p", { class: "watching", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
     this.side = h("nav", { class: "side", "aria-label": "Standings" });
@@ -110,8 +111,9 @@ export class PlayPage {
     if (view.stage === "running")
       document.title = `${board ? `${board.home}/${game.goal} ` : ""}${game.title} · Same Deal`;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
-    if (!list.element.isConnected) fill(this.side, list.element, this.ghosts);
+    if (!list.element.isConnected) fill(this.side, list.element, this.ghosts, this.watching);
     showGhosts(this.ghosts, connection.ghosts);
+    showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     if (this.racing) this.updateButtons(view.board, connection.mine);
     if (!(performance.now() < this.refusalUntil)) fill(this.note, this.noteContent(view, board));
@@ -187,11 +189,12 @@ export class PlayPage {
   }
 
   describeStandings() {
-    const { standings, ghosts } = this.page.connection;
+    const { standings, ghosts, watching } = this.page.connection;
     const names = displayNames(standings);
     const describe = ({ place, seat, home, goal }) => `${place}, ${names.get(seat)}, ${home} of ${goal}`;
     const describeGhost = ({ name, home, goal }) => `ghost ${name}, ${home} of ${goal}`;
-    return [...standings.map(describe), ...ghosts.map(describeGhost)].join("; ");
+    const spectators = watching ? [`${watching} watching`] : [];
+    return [...standings.map(describe), ...ghosts.map(describeGhost), ...spectators].join("; ");
   }
 
   // Moves.

@@ -75,6 +75,12 @@ export class StandingsList {
   }
 }
 
+/** Shows in an element how many watch a race, and hides it if nobody does. */
+export function showWatching(element, watching) {
+  element.hidden = !watching;
+  element.textContent = watching ? `${watching} watching` : "";
+}
+
 /** Fills an element with the ghosts of a race, and hides it if there are none. They have no place. */
 export function showGhosts(element, ghosts) {
   element.hidden = !ghosts.length || !preferences().rivals;

@@ -208,3 +208,5 @@ class Narrator:
         connection = self._connection
         self._say(*self._describe.standings(connection.standings, connection.seat))
         self._say(*map(ghost_sentence, connection.ghosts))
+        if watching := connection.view.watching:
+            self._say(f"{watching} watching")

@@ -2,6 +2,8 @@
 
 import time
 
+from msgspec.structs import replace
+
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Progress, View
@@ -23,9 +25,10 @@ class LiveView:
         self.apply_standings(view)
 
     def apply_standings(self, message: View | Progress) -> None:
-        """Apply the standings after entry `n` of the log, and the ghosts."""
+        """Apply the standings after entry `n` of the log, the ghosts and the number of watchers."""
         if message.n >= self._standings_n:
             self._standings_n, self.standings, self.ghosts = message.n, message.standings, message.ghosts
+            self.view = replace(self.view, watching=message.watching)
 
     @property
     def seat(self) -> int | None:

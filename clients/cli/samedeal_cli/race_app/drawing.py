@@ -24,11 +24,16 @@ KEY_NAMES: Final = {"Space": "space", "Enter": "enter", "Esc": "escape", "Tab": 
 
 
 def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BOLD) -> None:
-    """Draw the first two lines: the game and the race, and a text on the right."""
+    """Draw the first two lines: the game and the race, and a text on the right, after who watches if there is room."""
     title = state.game.title if state.game else "Same Deal"
     end = canvas.write(0, 1, title, BOLD)
-    canvas.write(0, end, f" · {state.race_id}", most=max(0, canvas.width - end - cells(right) - 3))
-    canvas.write(0, canvas.width - cells(right) - 1, right, style)
+    start = canvas.width - cells(right) - 1
+    canvas.write(0, start, right, style)
+    watching = f"{state.view.watching} watching" if state.view and state.view.watching else ""
+    if watching and end + cells(watching) + 3 < start:
+        start -= cells(watching) + 3
+        canvas.write(0, start, watching, DIM)
+    canvas.write(0, end, f" · {state.race_id}", most=max(0, start - end - 2))
     canvas.line(1)
     if state.evening and state.evening.table:
         text = evening_phrase(state.evening, state.header.options.best_of if state.header else 1)
