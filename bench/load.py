@@ -29,8 +29,9 @@ AGAIN_S = 0.2
 AT_ONCE = 100
 """How many connections are opened concurrently."""
 _ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
-"""The start of the two frequent messages, after the one to three bytes with the number of fields."""
-_HEAD = 3
+"""The start of the two frequent messages, after the header with the number of fields."""
+_ANSWER_AT, _PROGRESS_AT = 3, 1
+"""Where they start: the header of a type with more than 15 fields has three bytes."""
 _SHORTEST = 8
 """All messages are longer."""
 _BINARY = WSMsgType.BINARY
@@ -104,12 +105,12 @@ class Line(WSListener):
             return
         tally = self.tally
         tally.bytes_in += len(data)
-        if self.sent_at and (self.echoing or _ANSWER in data[: _HEAD + len(_ANSWER)]):
+        if self.sent_at and (self.echoing or data.startswith(_ANSWER, _ANSWER_AT)):
             now = time.perf_counter()
             tally.latencies.append(now - self.sent_at.popleft())
             if self.running and self.at < self.last:
                 self.send_next(now)
-        elif _PROGRESS in data[: _HEAD + len(_PROGRESS)]:
+        elif data.startswith(_PROGRESS, _PROGRESS_AT):
             tally.others += 1
         else:
             self._heard(msgpack.decode(data))

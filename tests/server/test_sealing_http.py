@@ -99,6 +99,7 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
             replays = request(server, "GET", "/api/v1/replays?limit=100").json["replays"]
             assert running.race_id not in [replay["race"] for replay in replays]
             view = request(server, "GET", f"/api/v1/races/{running.race_id}").json
+            assert view.pop("watching", 1) == 1  # eve
             assert view.keys() == {"t", "race", "n", "h", "stage", "clock_ms", "standings", "header"} | (
                 set() if running.sealed else {"deal"}
             )

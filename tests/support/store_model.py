@@ -172,6 +172,11 @@ class Model:
 
     def _xadd(self, key: bytes, id_: bytes, *words: bytes) -> bytes:
         log = self._log(key)
+        if id_ == b"MAXLEN":  # an approximate limit, which no history reaches
+            _, _, id_, *rest = words
+            words = tuple(rest)
+        if id_ == b"*":
+            id_ = b"%d-0" % (_number(log[-1].id) + 1 if log else 1)
         if log and _number(id_) <= _number(log[-1].id):
             raise ResponseError("The ID specified in XADD is equal or smaller than the target stream top item")
         self.values[key] = [*log, Logged(id_, dict(zip(words[::2], words[1::2], strict=True)))]
