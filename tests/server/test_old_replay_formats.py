@@ -17,7 +17,7 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire.documents import RaceSummary
-from samedeal_server.store import old_replay_formats, stored_replays
+from samedeal_server.store import old_replay_formats, replay_codec, stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.daily_results import DailyRace
 from support.finished_races import finished
@@ -59,15 +59,18 @@ def refusal(data: bytes) -> str:
 # Packed.
 
 
-def test_replays_of_every_earlier_format_are_read_byte_for_byte() -> None:
-    store, stored = saved(1), stored_in(1, "replay:")
+@pytest.mark.parametrize(
+    ("number", "tags"), [(1, {old_replay_formats.TAG: 6, b"{": 2}), (2, {replay_codec.TAG: 9})], ids=["1", "2"]
+)
+def test_saved_replays_of_every_format_are_read_byte_for_byte(number: int, tags: dict[bytes, int]) -> None:
+    store, stored = saved(number), stored_in(number, "replay:")
     names = {race_id: name for name, race_id in store.races.items() if race_id in stored}
-    assert Counter(data[:1] for data in stored.values()) == {old_replay_formats.TAG: 6, b"{": 2}
-    assert len(names) == len(stored) == 8
+    assert Counter(data[:1] for data in stored.values()) == tags
+    assert len(names) == len(stored)
     for race_id, data in stored.items():
         for form in FORMS:
-            assert stored_replays.render(data, form) == replay_file(1, names[race_id], form).read_bytes()
-        replay = read(replay_file(1, names[race_id], "json").read_bytes())
+            assert stored_replays.render(data, form) == replay_file(number, names[race_id], form).read_bytes()
+        replay = read(replay_file(number, names[race_id], "json").read_bytes())
         assert stored_replays.replay(data) == replay
         assert stored_replays.header(data) == replay.header
         if not stored_replays.is_plain(data):
@@ -80,14 +83,17 @@ def test_replays_of_every_earlier_format_are_read_byte_for_byte() -> None:
             assert [player for player, _ in summary.racers] == [seat.player for seat in seats]
 
 
-def test_daily_results_of_every_earlier_format_are_read() -> None:
-    store = saved(1)
+@pytest.mark.parametrize(
+    ("number", "tags"), [(1, {old_replay_formats.TAG, b"{"}), (2, {replay_codec.TAG})], ids=["1", "2"]
+)
+def test_saved_daily_results_of_every_format_are_read(number: int, tags: set[bytes]) -> None:
+    store = saved(number)
     ((_, _, words),) = (command for command in store.commands if command[1].startswith("daily:"))
     results = {words[at].decode(): words[at + 1] for at in range(0, len(words), 2)}
-    assert {data[:1] for data in results.values()} == {old_replay_formats.TAG, b"{"}
+    assert {data[:1] for data in results.values()} == tags
     for race_id, data in results.items():
         name = next(name for name, each in store.races.items() if each == race_id)
-        *_, race = read(replay_file(1, name, "json").read_bytes()).races()
+        *_, race = read(replay_file(number, name, "json").read_bytes()).races()
         assert stored_replays.decode_record(data, DailyRace) == DailyRace.of(race)
 
 

@@ -41,7 +41,7 @@ from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.archive import Search
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.random_races import KINDS, Kind, nonce, opened, race_of_five, random_race
-from support.saved_store import replay_file, replayed_races
+from support.saved_store import replay_file, saved_replays
 from support.stores import process
 
 
@@ -112,9 +112,9 @@ def test_won_and_lost_races_round_trip() -> None:
     assert outcomes >= {"won", "lost"}
 
 
-@pytest.mark.parametrize("race", replayed_races(1))
-def test_saved_replays_round_trip(race: str) -> None:
-    data = replay_file(1, race, "json").read_bytes()
+@pytest.mark.parametrize(("number", "race"), saved_replays())
+def test_saved_replays_round_trip(number: int, race: str) -> None:
+    data = replay_file(number, race, "json").read_bytes()
     assert stored_replays.text(encode(read(data))) == data
 
 

@@ -12,22 +12,20 @@ import pytest
 
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
-from samedeal.race.events import LONGEST_MS, Dealt
+from samedeal.race.events import LONGEST_MS, Dealt, Joined
 from samedeal.replays.replay import Replay, ReplayLines, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.logged_server import request
-from support.saved_store import DATE, FORMS, Saved, replay_file, replayed_races, saved
+from support.saved_store import DATE, FORMS, NUMBERS, Saved, replay_file, replayed_races, saved
 from support.servers import SIGNING_KEY, Racer
 from support.stores import until
 from support.timed_server import HOUR_MS, TimedServer
 
-FINISHED = ("cancelled", "open-deal", "won", "sealed", "unlisted", "plain")
-DAILY = ("daily", "plain-daily")
 KEY = public_key(bytes.fromhex(SIGNING_KEY))
 
 
-@pytest.fixture(params=[1])
+@pytest.fixture(params=NUMBERS)
 def number(request: pytest.FixtureRequest) -> int:
     """The format of the saved store."""
     number: int = request.param
@@ -48,6 +46,12 @@ def server(store: Saved, redis_url: str, tmp_path: Path) -> Iterator[TimedServer
     with server.start():
         yield server
         assert server.failures() == []
+
+
+def finished(store: Saved, number: int, *, daily: bool) -> dict[str, Replay]:
+    """Return the replays of the finished races in the store, on daily deals or not, by what is special about them."""
+    replays = {name: read(replay_file(number, name, "json").read_bytes()) for name in replayed_races(number)}
+    return {name: each for name, each in replays.items() if name in store.races and each.header.daily == daily}
 
 
 def get(server: TimedServer, path: str) -> bytes:
@@ -75,7 +79,7 @@ async def returned(server: TimedServer, store: Saved, guest: str) -> Racer:
     racer = Racer(guest)
     racer.token = store.tokens[guest]
     await racer.connect(server)
-    assert racer.player == store.players[guest]
+    assert racer.player == store.players.get(guest, racer.player)
     return racer
 
 
@@ -89,12 +93,13 @@ def assert_continues(replay: Replay, store: Saved, race_id: str) -> None:
 
 
 def test_lists_and_results_are_unchanged(server: TimedServer, store: Saved) -> None:
+    live = {f"races/{store.races[name]}" for name in ("running", "open", "next") if name in store.races}
     for path, expected in store.answers.items():
-        if not path.startswith("races/"):
+        if path not in live:
             assert_contains(json.loads(get(server, path)), expected)
 
 
-async def test_unlisted_races_count_for_those_who_raced_in_them(server: TimedServer, store: Saved) -> None:
+async def test_unlisted_races_count_for_those_who_raced_in_them(server: TimedServer, store: Saved, number: int) -> None:
     """They are found in stores without their index, also in those that have replays in older formats."""
     path, race_id = f"/api/v1/players/{store.players['bo']}", store.races["unlisted"]
 
@@ -107,8 +112,15 @@ async def test_unlisted_races_count_for_those_who_raced_in_them(server: TimedSer
 
     token = {"Authorization": f"Bearer {store.tokens['bo']}"}
     await until(lambda: race_id in races(**token))
-    assert races() >= {store.races["plain"], store.races["plain-daily"], store.races["sealed"]}
-    assert races(**token) - races() == {race_id}
+    replays = finished(store, number, daily=False) | finished(store, number, daily=True)
+    joined = {
+        store.races[name]
+        for name, replay in replays.items()
+        for entry in replay.entries
+        if isinstance(entry.event, Joined) and entry.event.player == store.players["bo"]
+    }
+    assert races(**token) == joined
+    assert races() == joined - {race_id}
 
 
 def test_the_signing_key_has_the_time_of_its_first_use(server: TimedServer, store: Saved) -> None:
@@ -119,13 +131,15 @@ def test_the_signing_key_has_the_time_of_its_first_use(server: TimedServer, stor
 
 
 def test_replays_are_unchanged_byte_for_byte(server: TimedServer, store: Saved, number: int) -> None:
-    for name in FINISHED:
+    for name in finished(store, number, daily=False):
         for form in FORMS:
             assert get(server, f"replays/{store.races[name]}.{form}") == replay_file(number, name, form).read_bytes()
 
 
 def test_replays_of_daily_races_stay_sealed_until_their_time(server: TimedServer, store: Saved, number: int) -> None:
-    paths = [(name, form, f"replays/{store.races[name]}.{form}") for name in DAILY for form in FORMS]
+    names = finished(store, number, daily=True)
+    assert names
+    paths = [(name, form, f"replays/{store.races[name]}.{form}") for name in names for form in FORMS]
     for _, _, path in paths:
         answer = request(server, "GET", f"/api/v1/{path}")
         assert (answer.status, answer.json["code"]) == (403, "replay-sealed")
@@ -157,7 +171,8 @@ async def test_a_running_race_continues(server: TimedServer, store: Saved) -> No
 async def test_an_open_race_can_be_joined(server: TimedServer, store: Saved) -> None:
     race_id = store.races["open"]
     bo, cy = await returned(server, store, "bo"), await Racer("cy").connect(server)
-    for racer, seat in ((bo, 1), (cy, 2)):
+    (waiting,) = store.answers[f"races/{race_id}"]["standings"]
+    for racer, seat in ((bo, waiting["seat"]), (cy, waiting["seat"] + 1)):
         await racer.join(race_id)
         assert racer.view
         assert racer.view.seat == seat
@@ -185,9 +200,46 @@ async def test_abandoned_races_are_closed_on_time(server: TimedServer, store: Sa
     await until(lambda: json.loads(get(server, "races"))["races"] == [], 60)
 
 
+@pytest.mark.parametrize("number", [2], indirect=True)
+async def test_a_rematch_that_waits_is_found(server: TimedServer, store: Saved) -> None:
+    again = json.dumps({"again": store.races["match"], "game": "gallery"}).encode()
+    answer = request(server, "POST", "/api/v1/races", again, Authorization=f"Bearer {store.tokens['bo']}")
+    assert (answer.status, answer.json["race"]) == (200, store.races["next"])
+    assert answer.json["header"]["follows"] == store.races["decider"]
+
+
+@pytest.mark.parametrize("number", [2], indirect=True)
+async def test_the_host_starts_a_race_without_those_who_were_removed(server: TimedServer, store: Saved) -> None:
+    ada, bo, cy = [await returned(server, store, guest) for guest in ("ada", "bo", "cy")]
+    refused = await cy.join(store.races["open"])
+    assert isinstance(refused, m.Problem)
+    assert refused.code == "not-allowed"
+    for racer in (bo, ada):
+        await racer.join(store.races["open"])
+    await bo.ask(m.Ready)
+    assert isinstance(await ada.ask(m.Start), m.View)
+    server.set_clock(store.at + HOUR_MS)
+    for racer in (ada, bo):
+        await racer.until(lambda view: view.stage == "running")
+        assert isinstance(await racer.ask(m.Resign), m.View)
+    assert_continues(await server.replay(store.races["open"]), store, store.races["open"])
+    for racer in (ada, bo, cy):
+        await racer.close()
+
+
+@pytest.mark.parametrize("number", [2], indirect=True)
+def test_guests_log_in_with_saved_codes_and_stay_logged_out(server: TimedServer, store: Saved) -> None:
+    code = json.dumps({"code": store.login_code}).encode()
+    answer = request(server, "POST", "/api/v1/guests/login", code)
+    assert (answer.status, answer.json["player"]) == (200, store.players["ada"])
+    again = json.dumps({"again": store.races["match"]}).encode()
+    answer = request(server, "POST", "/api/v1/races", again, Authorization=f"Bearer {store.tokens['di']}")
+    assert (answer.status, answer.json["code"]) == (401, "bad-token")
+
+
 def test_saved_replays_round_trip_byte_for_byte_and_verify(number: int) -> None:
     names = replayed_races(number)
-    assert {*FINISHED, *DAILY} <= set(names)
+    assert names
     for name in names:
         replay = read(replay_file(number, name, "json").read_bytes())
         assert all(fact.holds for fact in verify(replay, [KEY]))

@@ -30,7 +30,7 @@ VARIANTS: tuple[tuple[str, dict[str, str | bool]], ...] = (
 
 def original_replays(seed: int) -> dict[str, bytes]:
     """Return replays in JSON by name. The seed decides what happens in the random ones."""
-    found = {f"saved {file.stem}": file.read_bytes() for file in sorted(SAVED.glob("*-1/*.json"))}
+    found = {f"{file.parent.name} {file.stem}": file.read_bytes() for file in sorted(SAVED.glob("*-[0-9]/*.json"))}
     found |= {name: codec.encode(replay, "json") for name, replay in _races(seed)}
     return found
 
