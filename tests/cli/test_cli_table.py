@@ -1,5 +1,6 @@
 """``samedeal table``, and the same table by a program that shares no code with it."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -44,11 +45,11 @@ def race(race_id: str, racers: int = 2) -> Replay:
     return closed(running(racers, race_id=race_id, seed="1")).replay()
 
 
-def ahead(race_id: str, racers: int = 2) -> Replay:
-    """A race that the first racer wins; the others resign at once and are tied."""
-    log = running(racers, race_id=race_id, seed="225")
-    while not (run := run_of(log.race)).peak:
-        log.say(Moved(seat=1, move=run.game.moves()[0]), 10)
+def ahead(race_id: str, racers: int = 2, winner: int = 1, follows: str | None = None) -> Replay:
+    """A race that one racer wins; the others resign at once and are tied."""
+    log = running(racers, race_id=race_id, seed="225", follows=follows)
+    while not (run := run_of(log.race, winner)).peak:
+        log.say(Moved(seat=winner, move=run.game.moves()[0]), 10)
     return closed(log).replay()
 
 
@@ -78,6 +79,32 @@ def test_both_programs_print_the_same_bytes(tmp_path: Path) -> None:
 def test_both_programs_agree_on_few_races(count: int, tmp_path: Path) -> None:
     paths = files(tmp_path, bot_races(count, seed=count))
     assert javascript("--no-verify", *paths) == (0, run("table", "--json", "--no-verify", *paths).stdout_bytes, "")
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("follows", "order", "winner"),
+    [
+        ({"d": None, "c": "d", "b": "c", "a": "b"}, "dcba", "player-2"),
+        ({"d": None, "b": "c", "a": "b"}, "bad", "player-1"),
+        ({"c": "a", "b": "c", "a": "b", "d": "d"}, "cbad", "player-1"),
+        ({"a": None, "d": "a", "c": None, "b": "c"}, "acbd", "player-1"),
+    ],
+    ids=["one chain", "without a race in the middle", "a forged circle", "two chains"],
+)
+def test_both_programs_order_races_alike_whatever_the_order_of_files(
+    follows: dict[str, str | None], order: str, winner: str, tmp_path: Path
+) -> None:
+    """All races are opened at the same time. The winner of the match depends on their order."""
+    replays = [ahead(race_id, winner=1 if race_id in "ab" else 2, follows=other) for race_id, other in follows.items()]
+    paths = files(tmp_path, replays)
+    result = run("table", "--json", *paths)
+    assert json.loads(result.stdout)["races"] == list(order)
+    assert json.loads(result.stdout)["best_of"]["3"] == winner
+    assert javascript(*paths) == (0, result.stdout_bytes, "")
+    for shuffled in (paths[::-1], *(paths[at:] + paths[:at] for at in range(1, len(paths)))):
+        assert run("table", "--json", "--no-verify", *shuffled).stdout_bytes == result.stdout_bytes
+        assert javascript("--no-verify", *shuffled) == (0, result.stdout_bytes, "")
 
 
 @needs_node

@@ -41,12 +41,13 @@ def opened(
     race_id: str = "calm-otter-42",
     daily: bool = False,
     opened_at: int = finished_races.OPENED_AT,
+    follows: str | None = None,
     **options: Any,
 ) -> Logged:
     """Return a race without entries; sealed unless it has a seed or is daily."""
     race = finished_races.opened(slug, race_id, seed=seed, daily=daily, opened_at=opened_at).race
     chosen = Options(**{"limit_ms": race.game.limit_ms, **options})
-    header = structs.replace(race.header, variant=dict(variant or {}), options=chosen)
+    header = structs.replace(race.header, variant=dict(variant or {}), options=chosen, follows=follows)
     return Logged(Race.opened(header, SECRET))
 
 
