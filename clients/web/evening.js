@@ -14,37 +14,48 @@ export async function fetchEvening(raceId) {
   }
 }
 
-/** Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`. */
+/**
+ * Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`; in a
+ * match of `bestOf` races also who has won it, and returns that as a sentence ("" if nobody has).
+ */
 export function showEvening(element, evening, { bestOf = 1, compact = false } = {}) {
-  const { table, best_of: winners } = evening;
+  const { races, table, best_of: winners } = evening;
   const rows = table.map((row, index) => ({ ...row, seat: index }));
   const names = displayNames(rows);
   const winner = rows.find(({ player }) => player === winners[bestOf]);
-  const match = winner ? `${names.get(winner.seat)} wins the best of ${bestOf}.` : `Best of ${bestOf}.`;
+  const won = winner ? `${names.get(winner.seat)} wins the match` : "";
+  const match = won || (bestOf > 1 ? `best of ${bestOf}` : "");
   element.hidden = rows.length === 0;
-  const scores = rows.length === 2 ? duel(rows, names) : compact ? line(rows, names) : ranking(rows, names);
-  fill(element, scores, bestOf > 1 ? h("p", {}, match) : null);
+  if (rows.length === 2) {
+    const isMatchScore = winner && races.length <= bestOf; // it does not include races after the match
+    fill(element, isMatchScore ? h("p", { class: "duel" }, won, score(rows)) : duel(rows, names, match));
+  } else {
+    fill(element, compact ? line(rows, names, match) : ranking(rows, names, match));
+  }
+  return won && `${won}.`;
 }
 
 const pointsText = (points) => String(Math.round(100 * points) / 100);
 
-function duel([first, second], names) {
-  const score = `${pointsText(first.points)} : ${pointsText(second.points)}`;
-  return h("p", { class: "duel" }, names.get(first.seat), h("b", {}, ` ${score} `), names.get(second.seat));
+const score = ([first, second]) => h("b", {}, ` ${pointsText(first.points)} : ${pointsText(second.points)} `);
+
+function duel(rows, names, match) {
+  const [first, second] = rows.map(({ seat }) => names.get(seat));
+  return h("p", { class: "duel" }, first, score(rows), second, match && ` · ${match}`);
 }
 
-function line(rows, names) {
+function line(rows, names, match) {
   const texts = rows.map((row) => `${row.place}. ${names.get(row.seat)} ${pointsText(row.points)}`);
-  return h("p", {}, texts.join(" · "));
+  return h("p", {}, texts.join(" · "), match && ` · ${match}`);
 }
 
-function ranking(rows, names) {
+function ranking(rows, names, match) {
   const facts = (row) => [`${row.place}.`, names.get(row.seat), pointsText(row.points), String(row.races), String(row.wins)];
   const cells = (tag, texts) => h("tr", {}, texts.map((text) => h(tag, tag === "th" ? { scope: "col" } : {}, text)));
   return h(
     "table",
     {},
-    h("caption", {}, "This evening"),
+    h("caption", {}, "This evening", match && ` · ${match}`),
     h("thead", {}, cells("th", ["", "Player", "Points", "Races", "Won"])),
     h("tbody", {}, rows.map((row) => cells("td", facts(row)))),
   );

@@ -9,6 +9,7 @@ const REFRESH_MS = 5000;
 const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", open: "Choose your own seed" };
 const SPECTATORS = { progress: "See scores only", after: "See nothing until the end", open: "See all tables" };
+const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class HomePage {
   async open(main) {
@@ -60,9 +61,10 @@ export class HomePage {
       undo: h("input", { id: "undo", type: "checkbox", checked: true }),
       attempts: h("input", { id: "attempts", type: "number", min: "0", max: "1000", placeholder: "unlimited" }),
       spectators: select("spectators", Object.entries(SPECTATORS)),
+      bestOf: select("best-of", Object.entries(MATCHES)),
       unlisted: h("input", { id: "unlisted", type: "checkbox" }),
     };
-    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, unlisted } = this.inputs;
+    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
     this.variants = h("div", { class: "variants" });
     this.seedField = labelled("Seed", seed);
     this.raceOptions = h(
@@ -91,7 +93,13 @@ export class HomePage {
         {},
         h("summary", {}, "More options"),
         this.raceOptions,
-        h("div", { class: "options" }, labelled("Maximum racers", maxRacers), checkbox("Unlisted", unlisted)),
+        h(
+          "div",
+          { class: "options" },
+          labelled("Maximum racers", maxRacers),
+          labelled("Match", bestOf),
+          checkbox("Unlisted", unlisted),
+        ),
       ),
       h(
         "div",
@@ -104,7 +112,7 @@ export class HomePage {
 
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
-    const { game, deal, limit } = this.inputs;
+    const { game, deal, limit, bestOf } = this.inputs;
     const { options, limit_ms: limitMs } = this.games.get(game.value);
     const choices = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
     const variants = Object.entries(options ?? {});
@@ -114,12 +122,12 @@ export class HomePage {
     );
     limit.placeholder = String(limitMs / 60_000);
     this.seedField.hidden = deal.value !== "open";
-    this.raceOptions.disabled = deal.value === "daily";
+    this.raceOptions.disabled = bestOf.disabled = deal.value === "daily";
   }
 
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
-    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, unlisted } = this.inputs;
+    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
     const options = solo ? { ...SOLO, unlisted: true } : { max_racers: Number(maxRacers.value || 8) };
     if (unlisted.checked) options.unlisted = true;
     if (deal.value === "daily") return { game: game.value, daily: true, options };
@@ -127,6 +135,7 @@ export class HomePage {
     if (!undo.checked) options.undo = false;
     if (attempts.value) options.attempts = Number(attempts.value);
     if (spectators.value !== "progress") options.spectators = spectators.value;
+    if (bestOf.value !== "1" && !solo) options.best_of = Number(bestOf.value);
     const variant = {};
     for (const input of this.variants.querySelectorAll("select")) {
       variant[input.id.replace("variant-", "")] = JSON.parse(input.value);

@@ -43,12 +43,13 @@ const SPECTATORS = { progress: "see scores only", after: "see nothing until the 
 
 function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
-  const { undo, attempts, limit_ms: limitMs, spectators = "progress" } = options;
+  const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
   const secret = daily ? "deal of the day" : "secret shuffle (provably fair)";
   const rows = [
     ["Deal", seed === undefined ? secret : `chosen seed ${game.slug}:${seed}, known to everyone`],
     ["Time limit", formatClock(limitMs, false)],
     ["Score", `cards home, of ${game.goal}; wins are ranked by time`],
+    ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
     ["Undo", undo === false ? "no" : "yes, except after a card is turned up"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],

@@ -64,7 +64,9 @@ export class RacePage {
     if (!this.header.follows && !this.connection.over) return;
     const evening = await fetchEvening(this.raceId);
     const compact = this.panel instanceof PlayPage;
-    if (evening) showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+    if (!evening) return;
+    const won = showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+    if (won && this.connection.over) announce(won);
   }
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
