@@ -203,7 +203,6 @@ export class Connection {
       saveGuest(null);
       return this.open();
     }
-    if (this.over) return this.setStatus("ended", "");
     if (FINAL_CODES[code]) {
       this.rejectPending(new ApiError(0, "replaced", FINAL_CODES[code]));
       return this.setStatus(code === 4009 ? "replaced" : "ended", FINAL_CODES[code]);
@@ -259,7 +258,6 @@ export class Connection {
     this.revealNonce();
     this.settle(view.re, ({ resolve }) => resolve(view));
     this.onChange();
-    if (this.over) this.setStatus("ended", "");
   }
 
   updateStandings({ n, standings = [], ghosts = [], watching = 0 }) {

@@ -1,6 +1,7 @@
 """Rematches on the page: one tap leads everybody to the same race."""
 
 import asyncio
+from pathlib import Path
 
 from playwright.async_api import Browser, Page
 
@@ -15,7 +16,7 @@ from support.browser import (
     page_server,
     wait_for_deal,
 )
-from support.servers import Server, racers
+from support.servers import Racer, Server, racers
 
 pytestmark = browser_marks("rematch")
 server, chromium = page_server, page_browser
@@ -99,3 +100,26 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, chromium: Br
         await page.reload()
         await page.wait_for_selector("#ready:text-is('Ready')")
         assert tab.errors == []
+
+
+async def test_results_hear_of_a_rematch_after_the_server_restarted(tmp_path: Path, chromium: Browser) -> None:
+    with Server(data_dir=tmp_path / "data") as own:
+        race_id = own.create("corners", max_racers=2, start_delay_ms=0)
+        async with open_page(chromium) as tab:
+            bo = await Racer("bo").connect(own)
+            await bo.join(race_id)
+            await join_race(tab.page, own, race_id)
+            await bo.begin(race_id)
+            await bo.ask(m.Resign)
+            await resign(tab.page)
+            await tab.page.wait_for_selector("button:text-is('Rematch')")
+            port = own.port
+            own.kill()
+            await tab.page.wait_for_selector(".dot.lost")
+            own.start(port)
+            await tab.page.wait_for_selector(".dot.up")
+            await bo.connect(own)
+            await bo.join(race_id)
+            assert isinstance(await bo.ask(m.Again), m.View)
+            await tab.page.wait_for_selector("text=bo wants a rematch.")
+            await bo.close()

@@ -1,0 +1,67 @@
+"""Terminals in tmux, with the program in them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from support.servers import Server
+
+tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
+SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
+WAIT_S = 240.0
+"""The timeout of every step, for slow machines."""
+
+
+class Terminal:
+    """A terminal in tmux."""
+
+    def __init__(self, environment: dict[str, str], width: int = 80, height: int = 24) -> None:
+        self._tmux = ["tmux", "-L", f"samedeal-test-{uuid4()}", "-f", "/dev/null"]
+        self._run("new-session", "-d", "-x", str(width), "-y", str(height), "-s", "it", "sh", environment=environment)
+        self.type("PS1='$ '; clear")
+
+    def _run(self, *words: str, environment: dict[str, str] | None = None) -> str:
+        done = subprocess.run([*self._tmux, *words], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def keys(self, *keys: str) -> None:
+        for key in keys:
+            self._run("send-keys", "-t", "it", "--", key)
+
+    def type(self, text: str) -> None:
+        self._run("send-keys", "-t", "it", "-l", text)
+        self.keys("Enter")
+
+    def screen(self) -> str:
+        return self._run("capture-pane", "-p", "-t", "it")
+
+    def colors(self) -> str:
+        return self._run("capture-pane", "-p", "-e", "-t", "it")
+
+    def resize(self, width: int, height: int) -> None:
+        self._run("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
+
+    def until(self, wanted: str) -> str:
+        end = time.monotonic() + WAIT_S
+        while not re.search(wanted, screen := self.screen()):
+            assert time.monotonic() < end, f"no {wanted!r} on\n{screen}"
+            time.sleep(0.1)
+        return screen
+
+    def close(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
+
+
+def environment_at(server: Server, folder: Path) -> dict[str, str]:
+    """Return the environment of the program at a terminal: its own home, and the server."""
+    inherited = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("COVERAGE_")}
+    folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
+    home = {"HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
+    return {**inherited, **home, **folders, "SAMEDEAL_SERVER": server.url}

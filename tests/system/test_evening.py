@@ -1,0 +1,117 @@
+"""A whole evening: five races of four guests and two bots, in two terminals and two windows of the browser."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+from playwright.async_api import Browser, Page
+
+from samedeal.games.catalogue import GAMES
+from samedeal.proof.verification import verify
+from samedeal.replays.replay import read
+from support.browser import browser_marks, open_page, overflow, page_browser, page_server, wait_for_deal
+from support.servers import Server
+from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
+
+pytestmark = [*browser_marks("evening"), tmux_only]
+server, chromium = page_server, page_browser
+
+GUESTS = ("ada", "bo", "cy", "di")
+NEXT = ("the-edge", "kings-in-the-corners", "gallery", "corner-stones")
+
+
+async def resign(page: Page) -> None:
+    await wait_for_deal(page)
+    await page.click("button:text-is('Resign')")
+    await page.click("dialog button:text-is('Yes')")
+
+
+async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
+    server: Server, chromium: Browser, tmp_path: Path
+) -> None:
+    race = server.create("corners", start_delay_ms=1_000, filter="any")
+    environments = [environment_at(server, tmp_path / name) for name in GUESTS[:2]]
+    ada, bo = (Terminal(environment, 100, 32) for environment in environments)
+    evening = [race]
+    try:
+        async with open_page(chromium, 1280, 800) as desktop, open_page(chromium) as phone:
+            pages = desktop.page, phone.page
+            for terminal, name in zip((ada, bo), GUESTS[:2], strict=True):
+                terminal.type(f"{SAMEDEAL} join {race} --as {name}")
+                await asyncio.to_thread(terminal.until, "Press r when you are ready")
+            for page, name in zip(pages, GUESTS[2:], strict=True):
+                await page.goto(f"{server.url}/r/{race}")
+                await page.fill("#name", name)
+                await page.click("button:text-is('Join')")
+                await page.wait_for_selector("#ready")
+            ada.keys("b")
+            await phone.page.click("button:text-is('Add a bot')")
+            for number in range(5):
+                await asyncio.to_thread(ada.until, r"open 6/8[\s\S]*Deuce \(bot\)[\s\S]*Trey \(bot\)")
+                await play(ada, bo, pages)
+                if number < len(NEXT):
+                    evening.append(await go_on(ada, bo, pages, NEXT[number]))
+                    assert evening[-1] not in evening[:-1]
+            for page in pages:
+                await page.wait_for_selector("table:has-text('This evening')")
+                assert await overflow(page) <= 0
+            assert desktop.errors == phone.errors == []
+            ada.keys("e")
+            await asyncio.to_thread(ada.until, "(?s)This evening.*Deuce.*")
+    finally:
+        ada.close()
+        bo.close()
+    agree(server, evening, tmp_path)
+
+
+async def play(ada: Terminal, bo: Terminal, pages: tuple[Page, ...]) -> None:
+    """Play a race to its end. The people resign after a moment, and the bots play on."""
+    for terminal in (ada, bo):
+        terminal.keys("r")
+    for page in pages:
+        await page.click("#ready:text-is('Ready')")
+    for terminal in (ada, bo):
+        await asyncio.to_thread(terminal.until, "! resign")
+        terminal.keys("!")
+        await asyncio.to_thread(terminal.until, "Resign")
+        terminal.keys("y")
+    await asyncio.gather(*map(resign, pages))
+    for terminal in (ada, bo):
+        await asyncio.to_thread(terminal.until, "checks passed")
+    for page in pages:
+        await page.wait_for_selector("text=/^Verified ✓/")
+
+
+async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str) -> str:
+    """Go to a rematch with another game, which Ada asks for. Return its id."""
+    ada.keys("g", str(1 + [*GAMES].index(game)))
+    await asyncio.to_thread(ada.until, "Press r when you are ready")
+    await asyncio.to_thread(bo.until, f"ada wants a rematch.*{GAMES[game].title}")
+    bo.keys("n")
+    for page in pages:
+        await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")
+        await page.keyboard.press("n")
+        await page.wait_for_selector("#ready")
+    await asyncio.to_thread(bo.until, "Press r when you are ready")
+    races = {page.url.rpartition("/")[2] for page in pages}
+    assert len(races) == 1
+    return races.pop()
+
+
+def agree(server: Server, evening: list[str], folder: Path) -> None:
+    """Check that the scores of the server are those of the replays, in files and in any order."""
+    files = []
+    for number, race in enumerate(evening):
+        status, data = server.get(f"/api/v1/replays/{race}.json")
+        assert status == 200
+        replay = read(data)
+        assert all(fact.holds for fact in verify(replay))
+        assert replay.header.follows == (evening[number - 1] if number else None)
+        assert {standing.name for standing in replay.standings} == {*GUESTS, "Deuce", "Trey"}
+        files.append(folder / f"{race}.json")
+        files[-1].write_bytes(data)
+    status, scores = server.get(f"/api/v1/races/{evening[-1]}/evening")
+    assert status == 200
+    for order in (files, sorted(files, reverse=True)):
+        done = subprocess.run([*SAMEDEAL.split(), "table", *order, "--json"], capture_output=True, check=True)
+        assert done.stdout.strip() == scores.strip()
