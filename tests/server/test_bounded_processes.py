@@ -84,5 +84,18 @@ def test_bounded_processes_are_started_with_low_priority() -> None:
 
 def test_the_worker_has_no_other_tasks() -> None:
     assert set(worker.TASKS) == {
-        *("deal", "par", "play", "par-chart", "replay", "steps", "ghosts", "verify", "qr", "card", "share-text")
+        *(
+            "deal",
+            "par",
+            "play",
+            "par-chart",
+            "bot-move",
+            "replay",
+            "steps",
+            "ghosts",
+            "verify",
+            "qr",
+            "card",
+            "share-text",
+        )
     }

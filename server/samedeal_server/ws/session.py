@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from secrets import token_hex
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 from starlette.websockets import WebSocketDisconnect
@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
 """The requests with which clients arrive. Concurrency is limited, so that moves are served in between."""
+REVOKED: Final = (CloseCode.LOGGED_OUT, "the device has logged out")
+REPLACED: Final = (CloseCode.REPLACED, "a newer connection has taken the seat")
 
 
 class Closing(Exception):
@@ -121,8 +123,7 @@ class Session:
         """Close the connection if its token is among the revoked ones."""
         if self._token_digest in token_digests:
             self._revoked = True  # the client may send more requests until it sees that the connection is closed
-            closing = _revoked()
-            self._outbox.close(closing.code, closing.reason)
+            self._outbox.close(*REVOKED)
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Send an update of the race, encoded when it can be sent. Close if the seat was lost."""
@@ -130,8 +131,7 @@ class Session:
             self._outbox.update("view")
             return
         if self._seat is not None and not self._owns_seat(race):
-            closing = _replaced()
-            self._outbox.close(closing.code, closing.reason)
+            self._outbox.close(*REPLACED)
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
             # Another process released it, assuming that this one had died.
@@ -188,7 +188,7 @@ class Session:
             request = codec.decode_to_server(data, self._form)
             self._outbox.holds_updates = True
             if self._revoked:
-                raise _revoked()
+                raise Closing(*REVOKED)
             if isinstance(request, ENTRY_REQUESTS):
                 async with self._entry_slots:
                     await asyncio.sleep(0)  # serve moves in between, however many clients arrive
@@ -286,7 +286,7 @@ class Session:
         self._legal = request.legal
         self._enter(room, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
-            raise _replaced()
+            raise Closing(*REPLACED)
         return self._view(request.id, header=True)
 
     async def _move(self, request: m.Move) -> m.View:
@@ -394,11 +394,3 @@ class Session:
         if seat is not None and is_view:
             return encode()
         return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None), encode)
-
-
-def _revoked() -> Closing:
-    return Closing(CloseCode.LOGGED_OUT, "the device has logged out")
-
-
-def _replaced() -> Closing:
-    return Closing(CloseCode.REPLACED, "a newer connection has taken the seat")
