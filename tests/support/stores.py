@@ -204,6 +204,9 @@ class Wire:
         task.add_done_callback(self._tasks.discard)
         to_reader, to_writer = await asyncio.open_unix_connection(self._path)
         self._open |= {writer, to_writer}
+        if not (self._server and self._server.is_serving()):  # cut while it was being opened
+            writer.transport.abort()
+            to_writer.transport.abort()
         doomed = asyncio.Event()
         try:
             await asyncio.gather(
