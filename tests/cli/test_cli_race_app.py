@@ -45,11 +45,10 @@ def application(
     state = RaceState(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
     known = [first_token] if first_token else []
 
-    def connect(race_id: str) -> Connection:
+    def connect(race_id: str, watching: bool) -> Connection:
         """Connect as the same guest each time."""
         token = known[0] if known else None
-        watch = watching and race_id == race
-        who: dict[str, Any] = {"name": name, "token": token, "watch": watch}
+        who: dict[str, Any] = {"name": name, "token": token, "watch": watching}
         return Connection(live.url, race_id, features=(m.REACTIONS,), on_welcome=remember, **who)
 
     def remember(welcome: m.Welcome) -> None:

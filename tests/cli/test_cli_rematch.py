@@ -63,6 +63,34 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
             await pilot.press("q")
 
 
+async def test_latecomers_watch_the_rematch(live: Server) -> None:
+    race = live.create("corners", max_racers=3, start_delay_ms=0)
+    ada, bo, cy = (application(live, race, name) for name in ("ada", "bo", "cy"))
+    async with ada.run_test() as hers, bo.run_test() as his, cy.run_test() as late:
+        await until(lambda: [len(app.state.standings) for app in (ada, bo, cy)] == [3, 3, 3])
+        for pilot in (hers, his, late):
+            await pilot.press("r")
+        await until(lambda: ada.state.board and bo.state.board and cy.state.board)
+        for pilot in (hers, his, late):
+            await pilot.press("exclamation_mark", "y")
+        await until(lambda: ada.state.stage == bo.state.stage == cy.state.stage == "over")
+        await hers.press("N")
+        await until(lambda: bo.state.rematch and cy.state.rematch)
+        await his.press("N")
+        await until(lambda: ada.state.board and bo.state.board)
+        await late.press("N")
+        await until(lambda: cy.state.stage == "running")
+        assert [standing.name for standing in cy.state.standings] == ["ada", "bo"]
+        assert "You are watching." in shown(cy)
+        for pilot in (hers, his):
+            await pilot.press("exclamation_mark", "y")
+        await until(lambda: cy.state.stage == "over")
+        assert "join the rematch" not in shown(cy)
+        for pilot in (hers, his, late):
+            await pilot.press("q")
+        assert (ada.failure, bo.failure, cy.failure) == (None, None, None)
+
+
 async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> None:
     with demos.demo(environment, "--speed", 50) as process:
         race = demos.first_screen(process)["for a program"].split()[-3]

@@ -139,7 +139,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
     state = RaceState(race_id, server.url.partition("://")[2], f"{server.url}/r/{race_id}")
     settings = Settings(color="always")
     app = FullScreen(
-        state, lambda race: Connection(server.url, race, name="ada"), Api(server.url), settings, ready=True
+        state, lambda race, _: Connection(server.url, race, name="ada"), Api(server.url), settings, ready=True
     )
 
     async def until_ply(ply: int) -> None:

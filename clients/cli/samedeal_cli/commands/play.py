@@ -220,12 +220,12 @@ class Session:
 
             screen = FullScreen(
                 state,
-                lambda race_id: connect(
+                lambda race_id, watching: connect(
                     settings,
                     server,
                     race_id,
                     self.name,
-                    watching=self.watching and race_id == self.race_id,
+                    watching=watching,
                     reactions=True,  # a key shows and hides them
                 ),
                 Api(server),

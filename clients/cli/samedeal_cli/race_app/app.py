@@ -43,8 +43,11 @@ REPLAY_TIMEOUT_S: Final = 10.0
 PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
 
-Connect = Callable[[str], Connection]
-"""Opens a connection to a race."""
+TOO_LATE: Final = ("untimely", "race-full")
+"""The codes with which the server refuses a seat in a race that can still be watched."""
+
+Connect = Callable[[str, bool], Connection]
+"""Returns a connection to the race with an id, and whether only to watch it."""
 
 
 class FullScreen(CanvasApp):
@@ -267,15 +270,25 @@ class FullScreen(CanvasApp):
             self._race_task.cancel()
         self.connection, self._ready_at_once = None, command.ready
         self._show(state_of_next_race(self.state, race_id, link))
-        self._race_task = self._start(self._run_race(race_id))
+        self._race_task = self._start(self._run_next_race(race_id))
         if not rematch:
             self._copy_link()
 
     # The race.
 
+    async def _run_next_race(self, race_id: str) -> None:
+        """Take a seat in another race, or watch it if it has started or is full."""
+        try:
+            await self._run_race(race_id)
+        except Declined as declined:
+            if declined.code not in TOO_LATE:
+                raise
+            self._change(watching=True, notice=Notice("You were too late to take a seat. You are watching.", "bad"))
+            await self._run_race(race_id)
+
     async def _run_race(self, race_id: str) -> None:
         """Follow a race to its end, then verify it and fetch par."""
-        async with self._connect(race_id) as connection:
+        async with self._connect(race_id, self.state.watching) as connection:
             self.connection = connection
             self._ended.clear()
             game = await asyncio.to_thread(self._api.game, connection.header.game)
@@ -284,8 +297,8 @@ class FullScreen(CanvasApp):
             self._update_snapshot()
             if connection.header.follows:
                 self._start(self._fetch_evening(race_id))
-            is_alone = connection.header.options.max_racers == 1 and self.state.me is not None
-            if (self._ready_at_once or is_alone) and self.state.stage == "open":
+            is_alone = connection.header.options.max_racers == 1
+            if (self._ready_at_once or is_alone) and self.state.me and self.state.stage == "open":
                 self._start(self._send("ready"))
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:
