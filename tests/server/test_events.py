@@ -7,11 +7,15 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from starlette.requests import Request
+from starlette.types import Message, Scope
 from websockets.exceptions import InvalidStatus
 
 from conftest import kept_store
+from samedeal.errors import Refused
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.http import events
 from samedeal_server.http.events import _Spectator
 from support.event_stream import EventStream
@@ -139,7 +143,32 @@ async def test_stream_ends_when_the_server_drains(redis_url: str) -> None:
         server.kill()
 
 
-# The lines, without a socket.
+# Without a socket.
+
+
+async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> None:
+    async with process(redis_url) as one, process(redis_url) as other:
+        race_id = (await opened(one)).race.id  # the other process has to load it, which takes a moment
+        streams = events.Events(other.registry, OpenConnections(1))
+        client = {"client": ("127.0.0.1", 1), "headers": [], "path_params": {"race": race_id}}
+        scope: Scope = {"type": "http", "method": "GET", **client}
+        end = asyncio.Event()
+
+        async def receive() -> Message:
+            await end.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            pass
+
+        async def get() -> None:
+            await (await streams.stream(Request(scope)))(scope, receive, send)
+
+        requests = [asyncio.create_task(get()) for _ in range(2)]
+        await until(lambda: any(task.done() for task in requests))
+        end.set()
+        results = await asyncio.gather(*requests, return_exceptions=True)
+        assert [error.code for error in results if isinstance(error, Refused)] == ["too-many"]
 
 
 async def test_a_quiet_stream_is_kept_alive(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +179,19 @@ async def test_a_quiet_stream_is_kept_alive(redis_url: str, monkeypatch: pytest.
         assert b'"view"' in await anext(lines)
         assert [await anext(lines) for _ in range(3)] == [b"\n"] * 3
         await lines.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_client_that_disconnects_leaves_no_tasks(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        lines = _Spectator(room, parts.registry).lines()
+        await anext(lines)
+        before = asyncio.all_tasks()
+        waiting = asyncio.ensure_future(anext(lines))
+        await asyncio.sleep(0)  # it starts to wait
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await until(lambda: asyncio.all_tasks() <= before)
 
 
 async def test_a_slow_reader_gets_only_the_newest_state(redis_url: str) -> None:

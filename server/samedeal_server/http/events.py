@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from starlette.requests import Request
@@ -44,9 +45,9 @@ class Events:
         ends after the view of the finished race. Counts as a WebSocket connection.
         """
         address = request.client.host if request.client else ""
-        self._registry.check_open()
-        self._connections.check(address)
         room = await self._registry.room(request.path_params["race"])
+        self._registry.check_open()
+        self._connections.check(address)  # last, so that concurrent requests cannot all pass
         if request.method == "HEAD":
             return Response(headers=HEADERS, media_type=MEDIA["ndjson"])
         return EventStream(_Spectator(room, self._registry), lambda: self._connections.add(address))
@@ -98,11 +99,12 @@ class _Spectator:
         race = self._room.race
         yield codec.encode(self._room.view(None, header=True), "json") + b"\n"
         drained = asyncio.ensure_future(self._registry.draining.wait())
+        drained.add_done_callback(lambda _: self._wakeup.set())
         try:
             while not (race.closed or drained.done()):
-                news = asyncio.ensure_future(self._wakeup.wait())
-                await asyncio.wait((news, drained), timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED)
-                news.cancel()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(KEEP_ALIVE_S):
+                        await self._wakeup.wait()
                 self._wakeup.clear()
                 race, update, self._update = self._room.race, self._update, None
                 yield self._encode(race, update) + b"\n"
