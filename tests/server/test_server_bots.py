@@ -7,9 +7,10 @@ from msgspec import msgpack
 
 from samedeal.computer.bot_player import choose
 from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
 from samedeal.proof.commitments import server_nonce
 from samedeal.proof.verification import verify
-from samedeal.race.events import SERVER, Joined, Left, Moved, Nonce, Readied, Resigned
+from samedeal.race.events import SERVER, Joined, Left, Moved, Nonce, Options, Readied, Resigned
 from samedeal.race.race import Race
 from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.replay import Replay, read
@@ -18,13 +19,14 @@ from samedeal.wire import messages as m
 from samedeal_server.jobs.pool import JobFailed, Jobs, Task
 from samedeal_server.jobs.turns import Place
 from samedeal_server.races import bot_moves, server_bots
+from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.server_bots import add_bot, bots_here
 from samedeal_server.store.guests import Guest
 from support.finished_races import nonce
 from support.rooms import opened
-from support.servers import Racer, Server, racers
+from support.servers import MASTER_KEY, Racer, Server, racers
 from support.sessions import refused, viewed
-from support.stores import process, seat_for, that, until
+from support.stores import process, seat_for, stored_races, that, until
 
 
 def bots(view: m.View) -> list[tuple[str, str]]:
@@ -116,6 +118,18 @@ async def test_bots_follow_to_the_rematch_once(redis_url: str) -> None:
             assert bots(view) == [("Deuce", "ready"), ("Trey", "ready")]
             viewed(await ada.ask(m.Remove, seat=2))
             assert bots(viewed(await bo.join(following.race))) == [("Trey", "ready")]
+
+
+async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        opener = RaceOpener(stored_races(parts), bytes.fromhex(MASTER_KEY), 0)
+        options = Options(limit_ms=300_000)
+        header = await opener.new_header(GAMES["corners"], {}, None, options, follows="calm-otter-1")
+        await opener.claim(header, owners=None, away_ms=30_000)
+        assert await opener.open(header, None, away_ms=30_000)
+    with Server(redis_url) as server:
+        async with racers(server, "Ada") as (ada,):
+            assert viewed(await ada.join(header.race)).seat == 1
 
 
 async def test_a_bot_plays_on_when_its_process_is_killed(redis_url: str) -> None:

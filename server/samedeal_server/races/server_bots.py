@@ -1,6 +1,7 @@
 """Bots of the server in races: players add them before the countdown, and they follow to rematches."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
 
 from samedeal.computer.bots import BOTS
@@ -34,13 +35,17 @@ async def add_bot(room: Room, guest: Guest, registry: Registry) -> None:
 
 
 async def bring_bots(room: Room, registry: Registry) -> None:
-    """Let the bots of the race before join a rematch after its first player, once. Without room, they stay away."""
+    """Let the bots of the race before join a rematch after its first player, once.
+
+    They stay away if there is no room for them or if the race before cannot be read, so that the player can race.
+    """
     before_id = room.race.header.follows
     if room.race.stage != "open" or before_id is None or any(seat.server for seat in room.race.seats):
         return
-    before = (await registry.room(before_id)).race
-    if any(seat.server for seat in before.roster) and bots_here(registry) < MAX_BOTS:
-        await room.submit(lambda race: follow_events(race, before))
+    with suppress(Refused):
+        before = (await registry.room(before_id)).race
+        if any(seat.server for seat in before.roster) and bots_here(registry) < MAX_BOTS:
+            await room.submit(lambda race: follow_events(race, before))
 
 
 def bots_here(registry: Registry) -> int:
