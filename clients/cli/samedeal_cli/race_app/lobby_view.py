@@ -81,7 +81,10 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
 def _status(state: RaceState) -> str:
     """Return what the race is waiting for, and how much longer it waits."""
     text = _waiting_for(state)
-    return text if state.left_ms is None else f"{text} Starts without the others in {-(-state.left_ms // 1000)} s."
+    if state.left_ms is None:
+        return text
+    late = "you" if state.me and state.me.outcome != "ready" else "the others"
+    return f"{text} Starts without {late} in {-(-state.left_ms // 1000)} s."
 
 
 def _waiting_for(state: RaceState) -> str:
