@@ -313,6 +313,18 @@ def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server
 
 
 @tmux_only
+async def test_removed_player_does_not_read_how_to_rejoin(terminal: Terminal, live: Server) -> None:
+    async with racers(live, "Ada") as (ada,):
+        race = live.create("corners", token=ada.token)
+        await ada.join(race)
+        terminal.type(f"{SAMEDEAL} join {race} --as bo")
+        await asyncio.to_thread(terminal.until, "Press r when you are ready")
+        await ada.ask(m.Remove, seat=2)
+        screen = await asyncio.to_thread(terminal.until, "The host has removed you from this race")
+        assert "To rejoin" not in screen
+
+
+@tmux_only
 def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
     terminal.type(f"NO_COLOR=1 {SAMEDEAL} join {race} --as ada --ready --ascii")

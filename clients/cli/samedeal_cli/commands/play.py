@@ -26,7 +26,7 @@ from samedeal_cli.commands.parameters import (
     undo_option,
     variant_option,
 )
-from samedeal_cli.failure import INTERRUPTED, Failure
+from samedeal_cli.failure import INTERRUPTED, Declined, Failure
 from samedeal_cli.settings import Settings, command, program
 
 # Imported later, so that the full screen shows its first frame sooner.
@@ -249,7 +249,7 @@ class Session:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):
             say(state.link)
-            if state.seat is not None and not state.finished:
+            if state.seat is not None and not state.finished and not isinstance(screen.failure, Declined):
                 back = f" --as {self.name}" if self.name else ""
                 say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{back}")
         if screen.failure:
