@@ -29,7 +29,7 @@ def pass_code(settings: Settings, name: str | None, qr: bool) -> None:
     token = guests.environment_token(settings, server)
     credentials = guests.credentials(server, name, unnamed=settings.name, token=token)
     if not credentials.token:
-        raise _not_found(credentials.name, server)
+        raise guests.not_found(credentials.name, server)
     api = Api(server)
     data = api.create_login_code(credentials.token)
     created = api.read(data, LoginCode)
@@ -92,7 +92,7 @@ def log_out(settings: Settings, name: str | None, force: bool) -> None:
     name, server = name or settings.name or guests.account_name(), settings.address
     guest = guests.find(server, name)
     if not guest:
-        raise _not_found(name, server)
+        raise guests.not_found(name, server)
     try:
         Api(server).log_out(guest.token)
     except Failure as failure:
@@ -116,7 +116,3 @@ def _read_login() -> Login:
         return LOGIN.convert(line, None, None)
     except click.UsageError as error:
         raise Misused(error.message) from error
-
-
-def _not_found(name: str | None, server: str) -> Misused:
-    return Misused(f"{name} was not found for {server}; samedeal whoami lists your names")

@@ -78,7 +78,7 @@ def _guest(settings: Settings, name: str | None) -> Guest:
     server, name = settings.address, name or settings.name or guests.account_name()
     guest = guests.find(server, name)
     if guest is None:
-        raise Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
+        raise guests.not_found(name, server)
     return guest
 
 

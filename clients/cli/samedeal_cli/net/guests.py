@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
+from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
@@ -80,6 +81,11 @@ def save(guest: Guest) -> None:
 def find(server: str, name: str) -> Guest | None:
     """Return the stored guest with a name on a server, if any."""
     return _read(_file(server, name))
+
+
+def not_found(name: str | None, server: str) -> Misused:
+    """Return the error for a name that is not stored for a server."""
+    return Misused(f"{name} was not found for {server}; samedeal whoami lists your names")
 
 
 def stored() -> list[Guest]:
