@@ -5,7 +5,7 @@ record whether a player is connected, so the caller passes in when each seat was
 holds a race calls ``due`` at ``due_at``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from samedeal.proof.commitments import server_nonce
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
@@ -17,6 +17,8 @@ EMPTY_MS = 600_000
 NONCE_MS = 5_000
 """The minimum time to open a nonce, from the start of the countdown and from the end of an outage. A countdown can be
 shorter than a round trip, and nobody should be scratched because of an outage."""
+REJOIN_MS = 20_000
+"""How long a rematch waits for the people of the race before, from its opening."""
 NEVER = 2**53 - 1
 """A time that never comes."""
 
@@ -29,13 +31,15 @@ def due(
     away_ms: int,
     ready_ms: int = 0,
     reachable_from: int = 0,
+    rejoining: Collection[str] = (),
     deal_number: int | None = None,
 ) -> AnyEvent | None:
     """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
 
     ``seen`` maps seat numbers to the time when the seat was last connected. Before the countdown, a seat is released
     after ``away_ms`` without a connection, or as in ``ready_by``. ``reachable_from`` is the end of the last server
-    outage. ``deal_number`` is the number of the deal, or None while the search for it is running.
+    outage. ``rejoining`` are the people whom a rematch waits for, by their public ids. ``deal_number`` is the number of
+    the deal, or None while the search for it is running.
     """
     if race.closed:
         return None
@@ -47,9 +51,9 @@ def due(
         absent = (seat for seat in race.roster if released_at(seat, seen, away_ms) <= now)
         if seat := next(absent, None):
             return Left(seat=seat.number)
-        if (ready_at := ready_by(race, ready_ms)) is not None and ready_at <= now:
+        if (ready_at := ready_by(race, ready_ms, reachable_from)) is not None and ready_at <= now:
             return Left(seat=awaited(race)[0].number)
-        return Counting() if race.ready_to_start else None
+        return Counting() if race.ready_to_start and now >= complete_by(race, rejoining) else None
     if race.stage == "countdown" and race.header.sealed:
         for seat in race.roster:
             if seat.server and not seat.nonce:
@@ -59,14 +63,24 @@ def due(
     return None
 
 
-def due_at(race: Race, *, seen: Mapping[int, int], away_ms: int, ready_ms: int = 0, reachable_from: int = 0) -> int:
+def due_at(
+    race: Race,
+    *,
+    seen: Mapping[int, int],
+    away_ms: int,
+    ready_ms: int = 0,
+    reachable_from: int = 0,
+    rejoining: Collection[str] = (),
+) -> int:
     """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
         return race.ends_at
     if race.stage == "countdown":
         return deal_at(race, reachable_from)
     times = [race.expires_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
-    if (ready_at := ready_by(race, ready_ms)) is not None:
+    if race.ready_to_start:
+        times.append(complete_by(race, rejoining))
+    if (ready_at := ready_by(race, ready_ms, reachable_from)) is not None:
         times.append(ready_at)
     return min(times if race.n else (*times, race.header.opened_at + EMPTY_MS))
 
@@ -84,11 +98,19 @@ def awaited(race: Race) -> Sequence[Seat]:
     return _people(waiting) or waiting
 
 
-def ready_by(race: Race, ready_ms: int) -> int | None:
+def complete_by(race: Race, rejoining: Collection[str]) -> int:
+    """Return when a race can start in which all are ready: at once, or REJOIN_MS after its opening if some of the
+    players who are ``rejoining`` have not had a seat yet.
+    """
+    is_complete = {seat.player for seat in race.seats}.issuperset(rejoining)
+    return 0 if is_complete else race.header.opened_at + REJOIN_MS
+
+
+def ready_by(race: Race, ready_ms: int, reachable_from: int = 0) -> int | None:
     """Return when the awaited seats are released, or None if there are none or ``ready_ms`` is 0.
 
     That is ``ready_ms`` after enough players became ready, or after one of the awaited players joined or stopped being
-    ready, so that all of them have had that long. It depends on the log only.
+    ready, so that all of them have had that long. ``reachable_from`` is as in ``due``.
     """
     seats = awaited(race)
     if not seats or not ready_ms:
@@ -96,7 +118,7 @@ def ready_by(race: Race, ready_ms: int) -> int | None:
     ready = [seat for seat in race.roster if seat.ready]
     enough_at = sorted(seat.changed_at for seat in ready)[1]
     person_at = min(seat.changed_at for seat in _people(ready) or ready)
-    times = [enough_at, person_at, *(seat.changed_at for seat in seats)]
+    times = [enough_at, person_at, reachable_from, *(seat.changed_at for seat in seats)]
     if seats[0].bot:
         times += (seat.changed_at for seat in _people(race.seats) if seat.left)
     return max(times) + ready_ms

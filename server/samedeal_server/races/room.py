@@ -6,7 +6,7 @@ them. Nothing is acknowledged or published before the log has it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
@@ -175,6 +175,10 @@ class Room:
         if rematch != self.rematch:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
+
+    def wait_for(self, players: Collection[str]) -> None:
+        """Let a rematch wait a moment for these people of the race before, by their public ids."""
+        self._schedule.rejoining = players
 
     def wake(self) -> None:
         """Check whether anything is due."""

@@ -1,9 +1,9 @@
 """Schedule: when a race next needs attention, by a timer in this process and by the store's list for all processes."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from samedeal.race.due import EMPTY_MS, deal_at, due, due_at, ready_by
+from samedeal.race.due import EMPTY_MS, complete_by, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal_server.races.bot_moves import BotMoves
@@ -34,6 +34,8 @@ class Schedule:
         self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
         self._bot_moves = bot_moves
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
+        self.rejoining: Collection[str] = ()
+        """The public ids of the people of the race before, for whom a rematch waits a moment."""
         self._watched_until = 0
         self._saved_due_at: int | None = None
         self._saved_summary: tuple[str, int] | None = None
@@ -59,13 +61,16 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
+            rejoining=self.rejoining,
             deal_number=number,
         )
         return timed or self._bot_moves.next(race)
 
     def ready_by(self, race: Race) -> int | None:
-        """Return when the players who are not ready lose their seats, or None if they do not."""
-        return ready_by(race, self._ready_ms)
+        """Return when the race starts without those who are not ready or have not come, or None if it does not."""
+        if race.ready_to_start:
+            return complete_by(race, self.rejoining) or None
+        return ready_by(race, self._ready_ms, self._reachable_from)
 
     def releases_seat(self, race: Race) -> bool:
         """Return whether a seat is about to be released because its player is away or not ready."""
@@ -130,5 +135,6 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
+            rejoining=self.rejoining,
         )
         return at if race.n else max(at, self._watched_until)

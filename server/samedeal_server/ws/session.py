@@ -24,7 +24,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.hosting import check_not_removed, submit_as_host
 from samedeal_server.races.registry import Registry
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.races.rematches import Rematches, wait_for_racers
 from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
@@ -336,6 +336,7 @@ class Session:
         if (needed := room.race.header.format) > self._format:
             text = f"This race needs race format {needed}; this client reads format {self._format}. Update the client."
             raise Refused("unsupported-version", text)
+        await wait_for_racers(room, self._registry)
         return room
 
     def _enter(self, room: Room, seat: int | None, taken: int) -> None:
