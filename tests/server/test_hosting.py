@@ -5,14 +5,17 @@ import json
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from redis import Redis
 from websockets.exceptions import ConnectionClosed
 
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Joined, Options
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.races.hosting import submit_as_host, submit_join
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
@@ -200,10 +203,35 @@ async def test_a_player_is_barred_before_the_seat_is_released(redis_url: str) ->
         race, (ada, bo) = await seated(server, "Ada", "Bo")
         with Redis.from_url(redis_url) as redis:
             redis.sadd(f"removed:{{{race}}}", bo.player)
-        bo.drop()
-        await bo.connect(server)
-        viewed(await bo.join(race))  # the seat was not released
+        assert refused(await bo.join(race), "not-allowed")  # the seat was not released
         viewed(await bo.ask(m.Leave))
         assert refused(await bo.join(race), "not-allowed")
         for racer in (ada, bo):
             await racer.close()
+
+
+async def test_a_player_cannot_return_with_a_join_that_waits_while_the_host_removes_them(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url) as parts:
+        host, guest, live = Guest("player-1", "Ada"), Guest("player-2", "Bo"), parts.registry.live
+        room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+        for player in (1, 2):
+            await room.submit(seat_for(player))
+        is_barred, removals = live.is_barred, list[asyncio.Task[None]]()
+
+        async def before_the_removal(race_id: str, player: str) -> bool:
+            barred = await is_barred(race_id, player)
+            if not removals:
+                queued = len(room._queue)
+                removal = submit_as_host(room, host, m.Remove(id=1, seat=2), live, "")
+                removals.append(asyncio.create_task(removal))
+                while len(room._queue) == queued:  # noqa: ASYNC110 - only until the command waits in the queue
+                    await asyncio.sleep(0)
+            return barred
+
+        monkeypatch.setattr(live, "is_barred", before_the_removal)
+        with pytest.raises(Refused, match="The host has removed you"):
+            await submit_join(room, guest, seat_for(2), live)
+        assert removals[0].done()
+        assert [seat.name for seat in room.race.roster] == ["Name 1"]

@@ -7,7 +7,7 @@ from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
 from samedeal.race.requests import HostRequest, remove_events, start_events
 from samedeal.wire import messages as m
-from samedeal_server.races.room import Room
+from samedeal_server.races.room import Proposal, Room
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.live_races import LiveRaces
 
@@ -45,8 +45,29 @@ async def submit_as_host(room: Room, guest: Guest, request: HostRequest, live: L
     await room.submit(start)
 
 
-async def check_not_removed(room: Room, guest: Guest, live: LiveRaces) -> None:
-    """Raise Refused("not-allowed") if the guest has no seat in an open race because the host has removed them."""
-    waiting = room.host is not None and room.race.stage == "open" and room.race.seat_of(guest.player) is None
-    if waiting and await live.is_barred(room.race.id, guest.player):
-        raise Refused("not-allowed", "The host has removed you from this race.")
+async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRaces) -> Race:
+    """Submit a proposal that seats a guest. Return the race after it.
+
+    Guests who still have a seat are checked too, and again if it is released before the proposal takes effect: the host
+    may be removing them. Raises Refused("not-allowed") if the host has removed the guest from an open race, and as
+    ``Room.submit``.
+    """
+    while True:
+        is_hosted = room.host is not None and room.race.stage == "open"
+        if is_hosted and await live.is_barred(room.race.id, guest.player):
+            raise Refused("not-allowed", "The host has removed you from this race.")
+        had_seat = is_hosted and room.race.seat_of(guest.player) is not None
+
+        def checked(race: Race, had_seat: bool = had_seat) -> Iterable[AnyEvent]:
+            if had_seat and race.stage == "open" and race.seat_of(guest.player) is None:
+                raise _SeatReleased("untimely")
+            return proposal(race)
+
+        try:
+            return await room.submit(checked)
+        except _SeatReleased:
+            continue
+
+
+class _SeatReleased(Refused):
+    """The guest's seat has been released since the guest was checked."""

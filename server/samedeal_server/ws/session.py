@@ -22,7 +22,7 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
-from samedeal_server.races.hosting import check_not_removed, submit_as_host
+from samedeal_server.races.hosting import submit_as_host, submit_join
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches, wait_for_racers
 from samedeal_server.races.room import Room
@@ -277,8 +277,7 @@ class Session:
             )
 
         room = await self._readable_room(request.race)
-        await check_not_removed(room, guest, self._registry.live)
-        race = await room.submit(proposal)
+        race = await submit_join(room, guest, proposal, self._registry.live)
         await bring_bots(room, self._registry)
         seat = race.seat_of(guest.player)
         if seat is None:
