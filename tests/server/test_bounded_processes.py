@@ -16,7 +16,7 @@ COMPUTING = {
     "samedeal.computer.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
     "samedeal.share.card": {"svg"},
-    "samedeal.share.text": {"pace", "text"},
+    "samedeal.share.text": {"pace"},
     "samedeal.proof.verification": {"verify"},
     "samedeal_server.jobs.png": {"png"},
     "samedeal_server.store.stored_replays": {"render", "text"},
@@ -96,6 +96,6 @@ def test_the_worker_has_no_other_tasks() -> None:
             "verify",
             "qr",
             "card",
-            "share-text",
+            "pace",
         )
     }

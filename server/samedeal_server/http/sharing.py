@@ -10,6 +10,7 @@ from starlette.responses import Response
 from samedeal.errors import Refused
 from samedeal.race.events import SeatNumber
 from samedeal.race.race import Race
+from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
@@ -82,14 +83,15 @@ class Sharing:
         shared, seat = SharedRace.of(race), query.seat
         if seat not in (None, *(standing.seat for standing in shared.standings)):
             raise Refused("not-found", f"Nobody has seat {seat}.")
-        beaten = data = None
+        beaten, pace = None, ""
         if seat is not None and race.stage == "over":
             beaten = await self._beaten(race, seat, client_network(request))
-            data = await self._replay(race)
+            if data := await self._replay(race):
+                paces = await render(self._renderings, request, "pace", data)
+                pace = msgpack.decode(paces, type=dict[int, str]).get(seat, "")
         link = f"{base_url(request, self._settings)}/r/{race.id}"
-        question = msgpack.encode((shared, link, seat, beaten, data))
-        text = await render(self._renderings, request, "share-text", question)
-        return Response(text, media_type=TEXT, headers={"Cache-Control": "no-cache"})
+        line = share_text.text(shared, link, seat, pace=pace, beaten=beaten)
+        return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
     async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
         room = await self._registry.room(request.path_params["race"])

@@ -22,7 +22,7 @@ from samedeal_server.jobs.turns import Place, Turns
 logger = logging.getLogger(__name__)
 
 Task = Literal[
-    "deal", "par", "play", "par-chart", "bot-move", "replay", "steps", "ghosts", "verify", "qr", "card", "share-text"
+    "deal", "par", "play", "par-chart", "bot-move", "replay", "steps", "ghosts", "verify", "qr", "card", "pace"
 ]
 """What the process can compute. ``worker`` documents the input and output of each task."""
 OnProgress = Callable[[int], object]

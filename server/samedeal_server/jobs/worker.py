@@ -27,7 +27,7 @@ from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
 from samedeal.share import card
 from samedeal.share.shared_race import SharedRace
-from samedeal.share.text import pace, text
+from samedeal.share.text import pace
 from samedeal.wire import codec
 from samedeal.wire.messages import View
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
@@ -110,13 +110,10 @@ def _card(question: bytes) -> bytes:
     return png(picture) if form == "png" else picture.encode()
 
 
-def _share_text(question: bytes) -> bytes:
-    """Return the share text of a race, with the pace of a seat if the race's stored bytes are given."""
-    race, link, seat, beaten, data = msgpack.decode(
-        question, type=tuple[SharedRace, str, int | None, float | None, bytes | None]
-    )
-    squares = pace(steps(stored_replays.replay(data)), seat) if data and seat else ""
-    return text(race, link, seat, pace=squares, beaten=beaten).encode()
+def _pace(question: bytes) -> bytes:
+    """Return the pace of each racer of a stored race by seat, in MessagePack."""
+    timeline = steps(stored_replays.replay(question))
+    return msgpack.encode({racer.seat: pace(timeline, racer.seat) for racer in timeline.racers})
 
 
 def _bot_move(question: bytes) -> bytes:
@@ -136,7 +133,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "verify": _verify,
     "qr": _qr,
     "card": _card,
-    "share-text": _share_text,
+    "pace": _pace,
     "bot-move": _bot_move,
 }
 
