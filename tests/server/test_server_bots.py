@@ -179,6 +179,8 @@ async def test_a_process_plays_a_limited_number_of_bots(redis_url: str, monkeypa
         assert bots_here(parts.registry) == 1
         with pytest.raises(Refused, match="All bots"):
             await add_bot(rooms[1], guest, parts.registry)
+        with pytest.raises(Refused, match="Only players with a seat"):  # without counting
+            await add_bot(rooms[1], Guest("player-2", "Bo"), parts.registry)
         await rooms[0].submit(that(Left(seat=1)))  # the bot leaves with the last player
         await add_bot(rooms[1], guest, parts.registry)
 

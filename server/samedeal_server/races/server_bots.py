@@ -23,14 +23,17 @@ async def add_bot(room: Room, guest: Guest, registry: Registry) -> None:
     """
     if room.race.game.slug not in BOTS:
         raise Refused("not-found", f"The server has no bot for {room.race.game.title}.")
-    if bots_here(registry) >= MAX_BOTS:
-        raise Refused("too-many", "All bots of this server are racing. Try again in a few minutes.")
 
     def adding(race: Race) -> Iterable[AnyEvent]:
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players with a seat can add a bot.")
         return add_bot_events(race)
 
+    after = room.race
+    for event in adding(after):  # before the count, which takes long if there are many races
+        after, _ = after.extended(after.at, event)
+    if bots_here(registry) >= MAX_BOTS:
+        raise Refused("too-many", "All bots of this server are racing. Try again in a few minutes.")
     await room.submit(adding)
 
 
