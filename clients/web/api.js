@@ -8,7 +8,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns the JSON response to a GET, or to a POST if there is a body; as a guest with a token. Throws ApiError. */
+/** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError. */
 export async function fetchJson(path, options = {}) {
   const { data } = await fetchStatusAndJson(path, options);
   return data;
@@ -42,7 +42,7 @@ export async function fetchText(path) {
 
 const SILENT_MS = 40_000; // the server sends an empty line at least every 15 s
 
-/** Yields the objects of a stream of JSON lines. It ends early if nothing arrives for a while. Throws ApiError. */
+/** Yields the objects of a stream of JSON lines. Ends early if the server is silent for SILENT_MS. Throws ApiError. */
 export async function* fetchLines(path) {
   const response = await send(`/api/v1${path}`);
   if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));

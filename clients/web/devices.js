@@ -58,7 +58,7 @@ function instructions({ code, link, qr }, left) {
     h("p", {}, "Scan this with your other device, or enter the code there at ", h("b", {}, link.split("#")[0]), ":"),
     qrCode(qr),
     h("p", { class: "code" }, h("code", {}, code)),
-    h("p", {}, "It works once, and for ", left, ". Whoever has it can play as you, so do not show it to others."),
+    h("p", {}, "It works once and expires in ", left, ". Anyone who has it can play as you."),
     navigator.clipboard ? button("Copy code", () => copyText(code, "Code copied.")) : null,
   ];
 }
@@ -67,7 +67,7 @@ function instructions({ code, link, qr }, left) {
 function qrCode(rows) {
   const size = rows.length + 2 * QUIET_ZONE;
   const svg = svgElement("svg", { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img" });
-  svg.setAttribute("aria-label", "QR code of the link with the code");
+  svg.setAttribute("aria-label", "Login link as a QR code");
   const squares = rows.flatMap((row, y) =>
     [...row].map((module, x) => (module === "1" ? `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h1v1h-1z` : "")),
   );

@@ -3,6 +3,7 @@
 import { ApiError, fetchJson } from "./api.js";
 import { fill, h } from "./dom.js";
 import { displayNames } from "./phrases.js";
+import { botTag } from "./standings.js";
 
 /** Returns the scores over the finished races of a race's evening, or null if the server does not answer. */
 export async function fetchEvening(raceId) {
@@ -50,8 +51,9 @@ function line(rows, names, match) {
 }
 
 function ranking(rows, names, match) {
-  const facts = (row) => [`${row.place}.`, names.get(row.seat), pointsText(row.points), String(row.races), String(row.wins)];
-  const cells = (tag, texts) => h("tr", {}, texts.map((text) => h(tag, tag === "th" ? { scope: "col" } : {}, text)));
+  const player = (row) => [names.get(row.seat), row.bot ? botTag() : null];
+  const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
+  const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, tag === "th" ? { scope: "col" } : {}, each)));
   return h(
     "table",
     {},

@@ -24,7 +24,7 @@ export function invitation({ raceId, game, header }, { standings = [], host }, {
   };
   const max = maxRacers(header);
   const seats = `${standings.length} of ${max} seats are taken.`;
-  const invited = `You are invited to race ${raceId}. Everyone gets the same cards. ${seats}`;
+  const invited = `Race ${raceId}: everyone gets the same cards. ${seats}`;
   const form = h(
     "form",
     { class: "card-form", onsubmit },
@@ -84,6 +84,7 @@ export class LobbyPage {
     this.holdTime = "a short time";
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
     this.hostLine = h("p", {});
+    this.notify = h("div", {}, notifyButton());
     const { game, raceId, header } = page;
     this.element = h(
       "div",
@@ -97,10 +98,11 @@ export class LobbyPage {
         this.list.element,
         this.empty,
         this.watching,
-        h("div", { class: "row" }, this.readyButton, this.startButton, this.botButton, this.leaveButton, this.joinButton),
+        this.botButton,
+        h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
         this.note,
         this.readyClock,
-        notifyButton(),
+        this.notify,
         page.reactions.element,
       ),
       raceOptions(page),
@@ -120,8 +122,9 @@ export class LobbyPage {
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
     const isFull = standings.length >= maxRacers(this.page.header);
     this.botButton.hidden = !mine || isFull;
+    this.notify.hidden = !mine;
     this.hostLine.hidden = !view.host || isHost;
-    this.hostLine.textContent = view.host ? `${view.host.name} invites you to ${this.page.game.title}.` : "";
+    this.hostLine.textContent = view.host ? `${view.host.name} is the host.` : "";
     this.joinButton.hidden = Boolean(mine) || isFull;
     fill(this.note, this.noteText(standings, mine));
   }
@@ -129,7 +132,7 @@ export class LobbyPage {
   /** Shows how long the players who are not ready have. */
   tick(left) {
     const what = this.page.connection.mine && !this.isReady ? "Get ready: the" : "The";
-    const text = `${what} race starts without those who are not ready in ${Math.ceil(left / 1000)} s.`;
+    const text = `${what} race starts in ${Math.ceil(left / 1000)} s, without players who are not ready.`;
     this.readyClock.textContent = left === null ? "" : text;
   }
 

@@ -156,7 +156,7 @@ export class PlayPage {
       return "You are not in this race: your nonce did not reach the server in time.";
     if (view.stage !== "running")
       return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
-    if (!this.boards.element.hidden) return "You are watching. Tap a racer to see their table only.";
+    if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`);
     const facts = [`home ${board.home} of ${this.page.game.goal}`, ...notes].join(" · ");

@@ -23,7 +23,7 @@ export class PlayerPage {
     fill(
       main,
       h("h1", {}, isOwn ? `${name} (you)` : name, bot ? h("small", { class: "tag" }, "bot") : null),
-      h("p", {}, `${counted(scores.races, "race")}, ${counted(scores.wins, "win")}, ${scores.solved} solved.`),
+      h("p", {}, `${counted(scores.races, "race")}, ${counted(scores.wins, "win")}, ${counted(scores.solved, "deal")} solved.`),
       h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
       h(
         "div",
@@ -49,9 +49,10 @@ export class PlayerPage {
   async record() {
     try {
       const { other_name: other, ...record } = await this.fetch(`/versus/${encodeURIComponent(guest().player)}`);
-      const line = ({ ahead, behind, tied }) => `${behind} : ${ahead}${tied ? `, ${tied} tied` : ""}`;
-      const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${line(game)}`);
-      const total = h("p", { class: "record" }, `${other} ${line(record)} ${record.name}`);
+      const ties = ({ tied }) => (tied ? `, ${tied} tied` : "");
+      const score = ({ ahead, behind }) => `${behind} : ${ahead}`;
+      const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${score(game)}${ties(game)}`);
+      const total = h("p", { class: "record" }, `${other} ${score(record)} ${record.name}${ties(record)}`);
       return [total, h("ul", { class: "list" }, record.games.map(row))];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

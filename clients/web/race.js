@@ -79,7 +79,7 @@ export class RacePage {
     else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
   }
 
-  /** Gets ready in a race for one, or if `goToRace` was told to, once. */
+  /** Gets ready: always in a race for one; otherwise once, if `goToRace` requested it. */
   getReady() {
     if (maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting")
       return this.run("ready", () => this.connection.ready());
@@ -137,7 +137,7 @@ export class RacePage {
     return fill(this.main, notice("Reload this page", reason, reload));
   }
 
-  /** The server refused a seat: watch the race if possible. Who had a seat is told first. */
+  /** The server refused a seat: watch the race if possible, but first tell players that they have lost their seat. */
   showRefusal(error) {
     this.hadSeat = false;
     const released = Boolean(this.connection.view);
@@ -155,8 +155,9 @@ export class RacePage {
     const { connection } = this;
     if (!connection?.view) return;
     const left = connection.leftMs;
-    this.clock.textContent = left === null ? "" : formatClock(left, left < 60_000);
-    this.clock.classList.toggle("late", left !== null && left < 30_000 && connection.view.stage === "running");
+    const { stage } = connection.view;
+    this.clock.textContent = left === null ? "" : formatClock(left, left < 60_000 && stage !== "open");
+    this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
     this.panel?.tick?.(left);
     this.caller.tick(left);
   }

@@ -12,6 +12,7 @@ const REACTIONS = {
   laugh: ["😄", "Laugh"],
   oops: ["🙈", "Oops"],
 };
+const WORDS = Object.values(REACTIONS).some(([symbol]) => !hasGlyph(symbol)); // words in place of missing emoji
 const SHOWN_MS = 4000;
 const INTERVAL_MS = 1000; // the server accepts one reaction per second
 
@@ -21,14 +22,15 @@ export class Reactions {
     this.symbols = new Map(); // the symbol that is shown, by seat
     this.timers = new Map();
     this.buttons = Object.entries(REACTIONS).map(([name, [symbol, text]]) =>
-      button(symbol, () => this.send(name), { "aria-label": text, title: text }),
+      button(WORDS ? text : symbol, () => this.send(name), { "aria-label": text, title: text }),
     );
-    this.element = h("div", { class: "reactions", role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);
+    this.element = h("div", { class: `reactions ${WORDS ? "words" : ""}`, role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);
   }
 
-  /** Shows the buttons to racers, unless reactions are turned off. */
+  /** Shows the buttons to racers who have rivals, unless reactions are turned off. */
   update() {
-    this.element.hidden = !this.page.connection.mine || !preferences().reactions;
+    const { connection, header } = this.page;
+    this.element.hidden = !connection.mine || header.options.max_racers === 1 || !preferences().reactions;
   }
 
   send(name) {
@@ -50,7 +52,7 @@ export class Reactions {
     announce(`${name}: ${text.toLowerCase()}`);
     clearTimeout(this.timers.get(seat));
     this.timers.set(seat, setTimeout(() => this.show(seat, null), SHOWN_MS));
-    this.show(seat, symbol);
+    this.show(seat, WORDS ? text : symbol);
   }
 
   show(seat, symbol) {
@@ -58,4 +60,17 @@ export class Reactions {
     else this.symbols.delete(seat);
     this.page.update();
   }
+}
+
+/** Whether the device's fonts have a character: if not, it is drawn like one that no font has. */
+function hasGlyph(character) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [20, 20];
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const pixels = (text) => {
+    context.clearRect(0, 0, 20, 20);
+    context.fillText(text, 2, 16);
+    return context.getImageData(0, 0, 20, 20).data.join();
+  };
+  return pixels(character) !== pixels("\u{10ffff}");
 }

@@ -45,7 +45,7 @@ export class StandingsList {
       state: h("span", { class: "state" }),
     };
     const button = this.choose
-      ? h("button", { type: "button", onclick: () => this.choose(seat) }, Object.values(parts))
+      ? h("button", { type: "button", class: "choose", onclick: () => this.choose(seat) }, Object.values(parts))
       : null;
     return { ...parts, button, item: h("li", {}, button ?? Object.values(parts)) };
   }
@@ -97,7 +97,7 @@ export function showGhosts(element, ghosts) {
   fill(element, ghosts.map(row));
 }
 
-const botTag = () => h("small", { class: "tag" }, "bot");
+export const botTag = () => h("small", { class: "tag" }, "bot");
 
 /** The racer's state, next to the card count. */
 function stateText(standing) {

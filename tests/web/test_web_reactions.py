@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
@@ -65,7 +66,7 @@ async def exchange(page: Page, bo: Racer, label: str, name: str) -> None:
         assert answer.code == "too-many"
         await page.wait_for_timeout(50)
     await page.wait_for_selector("#status:text-is('bo: wow')")
-    await page.wait_for_selector(".standings li:has-text('bo') .symbol:text-is('😮')")
+    await page.wait_for_selector(".standings li:has-text('bo') .symbol:text-matches('^(😮|Wow)$')")
     await page.wait_for_selector(".standings .symbol:visible", state="detached")
     await page.wait_for_selector(".reactions button:not([aria-disabled='true'])")
 
@@ -97,10 +98,25 @@ async def test_racers_react_before_during_and_after_a_race(server: Server, chrom
         await page.select_option("#preference-reactions", "false")
         assert not await page.is_visible(".reactions")
         await bo.ask(m.React, reaction="laugh")
-        await eve.page.wait_for_selector(".symbol:text-is('😄')")
+        await eve.page.wait_for_selector(".symbol:text-matches('^(😄|Laugh)$')")
         assert await page.locator(".symbol:visible").count() == 0
         await bo.close()
         assert ada.errors == eve.errors == []
+
+
+@pytest.mark.parametrize(("drawn", "label"), [("'👋🍀👏😮😄🙈'", "👋"), ("''", "Wave")])
+async def test_reactions_are_words_where_no_font_has_emoji(
+    drawn: str, label: str, server: Server, chromium: Browser
+) -> None:
+    async with open_page(chromium, 320, 568) as ada:
+        await ada.page.add_init_script(
+            f"""CanvasRenderingContext2D.prototype.fillText = function (text) {{
+                if ({drawn}.includes(text)) this.fillRect(0, 0, 9, 9);
+            }}"""
+        )
+        await take_seat(ada.page, server, server.create("corners"))
+        await ada.page.wait_for_selector(f".reactions button:text-is('{label}')")
+        assert await overflow(ada.page) <= 0
 
 
 async def until(page: Page, condition: str) -> None:
