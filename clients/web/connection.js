@@ -81,7 +81,7 @@ export class Connection {
     return this.request({ t: "start" });
   }
 
-  /** Adds a bot of the server before the countdown. */
+  /** Adds a server bot before the countdown. */
   addBot() {
     return this.request({ t: "bot" });
   }

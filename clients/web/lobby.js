@@ -131,8 +131,11 @@ export class LobbyPage {
 
   /** Shows how long the players who are not ready have. */
   tick(left) {
-    const what = this.page.connection.mine && !this.isReady ? "Get ready: the" : "The";
-    const text = `${what} race starts in ${Math.ceil(left / 1000)} s, without players who are not ready.`;
+    const time = `${Math.ceil(left / 1000)} s`;
+    const text =
+      this.page.connection.mine && !this.isReady
+        ? `Get ready within ${time}, or the race starts without you.`
+        : `The race starts in ${time}, without players who are not ready.`;
     this.readyClock.textContent = left === null ? "" : text;
   }
 

@@ -8,7 +8,7 @@ const DAY = 86_400_000;
 const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
 const MAX_K = 4095;
-const SERVER = "0".repeat(16); // the connection of the server's own bots
+const SERVER = "0".repeat(16); // the connection of server bots
 
 /** The stage that an event belongs to; others are checked below. */
 const STAGES = {
@@ -63,7 +63,7 @@ export class Race {
     if (this.isSealed && commitment === undefined) throw new Refusal("nonces", "no commitment to a nonce");
     const isServers = by === SERVER;
     if (isServers && this.isSealed && commitment !== this.#serverCommitment(seat))
-      throw new Refusal("nonces", "the nonce of the server's bot does not follow from the secret");
+      throw new Refusal("nonces", "the nonce of a server bot does not follow from the secret");
     this.holders[seat] = player;
     this.seats.set(seat, { player, name, bot, commitment, isServers, ready: false });
   }
@@ -114,7 +114,7 @@ export class Race {
     allow(!this.isDaily || at < this.dayEnd, "the day is over");
     const isMissing = ({ isServers, nonce }) => isServers && nonce === undefined;
     if (this.isSealed && [...this.seats.values()].some(isMissing))
-      throw new Refusal("nonces", "the nonce of the server's bot is missing");
+      throw new Refusal("nonces", "the nonce of a server bot is missing");
     allow(!this.isPublic || k === 0, "a public deal has no number");
     this.filterHolds = this.#passesFilter(k);
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);

@@ -62,7 +62,7 @@ async def test_guests_see_who_invites_them_and_the_clock(live: Server) -> None:
             for racer in (ada, bo):
                 await racer.join(race)
                 await racer.ask(m.Ready)
-            await until(lambda: "Press r when you are ready. Starts without you in " in shown(app))
+            await until(lambda: "s, or the race starts without you." in shown(app))
             await pilot.press("s", "d")  # only for the host
             assert app.state.overlay == ""
             await pilot.press("q")

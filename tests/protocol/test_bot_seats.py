@@ -1,4 +1,4 @@
-"""Bots of the server: their nonces follow from the secret, and they play from nothing but the views of their seats."""
+"""Server bots: their nonces follow from the secret, and they play from nothing but the views of their seats."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Bots of the server: players add them in the lobby, they play from views only, and they follow to rematches."""
+"""Server bots: players add them in the lobby, they play from views only, and they follow to rematches."""
 
 import asyncio
 

@@ -42,7 +42,7 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
                 yield f"random {kind} {slug}", random_race(slug, kind, Random(f"{seed} {slug} {kind}"))[1]
         yield f"finished {slug}", finished(slug)
         yield f"finished daily {slug}", finished(slug, daily=True, moves=10)
-        yield f"server's bot {slug}", _closed(with_server_bot(slug))
+        yield f"server bot {slug}", _closed(with_server_bot(slug))
         yield f"rematch {slug}", _rematch(finished(slug))
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)

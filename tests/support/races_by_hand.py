@@ -150,7 +150,7 @@ def _event(log: Logged, random: Random) -> AnyEvent:
 
 
 def with_server_bot(slug: str = "corners", moves: int = 40, **options: Any) -> Logged:
-    """Return a race of a player against a bot of the server, after some moves of the bot."""
+    """Return a race of a player against a server bot, after some moves of the bot."""
     log = opened(slug, **options)
     log.say(joined(log, 1))
     for event in add_bot_events(log.race):

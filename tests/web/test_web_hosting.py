@@ -56,7 +56,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         assert await overflow(page) <= 0
         await page.click("#ready")
         for watched in (host, guest, idle):
-            await watched.page.wait_for_selector(".ready-clock:has-text('without players who are not ready')")
+            await watched.page.wait_for_selector(".ready-clock:has-text('the race starts')")
         await page.click("button:text-is('Start now')")
         await asyncio.gather(*(wait_for_deal(watched.page) for watched in (host, guest)))
         await idle.page.wait_for_selector("h1:text-is('Your seat was released')")

@@ -36,7 +36,7 @@ def nonce_commitment(race: str, nonce: bytes) -> str:
 
 
 def server_nonce(secret: bytes, race: str, seat: int) -> bytes:
-    """Return the nonce of a seat that a bot of the server has. It follows from the secret, so nobody can choose it."""
+    """Return the nonce of a seat that a server bot has. It follows from the secret, so nobody can choose it."""
     return bytes.fromhex(_sha256(f"samedeal/1/server-nonce|{secret.hex()}|{race}|{seat}"))
 
 

@@ -131,7 +131,7 @@ def _people(seats: Iterable[Seat]) -> list[Seat]:
 def released_at(seat: Seat, seen: Mapping[int, int], away_ms: int) -> int:
     """Return when a seat is released unless its player reconnects: ``away_ms`` after it was taken or last seen.
 
-    A bot of the server is always there, until it would be alone.
+    A server bot is always there, until it would be alone.
     """
     if seat.server:
         return NEVER

@@ -125,7 +125,7 @@ Connection = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 """A random id of a connection. It distinguishes the entries of two connections that take the same seat at the same
 time, so that only one of them is accepted into the log."""
 SERVER: Final = "0000000000000000"
-"""The connection of the seats that the server's own bots have. Clients' connections have random ids."""
+"""The connection of the seats of server bots. Clients' connections have random ids."""
 
 
 class Joined(Event, frozen=True):

@@ -67,7 +67,7 @@ class Track(Struct, frozen=True, array_like=True):
 
     @classmethod
     def of_result(cls, standing: Standing) -> Self:
-        """Return the track of a racer of whom only the final standing is known: nothing, and from its time on all."""
+        """Return the track of a racer given only the final standing: no cards home until its time, then all of it."""
         start = Change(0, "playing", False, 0, 0.0, 0)
         return cls(standing.name, standing.bot, standing.goal, (start, Change.of(standing.ms, standing)))
 

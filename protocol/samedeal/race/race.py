@@ -212,7 +212,7 @@ class Race(Value, frozen=True):
         return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
 
     def server_commitment(self, number: int) -> str:
-        """Return the commitment of a seat that a bot of the server has."""
+        """Return the commitment of a seat that a server bot has."""
         return nonce_commitment(self.id, server_nonce(self.secret, self.id, number))
 
     def finished(self, at: int) -> bool:
@@ -266,7 +266,7 @@ class Race(Value, frozen=True):
             raise Refused("nonce-mismatch", "A sealed deal requires a commitment to a nonce from every racer.")
         server = event.by == SERVER
         if server and self.header.sealed and event.commitment != self.server_commitment(event.seat):
-            raise Refused("nonce-mismatch", "The nonce of the server's bot does not follow from the secret.")
+            raise Refused("nonce-mismatch", "The nonce of a server bot does not follow from the secret.")
         seat = Seat(
             number=event.seat,
             player=event.player,
@@ -296,7 +296,7 @@ class Race(Value, frozen=True):
         if self.finished(at):
             raise Refused("untimely", "The day of this daily deal is over.")
         if self.header.sealed and any(seat.server and not seat.nonce for seat in self.roster):
-            raise Refused("nonce-mismatch", "The nonce of the server's bot is missing.")
+            raise Refused("nonce-mismatch", "The nonce of a server bot is missing.")
         if k and self.root is None:
             raise Refused("untimely", "An open deal has only the number 0.")
         seed = self.header.seed or f"{self.root}.{k}"

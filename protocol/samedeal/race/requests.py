@@ -37,7 +37,7 @@ def seat_events(race: Race, number: int, request: SeatRequest) -> list[AnyEvent]
 
 
 def start_events(race: Race, host: str) -> list[AnyEvent]:
-    """Return the events that start a race for the player ``host``, who gets ready, without those who are not ready.
+    """Return the events by which the player ``host`` gets ready and starts a race without those who are not.
 
     Raises Refused("untimely") unless enough players are ready, or after the countdown.
     """

@@ -54,7 +54,7 @@ class Seat(Value, frozen=True):
     run: Run | None = None
     """None before the deal, and also afterwards if the racer was scratched."""
     server: bool = False
-    """Whether a bot of the server has the seat."""
+    """Whether a server bot has the seat."""
 
     @derived
     def rank(self) -> tuple[bool, bool, int, int]:

@@ -1,4 +1,4 @@
-"""Bots of the server: players whose seats the server itself has, with nonces that follow from the race's secret."""
+"""Server bots: players whose seats the server itself has, with nonces that follow from the race's secret."""
 
 from collections.abc import Sequence
 from hashlib import sha256

@@ -105,7 +105,7 @@ class Remove(Request, frozen=True, kw_only=True):
 
 
 class Bot(Request, frozen=True, kw_only=True):
-    """Give a seat to a bot of the server before the countdown, as a player with a seat. Answered by View.
+    """Give a seat to a server bot before the countdown, as a player with a seat. Answered by View.
 
     It is ready at once. The host can remove it.
     """
@@ -114,7 +114,7 @@ class Bot(Request, frozen=True, kw_only=True):
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
-    The first player who asks can choose another game; whoever asks later gets the same race.
+    The first player to ask can choose another game; later requests get the same race.
     """
 
     game: str | None = None

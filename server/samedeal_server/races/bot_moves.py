@@ -1,4 +1,4 @@
-"""Moves of the server's own bots: chosen in a bounded process that gets the view of the bot's seat and nothing else."""
+"""Moves of server bots: chosen in a bounded process that gets the view of the bot's seat and nothing else."""
 
 import asyncio
 import logging

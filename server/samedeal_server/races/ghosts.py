@@ -1,4 +1,4 @@
-"""Ghosts of a room's race: loads them, and tells the listeners when one changes.
+"""Ghosts of a room's race: loads them, and notifies the listeners when one changes.
 
 They come from the replays that the header names or, on a daily deal, from the results of the day, and are nowhere else:
 neither in the log nor in the standings. After a restart they are loaded again.
@@ -25,7 +25,7 @@ from samedeal_server.store.clock import Clock
 logger = logging.getLogger(__name__)
 
 MAX_DAILY_GHOSTS: Final = 8
-"""How many of the day's best results ride along on a daily deal."""
+"""How many of the day's best results take part as ghosts on a daily deal."""
 RETRY_S: Final = 1.0
 """Delay before loading is retried while the store or the worker process is unavailable (s)."""
 MIN_INTERVAL_S: Final = 0.25

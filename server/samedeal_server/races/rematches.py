@@ -1,4 +1,4 @@
-"""Rematches: the race that follows a finished one. There is one, however many players ask, in whatever process."""
+"""Rematches: the race that follows a finished one. There is one, however many players and processes ask."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""Bots of the server in races: players add them before the countdown, and they follow to rematches."""
+"""Server bots in races: players add them before the countdown, and they follow to rematches."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -52,5 +52,5 @@ async def bring_bots(room: Room, registry: Registry) -> None:
 
 
 def bots_here(registry: Registry) -> int:
-    """Return how many seats the server's bots have in the live races that are open in this process."""
+    """Return how many seats server bots have in the live races that are open in this process."""
     return sum(seat.server for race in registry.races() if not race.closed for seat in race.roster)

@@ -1,4 +1,4 @@
-"""Successors: which race follows a finished one. There is one at a time, whoever asks for it."""
+"""Successors: which race follows a finished one. There is at most one at a time."""
 
 from msgspec import DecodeError, Struct, json
 

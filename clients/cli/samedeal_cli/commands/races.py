@@ -72,14 +72,14 @@ FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators",
 @click.option(
     "--finishers",
     type=click.Choice(["won", "none", "all"]),
-    help="Which players see the others' tables when they have finished.  [default: won]",
+    help="Which racers see the others' tables once they have finished.  [default: won]",
 )
 @click.option(
     "--best-of",
     "best_of",
     type=click.Choice(["3", "5", "7"]),
     callback=lambda context, parameter, value: value and int(value),
-    help="Name the first who wins more than half of that many races, with rematches.",
+    help="Play a match: the first to win more than half of that many races wins it, over rematches.",
 )
 @variant_option
 @click.option("--qr", is_flag=True, help="Also show the link as a QR code.")

@@ -90,7 +90,7 @@ class Narrator:
         self._update_stage(late=late)
         left = self._connection.left_ms if self._stage == "open" else None
         if left is not None and not self._warned:
-            self._say(f"the race starts without those who are not ready in {-(-left // 1000)} s")
+            self._say(f"the race starts in {-(-left // 1000)} s, without players who are not ready")
         self._warned = left is not None
 
     def _show_race(self) -> None:

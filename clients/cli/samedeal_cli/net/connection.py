@@ -164,7 +164,7 @@ class Connection(LiveView):
         return await self.ask(m.Start(id=next(self._ids)), m.View)
 
     async def add_bot(self) -> m.View:
-        """Add a bot of the server before the countdown."""
+        """Add a server bot before the countdown."""
         return await self.ask(m.Bot(id=next(self._ids)), m.View)
 
     async def remove(self, seat: int) -> m.View:

@@ -80,11 +80,12 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
 
 def _status(state: RaceState) -> str:
     """Return what the race is waiting for, and how much longer it waits."""
-    text = _waiting_for(state)
     if state.left_ms is None:
-        return text
-    late = "you" if state.me and state.me.outcome != "ready" else "the others"
-    return f"{text} Starts without {late} in {-(-state.left_ms // 1000)} s."
+        return _waiting_for(state)
+    seconds = -(-state.left_ms // 1000)
+    if state.me and state.me.outcome != "ready":
+        return f"Press r within {seconds} s, or the race starts without you."
+    return f"{_waiting_for(state)} Starts in {seconds} s without the others."
 
 
 def _waiting_for(state: RaceState) -> str:

@@ -109,10 +109,10 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Race": [
         ("r", "ready, or not ready"),
-        ("b", "in the lobby: add a bot of the server"),
+        ("b", "in the lobby: add a server bot"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
-        ("m", "send a reaction, or hide them: a number follows"),
+        ("m", "send a reaction, or hide reactions; then press a number"),
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),
         ("i", "show the rules of the game"),

@@ -154,7 +154,7 @@ class RaceState:
 
     @property
     def may_add_bot(self) -> bool:
-        """Whether the user can add a bot of the server in the lobby: there is a seat for it."""
+        """Whether the user can add a server bot in the lobby: there is a seat for it."""
         return bool(self.me and self.header and len(self.standings) < self.header.options.max_racers)
 
     @property
