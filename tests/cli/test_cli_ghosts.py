@@ -44,7 +44,7 @@ async def raced(server: Server) -> str:
     return race_id
 
 
-def test_ghosts_in_words() -> None:
+def test_ghosts_are_described_in_words() -> None:
     assert ghost_sentence(GHOST) == "ghost bo (bot), 11 of 48 home, playing, at 1:02.0"
     assert ghost_sentence(replace(GHOST, outcome="ready", home=0)) == "ghost bo (bot)"
     past = replace(GHOST, home=12, progress=0.25)

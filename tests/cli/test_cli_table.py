@@ -181,7 +181,7 @@ def test_players_with_the_same_name_are_numbered(tmp_path: Path) -> None:
     assert run("table", path).stdout == "Ada #1 0.5 : 0.5 Ada #2\n"
 
 
-def test_a_race_alone_gives_no_table(tmp_path: Path) -> None:
+def test_a_solo_race_gives_no_table(tmp_path: Path) -> None:
     (path,) = files(tmp_path, [closed(running(1, race_id="a", seed="1", max_racers=1)).replay()])
     assert run("table", path).stdout == "no race with two or more racers\n"
     assert run("table", path, "--json").stdout == '{"best_of":{},"races":[],"table":[]}'

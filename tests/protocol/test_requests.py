@@ -251,7 +251,7 @@ def test_the_host_removes_a_player_once() -> None:
         remove_events(running().race, 2, "player-1")
 
 
-def test_who_was_left_behind_is_told_so() -> None:
+def test_latecomers_are_refused_with_the_reason() -> None:
     log = opened()
     for seat in (1, 2, 3):
         log.say(joined(log, seat))

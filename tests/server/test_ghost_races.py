@@ -114,7 +114,7 @@ async def test_ghosts_reappear_after_a_restart_and_in_other_processes(parts: Pro
         assert {ghost.name: ghost for ghost in over.view(None).ghosts} == shown
 
 
-async def test_race_goes_on_without_the_ghosts_of_an_expired_or_damaged_race(parts: Process, redis_url: str) -> None:
+async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(parts: Process, redis_url: str) -> None:
     for number in (1, 2, 3):
         await archive(parts, f"calm-otter-{number}", number + 10)
     room = await race_against(parts, "calm-otter-1", "calm-otter-2", "calm-otter-3")

@@ -87,7 +87,7 @@ async def test_everyone_gets_the_same_rematch_in_all_processes(pair: tuple[Serve
     assert header_of(other, race_id).get("follows") is None
 
 
-async def test_everybody_else_is_told_who_wants_a_rematch(pair: tuple[Server, Server]) -> None:
+async def test_everyone_else_learns_who_wants_a_rematch(pair: tuple[Server, Server]) -> None:
     one, other = pair
     async with racers(one, "ada", "eve") as (ada, eve), racers(other, "bo") as (bo,):
         race_id = await raced(one, ada, bo)

@@ -80,7 +80,7 @@ async def test_bots_wait_for_people_and_leave_with_the_last_of_them(redis_url: s
             assert viewed(await bo.ask(m.Leave)).standings == ()
 
 
-async def test_who_may_add_how_many_bots(redis_url: str) -> None:
+async def test_only_racers_add_bots_and_at_most_three(redis_url: str) -> None:
     with Server(redis_url) as server:
         async with racers(server, "Ada", "Bo") as (ada, bo):
             race = server.create("corners", token=ada.token)

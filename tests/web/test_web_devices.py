@@ -147,7 +147,7 @@ async def test_code_expires_on_the_page(server: Server, chromium: Browser) -> No
         await page.clock.install(time=0)
         await page.clock.pause_at(HOUR_MS)
         first = await new_code(page)
-        assert "works once, and for 10:00." in await page.inner_text("dialog")
+        assert "works once and expires in 10:00." in await page.inner_text("dialog")
         await page.clock.fast_forward("04:00")
         await page.wait_for_selector("dialog time:text-is('6:00')")
         await page.clock.fast_forward("06:01")
