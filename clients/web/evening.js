@@ -53,7 +53,8 @@ function line(rows, names, match) {
 function ranking(rows, names, match) {
   const player = (row) => [names.get(row.seat), row.bot ? botTag() : null];
   const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
-  const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, tag === "th" ? { scope: "col" } : {}, each)));
+  const attributes = (tag) => (tag === "th" ? { scope: "col" } : {});
+  const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, attributes(tag), each)));
   return h(
     "table",
     {},

@@ -16,6 +16,7 @@ export class PlayerPage {
     this.games = games;
     const { name, bot } = scores;
     document.title = `${name} · Same Deal`;
+    const totals = [counted(scores.races, "race"), counted(scores.wins, "win"), counted(scores.solved, "deal")];
     const isOwn = guest()?.player === this.player;
     const section = (title, ...parts) => h("section", { "aria-label": title }, h("h2", {}, title), parts);
     const list = (items, placeholder) => h("ul", { class: "list" }, items.length ? items : h("li", {}, placeholder));
@@ -23,7 +24,7 @@ export class PlayerPage {
     fill(
       main,
       h("h1", {}, isOwn ? `${name} (you)` : name, bot ? h("small", { class: "tag" }, "bot") : null),
-      h("p", {}, `${counted(scores.races, "race")}, ${counted(scores.wins, "win")}, ${counted(scores.solved, "deal")} solved.`),
+      h("p", {}, `${totals.join(", ")} solved.`),
       h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
       h(
         "div",

@@ -24,7 +24,8 @@ export class Reactions {
     this.buttons = Object.entries(REACTIONS).map(([name, [symbol, text]]) =>
       button(WORDS ? text : symbol, () => this.send(name), { "aria-label": text, title: text }),
     );
-    this.element = h("div", { class: `reactions ${WORDS ? "words" : ""}`, role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);
+    const style = `reactions ${WORDS ? "words" : ""}`;
+    this.element = h("div", { class: style, role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);
   }
 
   /** Shows the buttons to racers who have rivals, unless reactions are turned off. */
