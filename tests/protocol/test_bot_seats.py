@@ -134,12 +134,12 @@ def test_a_bot_restarts_where_it_can_and_then_resigns() -> None:
     seen = view(log.race, 2, log.race.at, legal=True, header=True)
     assert seen.board
     stuck = structs.replace(seen, board=structs.replace(seen.board, moves=(), restart=True))
-    assert choose(stuck, "") == RESTART
+    assert choose(stuck, "", "a") == RESTART
     assert stuck.board
     last = structs.replace(stuck, board=structs.replace(stuck.board, attempt=MAX_ATTEMPTS))
-    assert choose(last, "") == RESIGN
+    assert choose(last, "", "a") == RESIGN
     endless = structs.replace(seen, board=structs.replace(seen.board, ply=MAX_MOVES))
-    assert choose(endless, "") == RESIGN
+    assert choose(endless, "", "a") == RESIGN
     for lacking in ({"header": None}, {"board": None}, {"board": structs.replace(seen.board, moves=None)}):
         with pytest.raises(ValueError, match="must have a header"):
-            choose(structs.replace(seen, **lacking), "")
+            choose(structs.replace(seen, **lacking), "", "a")

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from samedeal.race.due import EMPTY_MS, NONCE_MS, due, due_at, ready_by
+from samedeal.race.due import EMPTY_MS, NONCE_MS, REJOIN_MS, complete_by, due, due_at, ready_by
 from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import OPEN_MS, Race
 from support.finished_races import Logged, nonce
@@ -200,3 +200,35 @@ def test_bots_that_wait_for_people_get_ready_after_them() -> None:
     log.say(Left(seat=3), READY_MS)
     assert ready_by(log.race, READY_MS) == at + READY_MS
     assert released(log.race, at + READY_MS) == [4]
+
+
+def test_a_rematch_waits_a_moment_for_the_people_of_the_race_before() -> None:
+    log = opened()
+    for seat in (1, 2):
+        log.say(joined(log, seat))
+        log.say(Readied(seat=seat))
+    race, opened_at = log.race, log.race.header.opened_at
+    now = race.at
+    rejoining = {"player-1", "player-2", "player-3"}
+    here = seen(race, now + REJOIN_MS)
+    assert complete_by(race, {"player-1"}) == 0
+    assert due(race, now, seen=here, away_ms=AWAY_MS, rejoining={"player-2"}) == Counting()
+    assert due(race, opened_at + REJOIN_MS - 1, seen=here, away_ms=AWAY_MS, rejoining=rejoining) is None
+    assert due_at(race, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == opened_at + REJOIN_MS
+    assert due(race, opened_at + REJOIN_MS, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == Counting()
+    log.say(joined(log, 3))
+    log.say(Left(seat=3))
+    assert due(log.race, log.race.at, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == Counting()
+
+
+def test_the_ready_clock_starts_again_after_an_outage() -> None:
+    log = opened()
+    for seat in (1, 2, 3):
+        log.say(joined(log, seat))
+    for seat in (1, 2):
+        log.say(Readied(seat=seat))
+    race, back = log.race, log.race.at + 10 * READY_MS
+    here = seen(race, back)
+    assert ready_by(race, READY_MS) == race.at + READY_MS
+    assert ready_by(race, READY_MS, back) == back + READY_MS
+    assert due(race, back, seen=here, away_ms=AWAY_MS, ready_ms=READY_MS, reachable_from=back) is None

@@ -10,6 +10,7 @@ from redis import Redis
 
 from samedeal.day import DAY_MS
 from samedeal.errors import Refused
+from samedeal.race.server_bots import server_bot_id
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
 from samedeal_server.races.players import MAX_CACHED, MOST_RACES, Newest, Players
@@ -129,6 +130,8 @@ async def test_unknown_players_are_not_found(parts: Process, players: Players) -
         with pytest.raises(Refused, match="No finished race of a player player-9 was found") as refused:
             await refusing
         assert refused.value.code == "not-found"
+    with pytest.raises(Refused, match="Server bots have no page"):
+        await players.get(server_bot_id("Deuce"), None, Newest())
     own = await page(players, 9, viewer=9)
     assert (own.scores.name, own.scores.races, own.races) == ("Guest 9", 0, ())
     assert await record(players, 1, 3) is None

@@ -233,11 +233,11 @@ async def test_the_worker_gets_nothing_but_the_view_of_the_seat(
         await until(lambda: room.is_archived)
     assert seed
     for question in questions:
-        seen, last = msgpack.decode(question, type=tuple[bytes, str])
+        seen, last, label = msgpack.decode(question, type=tuple[bytes, str, str])
         shown = codec.decode(seen, "msgpack", m.View)
         assert (shown.seat, shown.boards, shown.deal) == (2, None, None)
         assert shown.board
         assert set(shown.board.table["stock"]) <= {"??"}
-        assert choose(shown, last)
+        assert choose(shown, last, label)
         for hidden in (secret, secret.hex().encode(), seed.encode()):
             assert hidden not in question

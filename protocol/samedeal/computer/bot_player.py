@@ -26,9 +26,10 @@ class Seen(Struct, frozen=True):
         return self.legal
 
 
-def choose(view: View, last: Move) -> Move:
+def choose(view: View, last: Move, label: str) -> Move:
     """Return the move of a seat in a running race, given its view with the header and the legal moves, and its
-    ``last`` move (empty at first). Without a move it restarts; after MAX_ATTEMPTS it resigns.
+    ``last`` move (empty at first). ``label`` and the number of moves so far determine random choices. Without a move it
+    restarts; after MAX_ATTEMPTS it resigns.
 
     The choice depends on its arguments alone. Raises ValueError if the view lacks something.
     """
@@ -37,7 +38,7 @@ def choose(view: View, last: Move) -> Move:
         raise ValueError("the view must have a header, and a board with legal moves")
     bot = BOTS[header.game]
     if board.moves and board.ply < MAX_MOVES * board.attempt:
-        words = Words(f"{bot.name}|{view.race}|{view.seat}|{board.ply}")
+        words = Words(f"{bot.name}|{label}|{board.ply}")
         candidates = bot.strategy(Seen(Table(board.table), board.moves), last, words)
         return candidates[words.below(len(candidates))]
     return RESTART if board.restart and board.attempt < MAX_ATTEMPTS else RESIGN

@@ -40,6 +40,11 @@ def server_nonce(secret: bytes, race: str, seat: int) -> bytes:
     return bytes.fromhex(_sha256(f"samedeal/1/server-nonce|{secret.hex()}|{race}|{seat}"))
 
 
+def server_bot_words(secret: bytes, race: str, seat: int) -> str:
+    """Return the label of a server bot's random choices. Nobody can predict them before the race is over."""
+    return _sha256(f"samedeal/1/server-bot|{secret.hex()}|{race}|{seat}")
+
+
 def root(secret: bytes, nonces: Iterable[bytes]) -> str:
     """Return the root of a deal from the secret and the racers' nonces in seat order; daily deals use no nonces."""
     return _sha256(f"samedeal/1/root|{secret.hex()}|{','.join(nonce.hex() for nonce in nonces)}")

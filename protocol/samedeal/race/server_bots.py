@@ -59,3 +59,6 @@ def people_playing(race: Race) -> bool:
 def server_bot_id(name: str) -> str:
     """Return the public id of a bot. It is the same on every server."""
     return sha256(f"samedeal/1/bot|{name}".encode()).hexdigest()[:16]
+
+
+SERVER_BOT_IDS: Final = frozenset(map(server_bot_id, SERVER_BOTS))

@@ -117,9 +117,11 @@ def _pace(question: bytes) -> bytes:
 
 
 def _bot_move(question: bytes) -> bytes:
-    """Return the next move of a bot, given the view of its seat as clients get it, and its last move."""
-    seen, last = msgpack.decode(question, type=tuple[bytes, str])
-    return bot_player.choose(codec.decode(seen, "msgpack", View), last).encode()
+    """Return the next move of a bot, given the view of its seat as clients get it, its last move, and the label
+    of its random choices.
+    """
+    seen, last, label = msgpack.decode(question, type=tuple[bytes, str, str])
+    return bot_player.choose(codec.decode(seen, "msgpack", View), last, label).encode()
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {

@@ -10,6 +10,7 @@ from msgspec import msgpack
 from samedeal.computer.bot_player import RESIGN
 from samedeal.deck import Words
 from samedeal.errors import Refused
+from samedeal.proof.commitments import server_bot_words
 from samedeal.race.events import Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.seat import Seat
@@ -72,15 +73,17 @@ class BotMoves:
             self._choosing.pop(number)[1].cancel()
 
     async def _choose(self, race: Race, seat: Seat, ply: int) -> str:
+        label = server_bot_words(race.secret, race.id, seat.number)
         if people_playing(race):
-            words = Words(f"samedeal/1/pause|{race.id}|{seat.number}|{ply}")
+            words = Words(f"{label}|pause|{ply}")
             await asyncio.sleep((PAUSE_MS / 2 + words.below(PAUSE_MS + 1)) / 1000)
         seen = codec.encode(view(race, seat.number, race.at, legal=True, header=True), "msgpack")
         last = seat.run.moves[-1] if seat.run and seat.run.moves else ""
+        question = msgpack.encode((seen, last, label))
         while True:
             try:
                 with self._jobs.turns.place("", always=True) as place:
-                    return (await self._jobs.run(place, "bot-move", msgpack.encode((seen, last)))).decode()
+                    return (await self._jobs.run(place, "bot-move", question)).decode()
             except Exception as error:
                 if not isinstance(error, Refused):
                     logger.error("a bot could not move: %s", error, extra=about(race=race.id, seat=seat.number))

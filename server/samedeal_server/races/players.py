@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from samedeal.day import Day
 from samedeal.errors import Refused
+from samedeal.race.server_bots import SERVER_BOT_IDS
 from samedeal.scores.results import RaceResult
 from samedeal.scores.tallies import PersonalTally, Versus, VersusTally
 from samedeal.wire.documents import PlayerPage
@@ -123,8 +124,11 @@ class Players:
     async def get(self, player: str, viewer: Guest | None, query: Newest) -> PlayerPage:
         """Return a player's scores and newest races, as the viewer may see them.
 
-        Raises Refused("not-found") if there is none, except for the viewer; Refused("store-unavailable").
+        Raises Refused("not-found") if there is none, except for the viewer, and for server bots, and
+        Refused("store-unavailable").
         """
+        if player in SERVER_BOT_IDS:  # they race in so many races that their scores would take long
+            raise Refused("not-found", "Server bots have no page.")
         parts = await self._personal.visible((player,), viewer)
         tally = parts[0].tally.merged(parts[1].tally) if viewer else parts[0].tally
         scores = tally.scores(Day.at(self._clock.now()))

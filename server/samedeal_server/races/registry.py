@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -143,8 +144,9 @@ class Registry:
             return None
         race, due_at = opened
         logger.info("opened a race of %s", header.game, extra=about(race=race.id))
+        rejoining = await self._rejoining(header)
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
-            self._rooms[race.id] = self._room(race, [], host=host)
+            self._rooms[race.id] = self._room(race, [], host=host, rejoining=rejoining)
             self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
 
@@ -220,9 +222,19 @@ class Registry:
             raise _not_found()
         # In a thread, because folding a long log takes seconds.
         race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
+        rejoining = () if archived or race.stage != "open" else await self._rejoining(header)
         if race_id not in self._rooms:  # it may have been created meanwhile
-            self._rooms[race_id] = self._room(race, entries, archived=archived, rematch=rematch, host=host)
+            self._rooms[race_id] = self._room(
+                race, entries, archived=archived, rematch=rematch, host=host, rejoining=rejoining
+            )
         return self._rooms[race_id]
+
+    async def _rejoining(self, header: Header) -> Collection[str]:
+        """Return the public ids of the people of the race before, for whom a rematch waits a moment."""
+        with suppress(Refused):  # it may have expired
+            before = (await self.room(header.follows)).race if header.follows else None
+            return {seat.player for seat in before.roster if seat.run and not seat.bot} if before else ()
+        return ()
 
     def _room(
         self,
@@ -232,6 +244,7 @@ class Registry:
         archived: bool = False,
         rematch: Rematch | None = None,
         host: Guest | None = None,
+        rejoining: Collection[str] = (),
     ) -> Room:
         presence = Presence(self._store, self._away_ms)
         return Room(
@@ -246,6 +259,7 @@ class Registry:
             rematch=rematch,
             host=host,
             ready_ms=self._ready_ms,
+            rejoining=rejoining,
         )
 
     # Background loops.

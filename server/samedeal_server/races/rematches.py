@@ -1,7 +1,5 @@
 """Rematches: the race that follows a finished one. There is one, however many players and processes ask."""
 
-from contextlib import suppress
-
 from msgspec.structs import replace
 
 from samedeal.computer.deal_filters import usual_filter
@@ -12,7 +10,6 @@ from samedeal.race.events import Options
 from samedeal.race.race import Race
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry, checked_game
-from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.successors import Successor
 
@@ -87,14 +84,6 @@ class Rematches:
             room = await self._registry.open(header, successor.host)
             return room.race if room else None
         return race if race.header == header and race.stage != "cancelled" else None
-
-
-async def wait_for_racers(room: Room, registry: Registry) -> None:
-    """Let a rematch wait a moment for the people of the race before, if that can be read."""
-    if room.race.header.follows and room.race.stage == "open":
-        with suppress(Refused):
-            before = (await registry.room(room.race.header.follows)).race
-            room.wait_for({seat.player for seat in before.roster if seat.run and not seat.bot})
 
 
 def rematch_options(race: Race, game: type[Game]) -> Options:

@@ -80,6 +80,7 @@ class Room:
         rematch: Rematch | None = None,
         host: Guest | None = None,
         ready_ms: int = 0,
+        rejoining: Collection[str] = (),
     ) -> None:
         """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`.
 
@@ -99,7 +100,7 @@ class Room:
         self._entries = CompactLog(race.secret, entries)
         self._store, self._presence = store, presence
         self._schedule = Schedule(
-            race, store, presence, self.deal_search, self._bot_moves, self.wake, ready_ms=ready_ms
+            race, store, presence, self.deal_search, self._bot_moves, self.wake, ready_ms=ready_ms, rejoining=rejoining
         )
         self._recovery = Recovery(store, host, self._schedule.forget_saved)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
@@ -175,10 +176,6 @@ class Room:
         if rematch != self.rematch:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
-
-    def wait_for(self, players: Collection[str]) -> None:
-        """Let a rematch wait a moment for these people of the race before, by their public ids."""
-        self._schedule.rejoining = players
 
     def wake(self) -> None:
         """Check whether anything is due."""

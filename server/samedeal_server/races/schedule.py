@@ -28,14 +28,14 @@ class Schedule:
         wake: Callable[[], None],
         *,
         ready_ms: int,
+        rejoining: Collection[str],
     ) -> None:
-        """`wake` is called when something may be due. For `ready_ms` see `ready_by`."""
+        """`wake` is called when something may be due. For `ready_ms` see `ready_by`, for `rejoining` see `due`."""
         self._ready_ms = ready_ms
         self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
         self._bot_moves = bot_moves
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
-        self.rejoining: Collection[str] = ()
-        """The public ids of the people of the race before, for whom a rematch waits a moment."""
+        self._rejoining = rejoining
         self._watched_until = 0
         self._saved_due_at: int | None = None
         self._saved_summary: tuple[str, int] | None = None
@@ -61,7 +61,7 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
-            rejoining=self.rejoining,
+            rejoining=self._rejoining,
             deal_number=number,
         )
         return timed or self._bot_moves.next(race)
@@ -69,7 +69,7 @@ class Schedule:
     def ready_by(self, race: Race) -> int | None:
         """Return when the race starts without those who are not ready or have not come, or None if it does not."""
         if race.ready_to_start:
-            return complete_by(race, self.rejoining) or None
+            return complete_by(race, self._rejoining) or None
         return ready_by(race, self._ready_ms, self._reachable_from)
 
     def releases_seat(self, race: Race) -> bool:
@@ -135,6 +135,6 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
-            rejoining=self.rejoining,
+            rejoining=self._rejoining,
         )
         return at if race.n else max(at, self._watched_until)

@@ -24,7 +24,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.hosting import submit_as_host, submit_join
 from samedeal_server.races.registry import Registry
-from samedeal_server.races.rematches import Rematches, wait_for_racers
+from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
@@ -234,6 +234,7 @@ class Session:
             case m.Start() | m.Remove():
                 await submit_as_host(self._room, self._guest, request, self._registry.live, self._network)
             case m.Bot():
+                self._rate_limits.races.take(self._network)
                 await add_bot(self._room, self._guest, self._registry)
             case m.Again(game=game):
                 successor, _ = await self._rematches.ask(self._room.race.id, self._guest, self._network, game=game)
@@ -335,7 +336,6 @@ class Session:
         if (needed := room.race.header.format) > self._format:
             text = f"This race needs race format {needed}; this client reads format {self._format}. Update the client."
             raise Refused("unsupported-version", text)
-        await wait_for_racers(room, self._registry)
         return room
 
     def _enter(self, room: Room, seat: int | None, taken: int) -> None:
