@@ -21,6 +21,7 @@ ENDLESS_LOOPS = {
     "ops/supervised.py": {"supervised"},
     "races/bot_moves.py": {"_choose"},  # until a job succeeds
     "races/ghosts.py": {"_load"},  # the same
+    "races/hosting.py": {"submit_join"},  # until the seat is not released meanwhile
     "races/opening.py": {"new_header"},  # until an id is free
     "races/registry.py": {"create"},  # the same
     "races/rematches.py": {"ask"},  # until the last race of a chain

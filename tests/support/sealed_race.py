@@ -237,7 +237,7 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
 
     `boards` permits tables of other racers, `standings` permits the standings of the running race.
     """
-    hand, ply = scene.hands.get(name), 0
+    hand, ply, stage = scene.hands.get(name), 0, "open"
     public = {scene.race_id, scene.header.game, scene.header.rules, scene.header.commitment, scene.header.salt}
     public |= {"open", "countdown", "running", scene.header.options.spectators, scene.header.options.filter, *RACERS}
     public |= {"waiting", "ready", "playing", "stuck", "lost", "over", "won", "resigned"}
@@ -267,7 +267,8 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
             assert message.h == content.pop("h")
             assert message.deal is None or not scene.sealed
         if isinstance(message, m.View | m.Progress):
-            if not standings and getattr(message, "stage", "running") == "running":
+            stage = message.stage if isinstance(message, m.View) else stage
+            if not standings and stage == "running":
                 assert message.standings == ()
             values = {text for text in texts(content) if text not in FIELDS}
             assert values <= public, values - public

@@ -23,7 +23,7 @@ HELP: Final = {
     "ready": "be ready",
     "clock": "show the time left",
     "unready": "be not ready",
-    "start": "as host, start with the ready players",
+    "start": "as host, start with those ready",
     "remove ada": "as host, remove ada",
     "p 6h": "find the six of hearts",
     "quit": "leave; you can rejoin",
