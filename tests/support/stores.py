@@ -185,6 +185,8 @@ class Wire:
         """Cut all connections and refuse new ones."""
         assert self._server
         self._server.close()
+        for _ in range(10):  # connections that were accepted just now begin
+            await asyncio.sleep(0)
         for writer in tuple(self._open):
             writer.transport.abort()
         await asyncio.gather(*self._tasks, return_exceptions=True)
