@@ -1,0 +1,101 @@
+"""Gallery: a beam search that advances deal by deal, guided by random plays of the real deal.
+
+A layer has the most promising positions after the same number of deals. From each, the search plays at random up to the
+next deal several times, and values where that leads by the best and the mean of some random plays to the end. It finds
+wins; it proves nothing else. As a win is rare, the line with the best score is of use, too.
+"""
+
+from typing import Final
+
+from samedeal.deck import Words
+from samedeal.game import Move
+from samedeal.games.gallery import ROWS, TABLEAU, Gallery
+from samedeal.solver.solution import Solution
+
+WIDTHS: Final = (3, 5, 8, 12, 20)
+"""The numbers of positions that successive beams keep."""
+_WAYS: Final = 10
+"""The number of random ways to the next deal, from each position."""
+_PLAYS: Final = 3
+"""The number of random plays that value a position."""
+_DEAL: Final = "deal"
+
+
+def search(start: Gallery, budget: int) -> Solution:
+    """Search for a winning line, visiting at most ``budget`` positions."""
+    return _Beams(start, budget).run()
+
+
+class _BudgetSpent(Exception):
+    pass
+
+
+class _Beams:
+    def __init__(self, start: Gallery, budget: int) -> None:
+        self.start, self.budget, self.nodes = start, budget, 0
+        self.words = Words(f"gallery-solver|{_key(start)}")
+        self.best: tuple[int, tuple[Move, ...]] = (start.home, ())
+
+    def run(self) -> Solution:
+        try:
+            for width in WIDTHS:
+                self.beam(width)
+                if self.best[0] == self.start.goal:
+                    break
+        except _BudgetSpent:
+            pass
+        home, line = self.best
+        return Solution("won", self.nodes, line) if home == self.start.goal else Solution("open", self.nodes)
+
+    def beam(self, width: int) -> None:
+        layer: list[tuple[Gallery, tuple[Move, ...]]] = [(self.start, ())]
+        while layer and self.best[0] < self.start.goal:
+            following = list[tuple[int, Gallery, tuple[Move, ...]]]()
+            seen = set[tuple[object, ...]]()
+            for position, line in layer:
+                for _ in range(_WAYS):
+                    after, moves = self.to_next_deal(position, line)
+                    key = _key(after)
+                    if key not in seen and not after.over:
+                        seen.add(key)
+                        following.append((self.value(after, moves), after, moves))
+            following.sort(key=lambda each: -each[0])
+            layer = [(position, line) for _, position, line in following[:width]]
+
+    def to_next_deal(self, position: Gallery, line: tuple[Move, ...]) -> tuple[Gallery, tuple[Move, ...]]:
+        """Play at random until little is left to play, and then deal."""
+        while plays := [move for move in position.moves() if move != _DEAL]:
+            if self.words.below(33) == 0:
+                break
+            position, line = self.step(position, line, plays[self.words.below(len(plays))])
+        return self.step(position, line, _DEAL) if position.table["stock"] else (position, line)
+
+    def value(self, position: Gallery, line: tuple[Move, ...]) -> int:
+        """Return six times the most cards home in random plays to the end, plus the sum over these plays."""
+        ends = [self.play(position, line) for _ in range(_PLAYS)]
+        return 6 * max(ends) + sum(ends)
+
+    def play(self, position: Gallery, line: tuple[Move, ...]) -> int:
+        """Play at random to the end, and return the number of cards home."""
+        while moves := position.moves():
+            plays = [move for move in moves if move != _DEAL]
+            deals = len(plays) < len(moves) and (not plays or self.words.below(66) == 0)
+            move = _DEAL if deals else plays[self.words.below(len(plays))]
+            position, line = self.step(position, line, move)
+        return position.home
+
+    def step(self, position: Gallery, line: tuple[Move, ...], move: Move) -> tuple[Gallery, tuple[Move, ...]]:
+        if self.nodes == self.budget:
+            raise _BudgetSpent
+        self.nodes += 1
+        after, moves = position.after(move), (*line, move)
+        if after.home > self.best[0]:
+            self.best = after.home, moves
+        return after, moves
+
+
+def _key(position: Gallery) -> tuple[object, ...]:
+    """Return what matters of a position: spots of a row are equal."""
+    piles = position.table.piles
+    rows = tuple(tuple(sorted((piles[spot][:1], len(piles[spot])) for spot in row)) for row in ROWS.values())
+    return rows, tuple(piles[place] for place in TABLEAU), len(piles["stock"])
