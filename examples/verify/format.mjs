@@ -48,7 +48,7 @@ const OPTIONS = {
   undo: optional(oneOf(false)),
   attempts: optional(integer(1, 1000)),
   spectators: optional(oneOf("after", "open")),
-  filter: optional(oneOf("friendly/1")),
+  filter: optional(oneOf("friendly/1", "certified/1")),
   unlisted: isTrue,
   finishers: optional(oneOf("none", "all")),
   best_of: optional(oneOf(3, 5, 7)),
@@ -69,9 +69,11 @@ const HEADER = {
   ghosts: optional((value) => Array.isArray(value) && integer(1, 8)(value.length) && value.every(raceId)),
 };
 
-/** The format that a header needs: the second one if it has any of the fields that came with it. */
-const formatFor = ({ options, ...header }) =>
-  FORMATS[Number(["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options)];
+/** The format that a header needs: the second one if it has any of the fields or values that came with it. */
+const formatFor = ({ options, ...header }) => {
+  const isNew = ["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options;
+  return FORMATS[Number(isNew || options.filter === "certified/1")];
+};
 
 const EVENTS = {
   joined: { seat, player: characters(64), name, bot: isTrue, commitment: optional(hex32), by },

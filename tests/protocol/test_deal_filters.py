@@ -10,12 +10,14 @@ from samedeal.computer.bots import Run, play, plays
 from samedeal.computer.deal_filters import FILTERS, check, first, passes, usual_filter
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
+from samedeal.solver.solve import solve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 FIRSTS = [row for row in ROWS if len(row) == 4]
 GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
-FRIENDLY = "friendly/1"
+CERTIFIED_FIRSTS = [row for row in ROWS if len(row) == 5]
+FRIENDLY, CERTIFIED = "friendly/1", "certified/1"
 
 
 def wins(game: type[Game], seed: str) -> int:
@@ -32,6 +34,42 @@ def test_the_first_friendly_deals_match_the_documentation(row: list[str]) -> Non
     slug, root, k, won = row
     assert first(GAMES[slug], root, {}, FRIENDLY) == int(k)
     assert wins(GAMES[slug], f"{root}.{k}") == int(won)
+
+
+@pytest.mark.parametrize("row", CERTIFIED_FIRSTS, ids=lambda row: f"{row[0]}-{row[1]}")
+def test_the_first_certified_deals_match_the_documentation(row: list[str]) -> None:
+    slug, root, k, won, name = row
+    game = GAMES[slug]
+    assert name == CERTIFIED
+    assert first(game, root, {}, CERTIFIED) == int(k)
+    assert sum(run.won for run in plays(game, f"{root}.{k}", range(20))) == int(won)
+
+
+def test_a_certified_deal_can_be_won_but_not_by_the_first_legal_moves() -> None:
+    assert {row[0] for row in CERTIFIED_FIRSTS} == {row[0] for row in FIRSTS}
+    for slug in {row[0] for row in CERTIFIED_FIRSTS}:
+        game = GAMES[slug]
+        for root in ("b", "c", "d"):
+            seed = f"{root}.{first(game, root, {}, CERTIFIED)}"
+            position = game.from_seed(seed)
+            while moves := position.moves():
+                position = position.after(moves[0])
+            assert not position.won
+            is_won_by_bot = any(run.won for run in plays(game, seed, range(20)))
+            assert is_won_by_bot or solve(game.from_seed(seed), deal_filters.NODES).outcome == "won"
+
+
+def test_a_deal_that_the_first_legal_moves_win_is_not_certified() -> None:
+    corners = GAMES["corners"]
+    for k in range(200):
+        position = corners.from_seed(f"1.{k}")
+        while moves := position.moves():
+            position = position.after(moves[0])
+        if position.won:
+            assert not passes(corners, f"1.{k}", {}, CERTIFIED)
+            assert solve(corners.from_seed(f"1.{k}"), deal_filters.NODES).outcome == "won"
+            return
+    raise AssertionError
 
 
 @pytest.mark.parametrize("game", GRIDS)
@@ -84,10 +122,10 @@ def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
     assert first(GAMES[slug], "x", {}, FRIENDLY) == 0
 
 
-def test_sealed_deals_are_friendly_in_every_filtered_game() -> None:
+def test_sealed_deals_are_certified_in_every_filtered_game() -> None:
     usual = {slug: usual_filter(game) for slug, game in GAMES.items()}
-    assert {slug for slug, name in usual.items() if name == FRIENDLY} == {row[0] for row in FIRSTS}
-    assert {name for slug, name in usual.items() if name != FRIENDLY} == {"any"}
+    assert {slug for slug, name in usual.items() if name == CERTIFIED} == {row[0] for row in FIRSTS}
+    assert {name for slug, name in usual.items() if name != CERTIFIED} == {"any"}
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
@@ -119,7 +157,7 @@ def test_a_root_without_a_passing_deal_raises_lookup_error(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("name", ["", "friendly", "friendly/2"])
 def test_an_unknown_filter_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is not a valid filter \\(try any or friendly/1\\)"):
+    with pytest.raises(ValueError, match="is not a valid filter \\(try any, friendly/1 or certified/1\\)"):
         first(GAMES["gallery"], "1", {}, name)
 
 

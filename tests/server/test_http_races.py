@@ -23,7 +23,7 @@ def test_created_race_is_sealed_with_the_defaults_of_its_game(server: LoggedServ
         race_id, header = created["race"], created["header"]
         assert answer.headers["location"] == f"/api/v1/races/{race_id}"
         assert created["link"] == f"{server.url}/r/{race_id}"
-        friendly = {} if slug in ("corner-stones", "gallery") else {"filter": "friendly/1"}
+        friendly = {} if slug in ("corner-stones", "gallery") else {"filter": "certified/1"}
         assert header["options"] == {"limit_ms": game.limit_ms, **friendly}
         assert (header["race"], header["game"], header["rules"]) == (race_id, slug, game.rules)
         assert {"seed", "variant"}.isdisjoint(header)

@@ -156,7 +156,7 @@ async def test_rematch_is_sealed_and_inherits_the_options(
     assert header["salt"]
     assert header.get("variant", {}) == opening.get("variant", {})
     before = header_of(one, race_id)["options"]
-    assert header["options"] == before | ({"filter": "friendly/1"} if opening else {})
+    assert header["options"] == before | ({"filter": "certified/1"} if opening else {})
 
 
 async def test_first_player_can_choose_another_game(pair: tuple[Server, Server]) -> None:

@@ -3,7 +3,7 @@
     PYTHONPATH=tests python -m support.agreement_of_replays --replays 5000 --seed 1
 
 A replay of which only the standings are wrong is compared once more with those that follow from its log. The only
-permitted difference is that the JavaScript verifier does not check the filter ``friendly/1``.
+permitted difference is that the JavaScript verifier does not check filters.
 """
 
 import argparse

@@ -16,7 +16,7 @@ OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "undo": (False, True, 0, "false"),
     "attempts": (-1, 0, 1, 2, 1000, 1001),
     "spectators": ("progress", "after", "open", "nobody", True),
-    "filter": ("any", "friendly/1", "friendly/2", ""),
+    "filter": ("any", "friendly/1", "certified/1", "friendly/2", ""),
     "unlisted": (True, False, 1),
     "finishers": ("won", "none", "all", "some", True),
     "best_of": (0, 1, 2, 3, 5, 7, 9, "3"),

@@ -47,6 +47,7 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)
         yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
+    yield "certified corners", _closed(running(filter="certified/1"))
     for slug, variant in VARIANTS:
         log = raced(slug, Random(f"{seed} {slug}"), variant=variant)
         yield f"variant of {slug}", _closed(log)

@@ -38,7 +38,7 @@ OPTIONAL: dict[str, Callable[[Any], bool]] = {
     "undo": _is(False),
     "attempts": _whole(1, 1_000),
     "spectators": _is("after", "open"),
-    "filter": _is("friendly/1"),
+    "filter": _is("friendly/1", "certified/1"),
     "unlisted": _is(True),
     "bot": _is(True),
     "by": _text("[0-9a-f]{16}"),

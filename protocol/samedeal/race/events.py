@@ -47,7 +47,7 @@ class Options(Record, frozen=True, kw_only=True):
     """The number of attempts per racer; 0 means unlimited."""
     spectators: Literal["progress", "after", "open"] = "progress"
     """What spectators see during the race: scores only, nothing, or the boards as well."""
-    filter: Literal["any", "friendly/1"] = "any"
+    filter: Literal["any", "friendly/1", "certified/1"] = "any"
     """Which deal of a root is dealt: the first one, or the first one that players have a fair chance of winning."""
     unlisted: bool = False
     finishers: Literal["won", "none", "all"] = "won"
@@ -88,8 +88,9 @@ class Header(Record, frozen=True, kw_only=True):
 
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
-        uses_2 = self.follows or self.ghosts or self.options.finishers != "won" or self.options.best_of != 1
-        return 2 if uses_2 else 1
+        options = self.options
+        has_new_options = options.finishers != "won" or options.best_of != 1 or options.filter == "certified/1"
+        return 2 if self.follows or self.ghosts or has_new_options else 1
 
     @property
     def sealed(self) -> bool:

@@ -68,8 +68,7 @@ class _Beams:
         while layer:
             following = dict[_State, _Path]()
             seen = {state for state, _ in layer}
-            while layer:
-                state, path = layer.pop()
+            for state, path in layer:  # plays are appended to the layer
                 if self.nodes == self.budget:
                     raise _BudgetSpent
                 self.nodes += 1

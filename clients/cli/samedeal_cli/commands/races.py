@@ -52,9 +52,12 @@ FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators",
 @click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
 @click.option(
     "--filter",
-    type=click.Choice(["any", "friendly"]),
-    callback=lambda context, parameter, value: {"friendly": FILTERS[-1], "any": FILTERS[0]}.get(value),
-    help="Any shuffle, or one that can probably be solved.  [default: friendly, if the game supports it]",
+    type=click.Choice([name.partition("/")[0] for name in FILTERS]),
+    callback=lambda context, parameter, value: next(
+        (name for name in FILTERS if name.partition("/")[0] == value), None
+    ),
+    help="Any shuffle, one that a simple bot wins, or one that can be won, but not by playing whatever is legal first."
+    "  [default: certified, if the game supports it]",
 )
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
 @undo_option

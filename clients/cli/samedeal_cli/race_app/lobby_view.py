@@ -142,7 +142,10 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     elif header.daily:
         yield "shuffle", "deal of the day"
     else:
-        yield "shuffle", "secret, friendly" if options.filter != "any" else "secret, provably fair"
+        yield (
+            "shuffle",
+            f"secret, {options.filter.partition('/')[0]}" if options.filter != "any" else "secret, provably fair",
+        )
     for name, value in header.variant.items():
         yield name, value if isinstance(value, str) else "on" if value else "off"
     yield "countdown", f"{options.start_delay_ms / 1000:g} s"
