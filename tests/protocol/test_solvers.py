@@ -1,15 +1,18 @@
 """Solvers: every line wins under the rules, every proof of a loss holds, and budgets are kept."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from samedeal.cards import TEN, rank_of
+from samedeal.errors import Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.games.grid import CELLS
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
+from support.winning_lines import CERTIFIED, certified_seeds, line_of, replay_of, wins
 
 every_solver = pytest.mark.parametrize("slug", SOLVERS)
 
@@ -105,3 +108,17 @@ def test_small_deals_are_both_won_and_lost() -> None:
     found = [can_be_won(small_deal(seed), 20_000) for seed in range(40)]
     assert found.count(True) > 10
     assert found.count(False) > 10
+
+
+def test_lines_of_certified_deals_win_under_both_verifiers(tmp_path: Path) -> None:
+    for slug in CERTIFIED:
+        for seed in certified_seeds(GAMES[slug], 3):
+            assert wins(replay_of(GAMES[slug], seed, line_of(GAMES[slug], seed)), tmp_path)
+
+
+def test_a_line_that_does_not_win_is_noticed(tmp_path: Path) -> None:
+    deal, line = first_won("corners", 20_000)
+    seed = next(str(number) for number in range(100) if GAMES["corners"].from_seed(str(number)) == deal)
+    assert wins(replay_of(GAMES["corners"], seed, line), tmp_path)
+    with pytest.raises(Refused):
+        replay_of(GAMES["corners"], seed, line[:-1])  # it cannot be closed before its end
