@@ -36,6 +36,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
     "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
+    "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
     "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
     "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),

@@ -41,6 +41,8 @@ MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
 WAIT_S: Final = 300.0
 """How long to wait for a rematch by default (s)."""
+STOP_S: Final = 2.0
+"""How long a program may run after its input ends (s)."""
 _ENDED: Final = ("race-over", "not-playing")
 
 Pause = Callable[[], float]
@@ -51,6 +53,13 @@ class State(Board, frozen=True, kw_only=True, omit_defaults=False, tag="state", 
 
     clock_ms: int | None
     standings: tuple[Standing, ...]
+
+    @classmethod
+    def of(cls, board: Board, clock_ms: int | None, standings: tuple[Standing, ...]) -> Self:
+        """Return the state of a seat. ``clock_ms`` is the time left."""
+        return cls(
+            **structs.asdict(board) | {"moves": board.moves or (), "clock_ms": clock_ms, "standings": standings}
+        )
 
 
 class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):
@@ -113,8 +122,12 @@ class Program(Player):
             raise Misused(f"cannot run {command!r}: {why}") from error
 
     async def choose(self, state: State) -> str:
+        return await self.answer(state) or RESIGN
+
+    async def answer(self, state: State) -> str | None:
+        """Return the program's move, or None if it has exited or its line is too long."""
         await self._write(state)
-        return await self._read_move() or RESIGN
+        return await self._read_move()
 
     async def refused(self, refusal: Refusal) -> None:
         await self._write(refusal)
@@ -126,16 +139,16 @@ class Program(Player):
         """Wait until the program has exited."""
         await self._process.wait()
 
-    async def stop(self) -> None:
-        """Close the program's input, and kill it if it does not exit."""
+    async def stop(self, wait_s: float = STOP_S) -> int:
+        """Close the program's input, and kill it if it does not exit in time (s). Return its exit status."""
         if self._process.stdin:
             self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), 2)
+            return await asyncio.wait_for(self._process.wait(), wait_s)
         except TimeoutError:
             with suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
+            return await self._process.wait()
 
     async def _write(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
@@ -144,7 +157,6 @@ class Program(Player):
                 await self._process.stdin.drain()
 
     async def _read_move(self) -> str | None:
-        """Return the program's next move, or None if it has exited or its line is too long."""
         with suppress(ValueError):
             while self._process.stdout and (line := await self._process.stdout.readline()):
                 if text := line.decode(errors="replace").strip():
@@ -214,8 +226,7 @@ async def _choose(connection: Connection, player: Player) -> str | None:
     board = connection.view.board
     if board is None or not _is_playing(connection):
         return None
-    content = structs.asdict(board) | {"moves": board.moves or ()}
-    state = State(**content, clock_ms=connection.left_ms, standings=connection.standings)
+    state = State.of(board, connection.left_ms, connection.standings)
     choosing = asyncio.create_task(player.choose(state))
     ending = asyncio.create_task(_wait_until(connection, lambda: not _is_playing(connection)))
     try:

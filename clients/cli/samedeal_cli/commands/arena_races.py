@@ -1,0 +1,145 @@
+"""The races of ``samedeal arena``: each is played in a worker process, with its own processes for the programs."""
+
+import asyncio
+import multiprocessing
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+from msgspec import Struct
+
+from samedeal.arena.arena_results import ArenaRace
+from samedeal.arena.offline_race import TICK_MS, OfflineRace
+from samedeal.arena.players import PLAYERS, Player
+from samedeal.computer.deal_filters import first
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.wire.messages import View
+from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Over, Program, Refusal, State
+from samedeal_cli.failure import Misused
+from samedeal_cli.render.transcript import printable
+
+_LONGEST_NAME: Final = 48
+
+
+class Contest(Struct, frozen=True, kw_only=True):
+    """A race to be played."""
+
+    game: str
+    root: str
+    filter: str
+    """The deal is the first of the root that passes."""
+    bots: tuple[str, ...]
+    """Names of built-in players and commands of programs, by seat."""
+    moves: int
+    """The length of the race, in moves of each racer."""
+    timeout_s: float
+    """How long a program may take for a move (s)."""
+
+
+class _Failed(Exception):
+    """A program cannot continue the race. The text says why."""
+
+
+def check_program(command: str) -> None:
+    """Raise Misused for a command that cannot be run."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Misused(f"cannot run {command!r}: {error}") from error
+    if not words or shutil.which(words[0]) is None:
+        raise Misused(f"cannot run {command!r}: this is neither a program nor one of {', '.join(PLAYERS)}")
+
+
+def processors() -> int:
+    """Return the number of processors that this process can use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def play_all(contests: Sequence[Contest], jobs: int) -> Iterator[ArenaRace]:
+    """Yield the results in order, from at most ``jobs`` races at a time. Stops all processes if the caller stops."""
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(contests)), spawning, initializer=_exit_when_stopped) as pool:
+        try:
+            yield from pool.map(play, contests)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _exit_when_stopped() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(1))  # so that programs are stopped, too
+
+
+def play(contest: Contest) -> ArenaRace:
+    """Play a race."""
+    return asyncio.run(_play(contest))
+
+
+async def _play(contest: Contest) -> ArenaRace:
+    game = GAMES[contest.game]
+    seed = f"{contest.root}.{first(game, contest.root, {}, contest.filter)}"
+    race = OfflineRace(game, seed, [printable(bot)[:_LONGEST_NAME] for bot in contest.bots], contest.moves)
+    seats = dict(enumerate(contest.bots, start=1))
+    players = {seat: PLAYERS[bot](bot) for seat, bot in seats.items() if bot in PLAYERS}
+    programs, failures = dict[int, Program](), dict[int, str]()
+    try:
+        for seat in seats.keys() - players.keys():
+            with suppress(Misused):  # it fails when it has to move
+                programs[seat] = await Program.start(seats[seat])
+        while views := race.next_tick():
+            for seat, view in views.items():
+                try:
+                    if seat in players:
+                        _make_move(race, seat, players[seat], view)
+                    else:
+                        await _let_move(race, seat, programs.get(seat), view, contest.timeout_s)
+                except _Failed as failed:
+                    failures[seat] = f"{failed}"
+                    race.make(seat, RESIGN)
+        standings = race.close()
+        for seat in programs.keys() - failures.keys():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(programs[seat].over(standings), contest.timeout_s)
+    finally:
+        await asyncio.gather(*(program.stop() for program in programs.values()))
+    return ArenaRace.of(race.race.deal or "", standings, failures, TICK_MS)
+
+
+def _make_move(race: OfflineRace, seat: int, player: Player, view: View) -> None:
+    race.make(seat, player.choose(view, race.run(seat)))
+
+
+async def _let_move(race: OfflineRace, seat: int, program: Program | None, view: View, timeout_s: float) -> None:
+    """Let a program move. Raises _Failed if it does not, after which it is no longer running."""
+    if program is None:
+        raise _Failed("cannot be started")
+    if view.board is None:
+        raise ValueError("the view must have a board")
+    state, detail = State.of(view.board, view.clock_ms, view.standings), ""
+    for _ in range(MAX_REFUSALS):
+        try:
+            async with asyncio.timeout(timeout_s):
+                move = await program.answer(state)
+        except TimeoutError as error:
+            await program.stop(0)
+            raise _Failed(f"made no move within {timeout_s:g} s") from error
+        if move is None:
+            raise _Failed(f"ended before the race did (exit status {await program.stop()})")
+        try:
+            return race.make(seat, move)
+        except Refused as refused:
+            detail = refused.text
+            with suppress(TimeoutError):
+                await asyncio.wait_for(program.refused(Refusal(refused.code, detail)), timeout_s)
+    await program.stop()
+    raise _Failed(f"was refused {MAX_REFUSALS} times in a row, the last time because: {printable(detail)}")

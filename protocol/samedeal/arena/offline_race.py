@@ -1,0 +1,81 @@
+"""Offline races: a real race on an open deal, in which every racer makes one move per tick and no clock runs.
+
+The fold, and with it the rules, undo, restarts and standings, is that of any race. Tick t is t seconds after the deal on
+the race's clock, so a winner who needed fewer moves is ahead.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Final
+
+from samedeal.computer.bot_player import RESIGN
+from samedeal.game import Game, Move
+from samedeal.proof.commitments import commitment
+from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Header, Joined, Moved, Options, Readied, Resigned
+from samedeal.race.race import Race
+from samedeal.race.run import Run
+from samedeal.race.seat import Standing
+from samedeal.wire.messages import View
+from samedeal.wire.views import view
+
+TICK_MS: Final = 1_000
+
+
+class OfflineRace:
+    """A race that is played tick by tick: ``next_tick``, and then one ``make`` for each of the seats ``playing``."""
+
+    def __init__(self, game: type[Game], seed: str, names: Sequence[str], moves: int) -> None:
+        """Deal the cards of a seed to racers with these names, for a race of at most ``moves`` ticks."""
+        race_id = f"arena-{_sha256(f'id|{game.slug}:{seed}').hex()[:32]}"
+        secret = _sha256(f"secret|{race_id}")
+        header = Header(
+            race=race_id,
+            game=game.slug,
+            rules=game.rules,
+            seed=seed,
+            commitment=commitment(race_id, secret),
+            opened_at=0,
+            options=Options(
+                limit_ms=(moves + 1) * TICK_MS, max_racers=len(names), start_delay_ms=0, unlisted=True
+            ),
+        )
+        self.race = Race.opened(header, secret)
+        self.tick = 0
+        self._moves = moves
+        seats = range(1, len(names) + 1)
+        for seat, name in zip(seats, names, strict=True):
+            self._log(Joined(seat=seat, player=f"racer-{seat}", name=name, bot=True))
+        for event in (*(Readied(seat=seat) for seat in seats), Counting(), Dealt()):
+            self._log(event)
+
+    def next_tick(self) -> Mapping[int, View]:
+        """Start the next tick. Return the view of each seat that can make a move in it; none if the race is over."""
+        self.tick += 1
+        if self.tick > self._moves or self.race.finished(self.race.at):
+            return {}
+        at = self.tick * TICK_MS
+        playing = [seat.number for seat in self.race.seats if seat.run and not seat.run.done]
+        return {seat: view(self.race, seat, at, legal=True, header=True) for seat in playing}
+
+    def run(self, seat: int) -> Run:
+        """Return the attempts of a seat."""
+        run = self.race.seat(seat).run
+        assert run
+        return run
+
+    def make(self, seat: int, move: Move) -> None:
+        """Make a move, ``undo``, ``restart`` or ``resign`` in this tick. Raises Refused."""
+        self._log(Resigned(seat=seat) if move == RESIGN else Moved(seat=seat, move=move))
+
+    def close(self) -> tuple[Standing, ...]:
+        """Close the race and return its standings, best first. Racers who are still playing have run out of time."""
+        ended_at = self.race.at if self.race.finished(self.race.at) else (self._moves + 1) * TICK_MS
+        self.race, _ = self.race.extended(ended_at, Closed(secret=self.race.secret.hex()))
+        return self.race.standings()
+
+    def _log(self, event: AnyEvent) -> None:
+        self.race, _ = self.race.extended(self.tick * TICK_MS, event)
+
+
+def _sha256(text: str) -> bytes:
+    return sha256(f"samedeal/1/arena|{text}".encode()).digest()

@@ -1,0 +1,188 @@
+"""The built-in players of the arena, from random moves to searches of what the hidden cards could be.
+
+All of them play from what a racer sees and remembers. Their choices are reproducible: the random numbers are the words
+of ``name|race|seat|ply``.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from samedeal.computer import bot_player, bots
+from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
+from samedeal.computer.bots import BOTS
+from samedeal.deck import Words
+from samedeal.game import Game, Move
+from samedeal.race.run import RESTART, Run
+from samedeal.solver.solve import SOLVERS, solve
+from samedeal.values import replace
+from samedeal.wire.messages import View
+
+PLAYOUTS: Final = 24
+"""The number of plays with which ``playouts`` compares its moves. Each move gets the same number, at least two."""
+PLAYOUT_MOVES: Final = 100
+"""The maximum length of such a play, in moves."""
+WORLDS: Final = 3
+"""The number of orders of the unseen cards that ``solver`` searches."""
+WORLD_BUDGET: Final = 1_000
+"""The maximum number of positions in each of these searches."""
+SEEN_BUDGET: Final = 100_000
+"""The maximum number of positions in the search of ``solver`` when it has seen all cards, once per attempt."""
+
+
+class Player(ABC):
+    """Chooses the moves of one seat in one race."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def choose(self, view: View, run: Run) -> Move:
+        """Return a move, ``restart`` or ``resign``, given the view of the seat and its attempts so far.
+
+        What the seat has not seen of ``run`` does not matter to the choice.
+        """
+
+
+class GreedyPlayer(Player):
+    """Plays like the bot of the game."""
+
+    def choose(self, view: View, run: Run) -> Move:
+        return bot_player.choose(view, run.moves[-1] if run.moves else "")
+
+
+class _Attempting(Player):
+    """Restarts where it has no move, and resigns after MAX_ATTEMPTS."""
+
+    longest: int | None = bots.MAX_MOVES
+    """The maximum number of moves in an attempt."""
+
+    def choose(self, view: View, run: Run) -> Move:
+        words = Words(f"{self.name}|{view.race}|{view.seat}|{len(run.moves)}")
+        if run.game.moves() and (self.longest is None or len(run.moves) < self.longest * run.attempts):
+            return self.pick(run, words)
+        return RESTART if run.attempts < MAX_ATTEMPTS and run.may(RESTART) else RESIGN
+
+    @abstractmethod
+    def pick(self, run: Run, words: Words) -> Move:
+        """Return a legal move."""
+
+
+class RandomPlayer(_Attempting):
+    """Plays any legal move."""
+
+    def pick(self, run: Run, words: Words) -> Move:
+        moves = run.game.moves()
+        return moves[words.below(len(moves))]
+
+
+class FirstPlayer(_Attempting):
+    """Plays the first legal move."""
+
+    def pick(self, run: Run, words: Words) -> Move:
+        return run.game.moves()[0]
+
+
+class PlayoutPlayer(_Attempting):
+    """Plays the move after which the bot of the game brings most cards home on average.
+
+    Each move is tried in the same orders of the unseen cards. Of equally good moves it plays the one with the shortest
+    plays.
+    """
+
+    longest = None
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._unseen = dict[str, int]()
+
+    def pick(self, run: Run, words: Words) -> Move:
+        for place in run.game.hidden:
+            count = len(run.game.table[place])
+            self._unseen[place] = min(self._unseen.get(place, count), count)
+        return self.best(run, words)
+
+    def best(self, run: Run, words: Words) -> Move:
+        """Return the best move."""
+        moves = run.game.moves()
+        if len(moves) == 1:
+            return moves[0]
+        homes, lengths = Counter[Move](), Counter[Move]()
+        for _ in range(max(2, PLAYOUTS // len(moves))):
+            world = self.world(run.game, words)
+            for move in moves:
+                home, length = _play_out(world.after(move), move, words)
+                homes[move] += home
+                lengths[move] += length
+        return max(moves, key=lambda move: (homes[move], -lengths[move]))
+
+    def world(self, position: Game, words: Words) -> Game:
+        """Return the position with the unseen cards in another order.
+
+        Face-down piles are dealt from the top, so the cards that it has never seen are at the bottom. It remembers
+        those above, which it saw in another attempt or before a redeal.
+        """
+        piles = {place: position.table[place] for place in sorted(position.hidden)}
+        shuffled = {
+            place: (*words.shuffled(sorted(pile[: self._unseen[place]])), *pile[self._unseen[place] :])
+            for place, pile in piles.items()
+        }
+        return replace(position, table=position.table.put(shuffled))
+
+
+class SolverPlayer(PlayoutPlayer):
+    """Searches some orders of the unseen cards for wins and plays the move with which most of them begin.
+
+    Once it has seen all cards, it searches for a win and plays it. Without a win it chooses like ``playouts``.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._searched = 0
+        self._line = list[Move]()
+
+    def best(self, run: Run, words: Words) -> Move:
+        if not any(self._unseen.values()):
+            if self._searched < run.attempts:
+                self._searched = run.attempts
+                self._line = list(reversed(solve(run.game, SEEN_BUDGET).line))
+            return self._line.pop() if self._line else super().best(run, words)
+        moves = run.game.moves()
+        if len(moves) == 1:
+            return moves[0]
+        lines = [solve(self.world(run.game, words), WORLD_BUDGET).line for _ in range(WORLDS)]
+        firsts = Counter(line[0] for line in lines if line)
+        return max(moves, key=lambda move: firsts[move]) if firsts else super().best(run, words)
+
+
+def _play_out(position: Game, last: Move, words: Words) -> tuple[int, int]:
+    """Let the bot play from a position. Return the cards home, where a win counts as the goal, and the moves made."""
+    bot, length = BOTS[position.slug], 0
+    while length < PLAYOUT_MOVES and not position.over:
+        candidates = bot.strategy(position, last, words)
+        last = candidates[words.below(len(candidates))]
+        position = position.after(last)
+        length += 1
+    return position.goal if position.won else position.home, length
+
+
+PLAYERS: Final[Mapping[str, Callable[[str], Player]]] = {
+    "random": RandomPlayer,
+    "first": FirstPlayer,
+    "greedy": GreedyPlayer,
+    "playouts": PlayoutPlayer,
+    "solver": SolverPlayer,
+    **{bot.name: GreedyPlayer for bot in BOTS.values()},
+}
+"""The players by name. A name such as ``corners-bot/1`` plays only its game."""
+
+
+def plays(name: str, game: str) -> bool:
+    """Return whether a player plays the game with this slug. Raises KeyError for an unknown player."""
+    player = PLAYERS[name]
+    if player is RandomPlayer or player is FirstPlayer:
+        return True
+    if game not in BOTS or (player is SolverPlayer and game not in SOLVERS):
+        return False
+    return name in ("greedy", "playouts", "solver", BOTS[game].name)
