@@ -6,7 +6,7 @@ of ``name|race|seat|ply``.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from samedeal.computer import bot_player, bots
@@ -14,21 +14,26 @@ from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
 from samedeal.computer.bots import BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move
+from samedeal.games.grid import Grid
 from samedeal.race.run import RESTART, Run
+from samedeal.solver.grid import CLASSES
 from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
 from samedeal.wire.messages import View
 
 PLAYOUTS: Final = 24
-"""The number of plays with which ``playouts`` compares its moves. Each move gets the same number, at least two."""
+"""About how many plays ``playouts`` uses to compare its moves."""
 PLAYOUT_MOVES: Final = 100
 """The maximum length of such a play, in moves."""
-WORLDS: Final = 3
-"""The number of orders of the unseen cards that ``solver`` searches."""
+WORLDS: Final = 5
+"""The number of orders of the unseen cards that ``solver`` searches. Without a win in the first two it searches no
+more."""
 WORLD_BUDGET: Final = 1_000
 """The maximum number of positions in each of these searches."""
 SEEN_BUDGET: Final = 100_000
 """The maximum number of positions in the search of ``solver`` when it has seen all cards, once per attempt."""
+
+_CLASS_OF: Final = {cell: number for number, cells in enumerate(CLASSES) for cell in cells}
 
 
 class Player(ABC):
@@ -87,8 +92,8 @@ class FirstPlayer(_Attempting):
 class PlayoutPlayer(_Attempting):
     """Plays the move after which the bot of the game brings most cards home on average.
 
-    Each move is tried in the same orders of the unseen cards. Of equally good moves it plays the one with the shortest
-    plays.
+    The moves are tried in the same orders of the unseen cards, in rounds, after each of which the better half remains
+    (sequential halving). Of equally good moves it prefers those with shorter plays.
     """
 
     longest = None
@@ -105,17 +110,19 @@ class PlayoutPlayer(_Attempting):
 
     def best(self, run: Run, words: Words) -> Move:
         """Return the best move."""
-        moves = run.game.moves()
-        if len(moves) == 1:
-            return moves[0]
+        moves = _distinct(run.game)
+        rounds = (len(moves) - 1).bit_length()
         homes, lengths = Counter[Move](), Counter[Move]()
-        for _ in range(max(2, PLAYOUTS // len(moves))):
-            world = self.world(run.game, words)
-            for move in moves:
-                home, length = _play_out(world.after(move), move, words)
-                homes[move] += home
-                lengths[move] += length
-        return max(moves, key=lambda move: (homes[move], -lengths[move]))
+        while len(moves) > 1:
+            for _ in range(max(1, PLAYOUTS // (rounds * len(moves)))):
+                world = self.world(run.game, words)
+                for move in moves:
+                    home, length = _play_out(world.after(move), move, words)
+                    homes[move] += home
+                    lengths[move] += length
+            best = sorted(moves, key=lambda move: (-homes[move], lengths[move]))
+            moves = best[: (len(moves) + 1) // 2]
+        return moves[0]
 
     def world(self, position: Game, words: Words) -> Game:
         """Return the position with the unseen cards in another order.
@@ -151,9 +158,24 @@ class SolverPlayer(PlayoutPlayer):
         moves = run.game.moves()
         if len(moves) == 1:
             return moves[0]
-        lines = [solve(self.world(run.game, words), WORLD_BUDGET).line for _ in range(WORLDS)]
-        firsts = Counter(line[0] for line in lines if line)
+        firsts = Counter[Move]()
+        for number in range(WORLDS):
+            if line := solve(self.world(run.game, words), WORLD_BUDGET).line:
+                firsts[line[0]] += 1
+            elif number and not firsts:
+                break
         return max(moves, key=lambda move: firsts[move]) if firsts else super().best(run, words)
+
+
+def _distinct(position: Game) -> Sequence[Move]:
+    """Return the legal moves without those that are equal to an earlier one because their cells are in one class."""
+    if not isinstance(position, Grid):
+        return position.moves()
+    tops, kinds = position.table.top, dict[tuple[tuple[int, str], ...], Move]()
+    for move in position.moves():
+        cells = () if move == "draw" else move.removesuffix("-").split("+")
+        kinds.setdefault(tuple(sorted((_CLASS_OF[cell], (tops(cell) or "")[:1]) for cell in cells)), move)
+    return tuple(kinds.values())
 
 
 def _play_out(position: Game, last: Move, words: Words) -> tuple[int, int]:
