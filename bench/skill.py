@@ -33,9 +33,7 @@ def main(games: str, races: int, filter_: str | None, moves: int, jobs: int) -> 
     for game in games.split(","):
         filter_name = filter_ or usual_filter(GAMES[game])
         contests = [
-            Contest(
-                game=game, root=f"skill.{number}", filter=filter_name, bots=PLAYERS, moves=moves, timeout_s=1.0
-            )
+            Contest(game=game, root=f"skill.{number}", filter=filter_name, bots=PLAYERS, moves=moves, timeout_s=1.0)
             for number in range(races)
         ]
         click.echo(f"| {GAMES[game].title} | `{filter_name}` | {races} | {row(list(play_all(contests, jobs)))} |")

@@ -7,7 +7,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 STARTS_PROCESS = re.compile(
     r"\bsubprocess\b|\bmultiprocessing\b|\bpty\b|\bchromium\b|redis_url|store_url"
-    r"|samedeal_server\.(?:jobs|workers|store\.embedded)\b|commands\.(?:bot|demo|serve)\b"
+    r"|samedeal_server\.(?:jobs|workers|store\.embedded)\b|commands\.(?:arena|bot|demo|serve)\b"
 )
 OUR_IMPORT = re.compile(
     r"^from ((?:cli|faults|project|protocol|server|support|system|web)[.\w]*) import (\w+)", re.MULTILINE

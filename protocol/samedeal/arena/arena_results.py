@@ -38,9 +38,7 @@ class ArenaRace(Struct, frozen=True, kw_only=True):
     """In the same order in every race."""
 
     @classmethod
-    def of(
-        cls, deal: str, standings: Iterable[Standing], failures: Mapping[int, str], tick_ms: int
-    ) -> "ArenaRace":
+    def of(cls, deal: str, standings: Iterable[Standing], failures: Mapping[int, str], tick_ms: int) -> "ArenaRace":
         """Return the result from the standings and, by seat, the reasons of failures."""
         by_seat = sorted(standings, key=lambda standing: standing.seat)
         ranks = {each.seat: (each.seat in failures, 0 if each.seat in failures else each.place) for each in by_seat}

@@ -1,7 +1,7 @@
 """Offline races: a real race on an open deal, in which every racer makes one move per tick and no clock runs.
 
-The fold, and with it the rules, undo, restarts and standings, is that of any race. Tick t is t seconds after the deal on
-the race's clock, so a winner who needed fewer moves is ahead.
+The fold, and with it the rules, undo, restarts and standings, is that of any race. On the race's clock, tick t is t
+seconds after the deal, so a winner who needed fewer moves is ahead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,7 @@ class OfflineRace:
             seed=seed,
             commitment=commitment(race_id, secret),
             opened_at=0,
-            options=Options(
-                limit_ms=(moves + 1) * TICK_MS, max_racers=len(names), start_delay_ms=0, unlisted=True
-            ),
+            options=Options(limit_ms=(moves + 1) * TICK_MS, max_racers=len(names), start_delay_ms=0, unlisted=True),
         )
         self.race = Race.opened(header, secret)
         self.tick = 0
@@ -45,8 +43,10 @@ class OfflineRace:
         seats = range(1, len(names) + 1)
         for seat, name in zip(seats, names, strict=True):
             self._log(Joined(seat=seat, player=f"racer-{seat}", name=name, bot=True))
-        for event in (*(Readied(seat=seat) for seat in seats), Counting(), Dealt()):
-            self._log(event)
+        for seat in seats:
+            self._log(Readied(seat=seat))
+        self._log(Counting())
+        self._log(Dealt())
 
     def next_tick(self) -> Mapping[int, View]:
         """Start the next tick. Return the view of each seat that can make a move in it; none if the race is over."""
@@ -59,9 +59,7 @@ class OfflineRace:
 
     def run(self, seat: int) -> Run:
         """Return the attempts of a seat."""
-        run = self.race.seat(seat).run
-        assert run
-        return run
+        return {each.number: each.run for each in self.race.seats if each.run}[seat]
 
     def make(self, seat: int, move: Move) -> None:
         """Make a move, ``undo``, ``restart`` or ``resign`` in this tick. Raises Refused."""

@@ -62,7 +62,9 @@ def arena(
     _check(bots, len(seed) + len(f".{deals}.4096"), timeout)
     chosen = games or [game for game in GAMES if all(_plays(bot, game) for bot in bots)]
     if not chosen or (unable := [(bot, game) for bot in bots for game in chosen if not _plays(bot, game)]):
-        raise Misused(f"{unable[0][0]} does not play {unable[0][1]}" if chosen else "no game is played by all these bots")
+        raise Misused(
+            f"{unable[0][0]} does not play {unable[0][1]}" if chosen else "no game is played by all these bots"
+        )
     filters = {game: filter_ or usual_filter(GAMES[game]) for game in chosen}
     contests = [
         Contest(

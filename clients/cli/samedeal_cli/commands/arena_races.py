@@ -21,7 +21,7 @@ from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.messages import View
-from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Over, Program, Refusal, State
+from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import printable
 

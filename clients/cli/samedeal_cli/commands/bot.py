@@ -57,9 +57,7 @@ class State(Board, frozen=True, kw_only=True, omit_defaults=False, tag="state", 
     @classmethod
     def of(cls, board: Board, clock_ms: int | None, standings: tuple[Standing, ...]) -> Self:
         """Return the state of a seat. ``clock_ms`` is the time left."""
-        return cls(
-            **structs.asdict(board) | {"moves": board.moves or (), "clock_ms": clock_ms, "standings": standings}
-        )
+        return cls(**structs.asdict(board) | {"moves": board.moves or (), "clock_ms": clock_ms, "standings": standings})
 
 
 class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):

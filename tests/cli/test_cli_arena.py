@@ -1,0 +1,214 @@
+"""``samedeal arena``: programs and built-in players race without a server, in processes of their own."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from samedeal.computer.deal_filters import passes
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.commands import arena_races
+from samedeal_cli.commands.bot import MAX_REFUSALS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMAND = [sys.executable, "-m", "samedeal_cli.main", "arena"]
+LOOP = """
+import json, sys
+for line in sys.stdin:
+    state = json.loads(line)
+"""
+FIRST = f"""{LOOP}
+    if state["t"] == "state":
+        print((state["moves"] or ["resign"])[0], flush=True)
+"""
+CRASHES = f"""{LOOP}
+    if state["ply"] == 2:
+        sys.exit(3)
+    print(state["moves"][0], flush=True)
+"""
+HANGS = f"""{LOOP}
+    if state["ply"] < 2:
+        print(state["moves"][0], flush=True)
+"""
+CHEATS = f"""{LOOP}
+    if state["t"] == "state":
+        print("win", flush=True)
+"""
+LEARNS = f"""{LOOP}
+    if state["t"] == "problem":
+        assert (state["code"], bool(state["detail"])) == ("illegal-move", True)
+        refused = True
+    elif state["t"] == "state":
+        print("resign" if state["ply"] else "draw" if "refused" in globals() else "win", flush=True)
+    else:
+        assert len(state["standings"]) == 2
+        open(sys.argv[1], "a").write("over ")
+"""
+
+
+def arena(*arguments: str, returns: int = 0) -> tuple[str, str]:
+    """Run the command and return its output."""
+    run = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=240)
+    assert run.returncode == returns, run.stderr
+    return run.stdout, run.stderr
+
+
+def raced(*arguments: str) -> Any:
+    """Run the command and return its document."""
+    out, err = arena(*arguments, "--json")
+    assert err == ""
+    return json.loads(out)
+
+
+def program(folder: Path, source: str, *arguments: str) -> str:
+    """Write a program and return the command that runs it."""
+    file = folder / f"bot{len(list(folder.iterdir()))}.py"
+    file.write_text(source)
+    return shlex.join([sys.executable, str(file), *arguments])
+
+
+def test_program_makes_the_moves_of_the_built_in_player(tmp_path: Path) -> None:
+    document = raced(program(tmp_path, FIRST), "first", "--games", "corners,the-edge", "--deals", "3")
+    for game in document["games"]:
+        assert len(game["races"]) == 3
+        for race in game["races"]:
+            one, other = race["racers"]
+            assert one == other
+            assert one["place"] == 1
+    assert document["table"]["pairs"][0]["tied"] == 6
+
+
+def test_example_bot_races(tmp_path: Path) -> None:
+    out, err = arena(
+        shlex.join([sys.executable, str(EXAMPLES / "random_bot.py")]), "greedy", "--deals", "1", "--seed", "x"
+    )
+    assert err == ""
+    assert [line.split(",")[0] for line in out.splitlines() if " deals (" in line] == [
+        game.title for game in GAMES.values()
+    ]
+    assert "All games, 5 deals" in out
+    assert "random_bot.py" in out
+    assert "% of matchpoints" in out
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
+    bots = (program(tmp_path, FIRST), "random", "random", "--games", "corners,gallery", "--deals", "4")
+    one, many, other = raced(*bots, "--jobs", "1"), raced(*bots, "--jobs", "3"), raced(*bots, "--seed", "2")
+    assert one == many
+    assert one["games"] != other["games"]
+
+
+def test_deals_pass_the_filter() -> None:
+    document = raced("first", "--games", "the-edge", "--deals", "2", "--seed", "a", "--moves", "1")
+    assert document["games"][0]["filter"] == "friendly/1"
+    for race in document["games"][0]["races"]:
+        game, _, seed = race["deal"].partition(":")
+        assert passes(GAMES[game], seed, {}, "friendly/1")
+    document = raced("first", "--games", "the-edge", "--deals", "2", "--seed", "a", "--moves", "1", "--filter", "any")
+    assert [race["deal"] for race in document["games"][0]["races"]] == ["the-edge:a.0.0", "the-edge:a.1.0"]
+
+
+@pytest.mark.parametrize(
+    ("source", "failure"),
+    [
+        (CRASHES, "ended before the race did (exit status 3)"),
+        (HANGS, "made no move within 0.5 s"),
+        (CHEATS, f"was refused {MAX_REFUSALS} times in a row, the last time because: 'win' is not a move in Corners"),
+    ],
+    ids=["crashes", "hangs", "cheats"],
+)
+def test_program_that_fails_loses_and_the_others_continue(tmp_path: Path, source: str, failure: str) -> None:
+    command = program(tmp_path, source)
+    arguments = (command, "random", "first", "--games", "corners", "--deals", "2", "--timeout", "500ms")
+    document = raced(*arguments)
+    for race in document["games"][0]["races"]:
+        failed, *others = race["racers"]
+        assert failed["failure"].startswith(failure)
+        assert failed["place"] == 3
+        assert [other["failure"] for other in others] == [None, None]
+        assert others[1]["won"]
+    _, err = arena(*arguments)
+    assert err.startswith("samedeal: ")
+    assert f"lost 2 races, first {document['games'][0]['races'][0]['deal']}: it {failure}" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_program_that_fails_in_every_race_is_last_even_with_more_cards_home(tmp_path: Path) -> None:
+    document = raced(
+        program(tmp_path, CRASHES),
+        program(tmp_path, LEARNS, str(tmp_path / "over")),
+        "--games",
+        "corners",
+        "--deals",
+        "4",
+    )
+    assert [race["racers"][0]["place"] for race in document["games"][0]["races"]] == [2] * 4
+    assert sum(race["racers"][0]["home"] for race in document["games"][0]["races"]) > 0
+    assert (tmp_path / "over").read_text() == "over " * 4
+
+
+def test_program_that_cannot_be_started_loses(tmp_path: Path) -> None:
+    file = tmp_path / "bot"
+    file.write_text("not a program")
+    file.chmod(0o755)
+    document = raced(str(file), "first", "--games", "corners", "--deals", "1")
+    assert document["games"][0]["races"][0]["racers"][0]["failure"] == "cannot be started"
+
+
+def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
+    hanging = f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}\\n')\n{HANGS}"
+    command = [*COMMAND, program(tmp_path, hanging), "first", "--games", "corners"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
+    pid = int((tmp_path / "pid").read_text())
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=240)
+    assert running.returncode == 143
+    wait_for(lambda: not is_running(pid))
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["./no-such-bot"], "cannot run './no-such-bot': this is neither a program nor one of random, first, greedy"),
+        (["'"], "cannot run"),
+        ([""], "cannot run"),
+        (["first", "--games", "whist"], "unknown game 'whist'"),
+        (["first"] * 33, "at most 32 bots can race"),
+        (["corners-bot/1", "gallery-bot/1"], "no game is played by all these bots"),
+        (["corners-bot/1", "--games", "gallery"], "corners-bot/1 does not play gallery"),
+        (["first", "--seed", "x" * 125], "the seed is too long"),
+        (["first", "--timeout", "0s"], "--timeout must not be zero"),
+        (["first", "--filter", "easy"], "'easy' is not one of"),
+        (["first", "--moves", "5001"], "5001 is not in the range"),
+    ],
+)
+def test_invalid_arguments(arguments: list[str], message: str) -> None:
+    _, err = arena(*arguments, returns=2)
+    assert message in err
+
+
+def test_number_of_processors_is_that_of_this_process() -> None:
+    assert 1 <= arena_races.processors() <= (os.cpu_count() or 1)
