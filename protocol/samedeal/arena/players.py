@@ -54,7 +54,8 @@ class GreedyPlayer(Player):
     """Plays like the bot of the game."""
 
     def choose(self, view: View, run: Run) -> Move:
-        return bot_player.choose(view, run.moves[-1] if run.moves else "")
+        label = f"{self.name}|{view.race}|{view.seat}"
+        return bot_player.choose(view, run.moves[-1] if run.moves else "", label)
 
 
 class _Attempting(Player):
