@@ -107,10 +107,10 @@ def test_results_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
 
 def test_deals_pass_the_filter() -> None:
     document = raced("first", "--games", "the-edge", "--deals", "2", "--seed", "a", "--moves", "1")
-    assert document["games"][0]["filter"] == "friendly/1"
+    assert document["games"][0]["filter"] == "certified/1"
     for race in document["games"][0]["races"]:
         game, _, seed = race["deal"].partition(":")
-        assert passes(GAMES[game], seed, {}, "friendly/1")
+        assert passes(GAMES[game], seed, {}, "certified/1")
     document = raced("first", "--games", "the-edge", "--deals", "2", "--seed", "a", "--moves", "1", "--filter", "any")
     assert [race["deal"] for race in document["games"][0]["races"]] == ["the-edge:a.0.0", "the-edge:a.1.0"]
 
@@ -126,7 +126,19 @@ def test_deals_pass_the_filter() -> None:
 )
 def test_program_that_fails_loses_and_the_others_continue(tmp_path: Path, source: str, failure: str) -> None:
     command = program(tmp_path, source)
-    arguments = (command, "random", "first", "--games", "corners", "--deals", "2", "--timeout", "500ms")
+    arguments = (
+        command,
+        "random",
+        "first",
+        "--games",
+        "corners",
+        "--deals",
+        "2",
+        "--timeout",
+        "500ms",
+        "--filter",
+        "friendly/1",
+    )
     document = raced(*arguments)
     for race in document["games"][0]["races"]:
         failed, *others = race["racers"]

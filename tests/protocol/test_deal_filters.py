@@ -7,7 +7,7 @@ import pytest
 
 from samedeal.computer import deal_filters
 from samedeal.computer.bots import Run, play, plays
-from samedeal.computer.deal_filters import FILTERS, check, first, passes, usual_filter
+from samedeal.computer.deal_filters import FILTERS, check, daily_filter, first, passes, usual_filter
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.solver.solve import solve
@@ -126,6 +126,12 @@ def test_sealed_deals_are_certified_in_every_filtered_game() -> None:
     usual = {slug: usual_filter(game) for slug, game in GAMES.items()}
     assert {slug for slug, name in usual.items() if name == CERTIFIED} == {row[0] for row in FIRSTS}
     assert {name for slug, name in usual.items() if name != CERTIFIED} == {"any"}
+
+
+def test_the_filter_of_a_day_that_has_begun_never_changes() -> None:
+    corners, gallery = GAMES["corners"], GAMES["gallery"]
+    assert [daily_filter(corners, date) for date in ("2026-11-30", "2026-12-01")] == [FRIENDLY, CERTIFIED]
+    assert {daily_filter(gallery, date) for date in ("2026-11-30", "2026-12-01")} == {"any"}
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)

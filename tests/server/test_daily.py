@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conftest import kept_store
-from samedeal.computer.deal_filters import first, usual_filter
+from samedeal.computer.deal_filters import daily_filter, first
 from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
@@ -209,7 +209,8 @@ async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     reveal(server, day)
     document = await once(server, day, lambda document: document["deal"], game)
     root = commitments.root(bytes.fromhex(document["secret"]), ())
-    assert document["deal"] == f"{game}:{root}.{first(GAMES[game], root, {}, usual_filter(GAMES[game]))}"
+    k = first(GAMES[game], root, {}, daily_filter(GAMES[game], document["date"]))
+    assert document["deal"] == f"{game}:{root}.{k}"
     assert document["results"] == []
 
 

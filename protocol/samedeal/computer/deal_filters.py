@@ -17,6 +17,8 @@ FILTERS = ("any", "friendly/1", "certified/1")
 """
 TRIES = 4096
 """The maximum number of deals to try per root. At least 4 % of the deals pass, so more are never needed."""
+CERTIFIED_FROM = "2026-12-01"
+"""The first day whose daily deals are certified."""
 NODES = 20_000
 """The budget of the search for a winning line of a certified deal of Corners."""
 
@@ -31,6 +33,11 @@ _CERTIFIED_WINS = range(1, 13)
 def usual_filter(game: type[Game]) -> str:
     """Return the default filter for sealed deals of a game."""
     return FILTERS[-1] if game.slug in _TESTS[FILTERS[-1]] else "any"
+
+
+def daily_filter(game: type[Game], date: str) -> str:
+    """Return the filter of a game's deal of a day, such as 2026-11-21. It never changes for a day that has begun."""
+    return "friendly/1" if date < CERTIFIED_FROM and usual_filter(game) != "any" else usual_filter(game)
 
 
 def passes(game: type[Game], seed: str, variant: Variant, name: str) -> bool:

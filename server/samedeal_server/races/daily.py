@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from samedeal.computer.deal_filters import usual_filter
+from samedeal.computer.deal_filters import daily_filter
 from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -67,21 +67,21 @@ class Dailies:
             commitment=commitment,
             stage="upcoming" if day > today else "today" if day == today else "revealed" if revealed else "sealed",
             reveals_at=reveals_at,
-            deal=await self._deal(game, commitments.root(secret, ()), day_results.deal) if revealed else None,
+            deal=await self._deal(game, day, commitments.root(secret, ()), day_results.deal) if revealed else None,
             secret=secret.hex() if revealed else None,
             results=table[page.skip : after],
             players=len(table),
             next=after if after < len(table) else None,
         )
 
-    async def _deal(self, game: type[Game], root: str, known: str | None) -> str | None:
+    async def _deal(self, game: type[Game], day: Day, root: str, known: str | None) -> str | None:
         """Return the code of the deal, from a race on it or from a search; None if the search takes too long.
 
         Only one search runs at a time, so that requests keep no more than one processor busy.
         """
         if known:
             return known
-        name = usual_filter(game)
+        name = daily_filter(game, day.date)
         if not self._finder.can_search_daily(root, name):
             return None
         search = self._finder.daily(game, root, name)

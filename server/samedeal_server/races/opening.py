@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from samedeal.computer.deal_filters import usual_filter
+from samedeal.computer.deal_filters import daily_filter, usual_filter
 from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -187,6 +187,7 @@ class RaceOpener:
         opened_at = self._last_opened_at = max(self._store.clock.now(), self._last_opened_at + 1)
         if daily:
             date, salt = Day.at(opened_at).date, ""
+            options = structs.replace(options, filter=daily_filter(game, date))
             secret = commitments.daily_secret(self._master_key, game.slug, date)
             commitment = commitments.daily_commitment(game.slug, date, secret)
         else:
