@@ -91,12 +91,13 @@ async def test_the_deal_depends_on_master_key_game_and_date_but_not_on_nonces(se
     reveal(server, day)
     replay = await server.replay(race)
     secret = commitments.daily_secret(KEY, "corners", day.date)
-    k = first(GAMES["corners"], commitments.root(secret, ()), {}, "friendly/1")
+    name = daily_filter(GAMES["corners"], day.date)
+    k = first(GAMES["corners"], commitments.root(secret, ()), {}, name)
     assert (replay.secret, k_of(replay)) == (secret, k)
     assert daily(server, day, "corners")["deal"] == f"corners:{commitments.root(secret, ())}.{k}"
     assert replay.header.salt == ""
     assert replay.header.options == Options(
-        limit_ms=GAMES["corners"].limit_ms, filter="friendly/1", max_racers=2, start_delay_ms=0
+        limit_ms=GAMES["corners"].limit_ms, filter=name, max_racers=2, start_delay_ms=0
     )
 
 
