@@ -21,8 +21,8 @@ from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
 from samedeal.wire.messages import View
 
-PLAYOUTS: Final = 24
-"""About how many plays ``playouts`` uses to compare its moves."""
+PLAYOUTS: Final = 32
+"""The number of plays with which ``playouts`` compares its moves. Each move gets the same number, at least four."""
 PLAYOUT_MOVES: Final = 100
 """The maximum length of such a play, in moves."""
 WORLDS: Final = 5
@@ -91,10 +91,9 @@ class FirstPlayer(_Attempting):
 
 
 class PlayoutPlayer(_Attempting):
-    """Plays the move after which the bot of the game brings most cards home on average.
+    """Plays like the bot of the game, unless the bot brings clearly more cards home on average after another move.
 
-    The moves are tried in the same orders of the unseen cards, in rounds, after each of which the better half remains
-    (sequential halving). Of equally good moves it prefers those with shorter plays.
+    All moves are tried in the same orders of the unseen cards.
     """
 
     longest = None
@@ -112,18 +111,17 @@ class PlayoutPlayer(_Attempting):
     def best(self, run: Run, words: Words) -> Move:
         """Return the best move."""
         moves = _distinct(run.game)
-        rounds = (len(moves) - 1).bit_length()
-        homes, lengths = Counter[Move](), Counter[Move]()
-        while len(moves) > 1:
-            for _ in range(max(1, PLAYOUTS // (rounds * len(moves)))):
-                world = self.world(run.game, words)
-                for move in moves:
-                    home, length = _play_out(world.after(move), move, words)
-                    homes[move] += home
-                    lengths[move] += length
-            best = sorted(moves, key=lambda move: (-homes[move], lengths[move]))
-            moves = best[: (len(moves) + 1) // 2]
-        return moves[0]
+        candidates = BOTS[run.game.slug].strategy(run.game, run.moves[-1] if run.moves else "", words)
+        usual = candidates[words.below(len(candidates))]
+        others = [move for move in moves if move != usual]
+        gains = {move: list[int]() for move in others}
+        for _ in range(max(4, PLAYOUTS // len(moves)) if others else 0):
+            world = self.world(run.game, words)
+            result = _play_out(world.after(usual), usual, words)
+            for move in others:
+                gains[move].append(_play_out(world.after(move), move, words) - result)
+        better = [move for move in others if _is_clear(gains[move])]
+        return max(better, key=lambda move: sum(gains[move]), default=usual)
 
     def world(self, position: Game, words: Words) -> Game:
         """Return the position with the unseen cards in another order.
@@ -140,7 +138,7 @@ class PlayoutPlayer(_Attempting):
 
 
 class SolverPlayer(PlayoutPlayer):
-    """Searches some orders of the unseen cards for wins and plays the move with which most of them begin.
+    """Searches some orders of the unseen cards for wins and plays the move with which most of the wins begin.
 
     Once it has seen all cards, it searches for a win and plays it. Without a win it chooses like ``playouts``.
     """
@@ -165,7 +163,8 @@ class SolverPlayer(PlayoutPlayer):
                 firsts[line[0]] += 1
             elif number and not firsts:
                 break
-        return max(moves, key=lambda move: firsts[move]) if firsts else super().best(run, words)
+        agreed = [move for move in moves if 2 * firsts[move] > WORLDS]
+        return agreed[0] if agreed else super().best(run, words)
 
 
 def _distinct(position: Game) -> Sequence[Move]:
@@ -179,15 +178,22 @@ def _distinct(position: Game) -> Sequence[Move]:
     return tuple(kinds.values())
 
 
-def _play_out(position: Game, last: Move, words: Words) -> tuple[int, int]:
-    """Let the bot play from a position. Return the cards home, where a win counts as the goal, and the moves made."""
-    bot, length = BOTS[position.slug], 0
-    while length < PLAYOUT_MOVES and not position.over:
+def _play_out(position: Game, last: Move, words: Words) -> int:
+    """Let the bot play from a position. Return the cards home, where a win counts as the goal."""
+    bot = BOTS[position.slug]
+    for _ in range(PLAYOUT_MOVES):
+        if position.over:
+            break
         candidates = bot.strategy(position, last, words)
         last = candidates[words.below(len(candidates))]
         position = position.after(last)
-        length += 1
-    return position.goal if position.won else position.home, length
+    return position.goal if position.won else position.home
+
+
+def _is_clear(gains: Sequence[int]) -> bool:
+    """Return whether the mean is positive by more than 1.4 standard errors."""
+    total, squares, count = sum(gains), sum(gain * gain for gain in gains), len(gains)
+    return total > 0 and total * total * (count - 1) > 2 * (count * squares - total * total)
 
 
 PLAYERS: Final[Mapping[str, Callable[[str], Player]]] = {
