@@ -55,7 +55,7 @@ LEARNS = f"""{LOOP}
 
 def arena(*arguments: str, returns: int = 0) -> tuple[str, str]:
     """Run the command and return its output."""
-    run = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=240)
+    run = subprocess.run([*COMMAND, "--timeout", "4m", *arguments], capture_output=True, text=True, timeout=240)
     assert run.returncode == returns, run.stderr
     return run.stdout, run.stderr
 
@@ -116,29 +116,20 @@ def test_deals_pass_the_filter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "failure"),
+    ("source", "timeout", "failure"),
     [
-        (CRASHES, "ended before the race did (exit status 3)"),
-        (HANGS, "made no move within 0.5 s"),
-        (CHEATS, f"was refused {MAX_REFUSALS} times in a row, the last time because: 'win' is not a move in Corners"),
+        (CRASHES, "4m", "ended before the race did (exit status 3)"),
+        (HANGS, "500ms", "made no move within 0.5 s"),
+        (CHEATS, "4m", f"was refused {MAX_REFUSALS} times in a row, the last time because: 'win' is not a move"),
     ],
     ids=["crashes", "hangs", "cheats"],
 )
-def test_program_that_fails_loses_and_the_others_continue(tmp_path: Path, source: str, failure: str) -> None:
+def test_program_that_fails_loses_and_the_others_continue(
+    tmp_path: Path, source: str, timeout: str, failure: str
+) -> None:
     command = program(tmp_path, source)
-    arguments = (
-        command,
-        "random",
-        "first",
-        "--games",
-        "corners",
-        "--deals",
-        "2",
-        "--timeout",
-        "500ms",
-        "--filter",
-        "friendly/1",
-    )
+    deals = ("--games", "corners", "--deals", "2", "--filter", "friendly/1")
+    arguments = (command, "random", "first", *deals, "--timeout", timeout)
     document = raced(*arguments)
     for race in document["games"][0]["races"]:
         failed, *others = race["racers"]

@@ -138,9 +138,9 @@ class PlayoutPlayer(_Attempting):
 
 
 class SolverPlayer(PlayoutPlayer):
-    """Searches some orders of the unseen cards for wins and plays the move with which most of the wins begin.
+    """Searches some orders of the unseen cards for wins and plays the move with which they begin in most of them.
 
-    Once it has seen all cards, it searches for a win and plays it. Without a win it chooses like ``playouts``.
+    Once it has seen all cards, it searches for a win and plays it. Otherwise it chooses like ``playouts``.
     """
 
     def __init__(self, name: str) -> None:
