@@ -167,7 +167,7 @@ def test_program_that_cannot_be_started_loses(tmp_path: Path) -> None:
 
 def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
     hanging = f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}\\n')\n{HANGS}"
-    command = [*COMMAND, program(tmp_path, hanging), "first", "--games", "corners"]
+    command = [*COMMAND, program(tmp_path, hanging), "first", "--games", "corners", "--timeout", "1h"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
     pid = int((tmp_path / "pid").read_text())

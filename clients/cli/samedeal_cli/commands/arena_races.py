@@ -77,12 +77,15 @@ def play_all(contests: Sequence[Contest], jobs: int) -> Iterator[ArenaRace]:
 
 def _exit_when_stopped() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: sys.exit(1))  # so that programs are stopped, too
+        signal.signal(number, lambda *_: sys.exit(1))  # which stops the programs on its way
 
 
 def play(contest: Contest) -> ArenaRace:
     """Play a race."""
-    return asyncio.run(_play(contest))
+    try:
+        return asyncio.run(_play(contest))
+    except SystemExit:
+        os._exit(1)  # the pool would continue with the next race
 
 
 async def _play(contest: Contest) -> ArenaRace:
