@@ -18,7 +18,7 @@ with connect(f"{server.replace('http', 'ws', 1)}/ws", proxy=None) as socket:
         socket.send(json.dumps({"t": kind, "id": next(ids), **fields}))
 
     # Commit to a random number now and reveal it in the countdown, so that nobody can choose the deal.
-    send("hello", name="socket bot")
+    send("hello", name="socket bot", format=2)
     send("join", race=race, bot=True, commitment=sha256(f"samedeal/1/nonce|{race}|{nonce}".encode()).hexdigest())
     send("ready")
     while (view := json.loads(socket.recv())).get("stage") not in ("over", "cancelled"):

@@ -11,6 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
+from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.races.deal_finder import MAX_SEARCHES_PER_ADDRESS
@@ -44,7 +45,7 @@ class RacerFrom(Racer):
         self._socket = await connect(
             url, subprotocols=[protocol], compression=None, local_addr=(self._address, 0), ping_interval=None
         )
-        await self.ask(m.Hello, name=self.name, token=None)
+        await self.ask(m.Hello, name=self.name, token=None, format=RACE_FORMAT)
         await self.join(race)
         return await self.ask(m.Ready)
 

@@ -40,7 +40,7 @@ def entry(**fields: Any) -> dict[bytes, bytes]:
 HEADERS = {
     "an unknown field": (header(teams=2), "teams"),
     "an unknown option": (header(options={"limit_ms": 60_000, "handicap": 3}), "handicap"),
-    "an unknown filter": (header(options={"limit_ms": 60_000, "filter": "certified/1"}), "certified/1"),
+    "an unknown filter": (header(options={"limit_ms": 60_000, "filter": "certified/9"}), "certified/9"),
     "unknown rules": (header(rules="corners/2"), "needs the rules corners/2; this version knows corners/1"),
     "an unknown game": (header(game="chess", rules="chess/1"), "needs the rules chess/1"),
     "an unknown variant": (header(variant={"jokers": True}), "jokers"),

@@ -15,6 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
+from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.servers import Server
@@ -102,7 +103,7 @@ class Line:
         origin_header = Origin(origin) if origin is not None else None
         line = cls(await connect(url, subprotocols=[protocol], origin=origin_header, compression=None, **options), form)
         if name is not None:
-            assert isinstance(await line.ask("hello", name=name), m.Welcome)
+            assert isinstance(await line.ask("hello", name=name, format=RACE_FORMAT), m.Welcome)
         return line
 
     async def __aenter__(self) -> Self:

@@ -17,7 +17,7 @@ from samedeal.computer.deal_filters import first
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
-from samedeal.race.events import Header
+from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
@@ -159,7 +159,7 @@ async def sealed_race(
             line = lines[name] = await stack.enter_async_context(
                 await Line.open(server, "json" if form == "json" else "msgpack")
             )
-            welcome = await line.ask("hello", name=name, features=[m.REACTIONS])
+            welcome = await line.ask("hello", name=name, format=RACE_FORMAT, features=[m.REACTIONS])
             assert isinstance(welcome, m.Welcome)
             assert welcome.token
             tokens[name], players[name] = welcome.token, welcome.player
