@@ -6,7 +6,8 @@ from functools import cache
 from itertools import chain, count, islice
 from random import Random
 
-from samedeal.computer.bots import BOTS, plays
+from samedeal.computer.bots import plays
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES, RESTART
 from samedeal.wire import codec, messages
@@ -43,8 +44,8 @@ def book(game: str) -> Book:
 
     If there is no bot, or it always plays the same moves, random moves are used instead.
     """
-    bot = BOTS.get(game)
-    found = plays(GAMES[game], SEEDS[game], count()) if bot else iter(())
+    bot = FIRST_BOTS.get(game)
+    found = plays(GAMES[game], SEEDS[game], count(), bot=bot) if bot else iter(())
     pool = [tuple(run.moves) for run in islice((run for run in found if not run.won), PLAYS)]
     if len(set(pool)) < WAYS:
         pool = [*islice(_at_random(game), PLAYS)]

@@ -122,6 +122,10 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         """What the player knows besides the piles, by name, such as the phase or the number of passes."""
         return {}
 
+    def recalled(self) -> dict[str, Pile]:
+        """Return the face-down piles whose cards the player has seen before, bottom to top."""
+        return {}
+
     # Derived from the methods above.
 
     @classmethod

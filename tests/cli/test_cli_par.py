@@ -259,7 +259,7 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
 
 def test_par_shows_a_progress_bar_on_a_terminal(server: Server) -> None:
     written, terminal = waiting(server, "gallery:bar")
-    assert written.startswith("Gallery: gallery-bot/1 played this deal 200 times\n")
+    assert written.startswith("Gallery: gallery-bot/2 played this deal 200 times\n")
     assert "computing par  [" in terminal
     assert "100%" in terminal
     assert terminal.endswith("\x1b[?25h\r\n"), "the cursor is back"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from samedeal.computer.bots import BOTS, MAX_MOVES, play
+from samedeal.computer.bots import BOTS, play
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import Signature, holds, public_key
@@ -33,7 +34,7 @@ def test_a_play_of_the_bot_is_a_race_that_verifies(slug: str, seed: str, k: int)
     assert all(fact.holds for fact in verify(replay, [public_key(SIGNING_KEY)]))
     assert moves(replay) == run.moves
     (standing,) = replay.standings
-    assert (standing.name, standing.bot, standing.outcome == "won") == (f"{slug}-bot/1", True, run.won)
+    assert (standing.name, standing.bot, standing.outcome == "won") == (BOTS[slug].name, True, run.won)
     assert standing.home >= run.home
     assert (replay.header.seed, replay.header.options.max_racers) == (seed, 1)
     assert re.fullmatch(r"par-[0-9a-f]{32}", replay.header.race)
@@ -75,8 +76,9 @@ def test_the_clock_starts_at_0_and_ticks_once_per_move() -> None:
 
 
 def test_a_bot_that_reaches_the_move_limit_resigns() -> None:
-    replay = replay_of(GAMES["corner-stones"], "1", 0, SIGNING_KEY)
-    assert len(moves(replay)) == MAX_MOVES
+    first = FIRST_BOTS["corner-stones"]
+    replay = replay_of(GAMES["corner-stones"], "1", 0, SIGNING_KEY, bot=first)
+    assert len(moves(replay)) == first.max_moves == 200
     assert isinstance(replay.entries[-2].event, Resigned)
     assert replay.standings[0].outcome == "resigned"
     assert all(fact.holds for fact in verify(replay))
@@ -102,6 +104,8 @@ def test_signatures_of_plays_and_races_are_not_interchangeable() -> None:
 
 def test_plays_that_were_signed_like_races_still_verify() -> None:
     replay = read(SAVED_PLAY.read_bytes())
+    again = replay_of(GAMES["corners"], "42", 3, SIGNING_KEY, bot=FIRST_BOTS["corners"])
+    assert (again.header, again.entries, again.digest) == (replay.header, replay.entries, replay.digest)
     text = f"samedeal/1/replay|{replay.header.race}|{replay.digest}"
     assert Ed25519PrivateKey.from_private_bytes(SIGNING_KEY).sign(text.encode()).hex() == replay.signature.value
     assert all(fact.holds for fact in verify(replay, [public_key(SIGNING_KEY)]))

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN, choose
-from samedeal.computer.bots import BOTS, MAX_MOVES
+from samedeal.computer.bots import BOTS
 from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment, server_nonce
 from samedeal.proof.verification import verify
@@ -120,7 +120,7 @@ def test_bots_follow_the_first_player_to_a_rematch_once() -> None:
 
 @pytest.mark.parametrize("slug", BOTS)
 def test_a_race_against_a_bot_verifies(slug: str) -> None:
-    log = with_server_bot(slug, moves=1_000)
+    log = with_server_bot(slug, moves=1_300)
     assert not bots_playing(log.race)
     assert people_playing(log.race)
     assert len(run_of(log.race, 2).moves) > 20
@@ -138,7 +138,7 @@ def test_a_bot_restarts_where_it_can_and_then_resigns() -> None:
     assert stuck.board
     last = structs.replace(stuck, board=structs.replace(stuck.board, attempt=MAX_ATTEMPTS))
     assert choose(last, "", "a") == RESIGN
-    endless = structs.replace(seen, board=structs.replace(seen.board, ply=MAX_MOVES))
+    endless = structs.replace(seen, board=structs.replace(seen.board, ply=BOTS["the-edge"].max_moves))
     assert choose(endless, "", "a") == RESIGN
     for lacking in ({"header": None}, {"board": None}, {"board": structs.replace(seen.board, moves=None)}):
         with pytest.raises(ValueError, match="must have a header"):

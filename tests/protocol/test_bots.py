@@ -1,13 +1,19 @@
 """Bots: they play by the rules, as docs/bots/bots.md specifies, and reproducibly."""
 
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from random import Random
+from statistics import median
 
 import pytest
 
-from samedeal.computer.bots import BOTS, MAX_MOVES, play, plays
+from samedeal.cards import BACK
+from samedeal.computer import corner_stones_bot, corners_bot
+from samedeal.computer.bot import Bot, Seen
+from samedeal.computer.bots import BOTS, play, plays
+from samedeal.computer.first_bots import FIRST_BOTS
+from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
@@ -15,33 +21,37 @@ from samedeal.games.corner_stones import FIRSTS
 from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
+from samedeal.values import replace
 from support.positions import position
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
-PLAYS = [row for row in ROWS if len(row) == 7]
+PLAYS = [row for row in ROWS if len(row) == 8]
+EVERY_BOT = {bot.name: bot for bot in (*FIRST_BOTS.values(), *BOTS.values())}
 
 every_game = pytest.mark.parametrize("game", [GAMES[slug] for slug in BOTS], ids=BOTS)
 
 
 def liked(start: Game, last: Move = "") -> list[Move]:
-    return list(BOTS[start.slug].strategy(start, last, Words("test")))
+    return list(FIRST_BOTS[start.slug].strategy(Seen.of(start, {}), last, Words("test")))
 
 
 def test_every_bot_has_a_version_and_is_documented() -> None:
     assert BOTS.keys() <= GAMES.keys()
     for slug, bot in BOTS.items():
-        assert bot.name == f"{slug}-bot/1"
-        assert f"`{bot.name}`" in PAGE, f"docs/bots/bots.md does not describe {bot.name}"
-    assert {row[0].partition(":")[0] for row in PLAYS} == set(BOTS), "docs/bots/bots.md lists plays of every bot"
+        assert FIRST_BOTS[slug].name == f"{slug}-bot/1"
+        assert bot.name in (f"{slug}-bot/1", f"{slug}-bot/2")
+    for name in EVERY_BOT:
+        assert f"`{name}`" in PAGE, f"docs/bots/bots.md does not describe {name}"
+    assert {row[0] for row in PLAYS} == EVERY_BOT.keys(), "docs/bots/bots.md lists plays of every bot"
 
 
-@pytest.mark.parametrize("row", PLAYS, ids=lambda row: f"{row[0]}-{row[1]}")
+@pytest.mark.parametrize("row", PLAYS, ids=lambda row: f"{row[0]}-{row[1]}-{row[2]}")
 def test_plays_match_the_documentation(row: list[str]) -> None:
-    deal, k, moves, number, digest, home, won = row
+    name, deal, k, moves, number, digest, home, won = row
     slug, _, seed = deal.partition(":")
-    run = play(GAMES[slug], seed, int(k))
-    assert (run.bot, run.k) == (f"{slug}-bot/1", int(k))
+    run = play(GAMES[slug], seed, int(k), bot=EVERY_BOT[name])
+    assert (run.bot, run.k) == (name, int(k))
     assert " ".join(run.moves[:8]) == moves
     assert sha256(" ".join(run.moves).encode()).hexdigest()[:16] == digest
     assert (len(run.moves), run.home, run.won) == (int(number), int(home), won == "yes")
@@ -58,13 +68,13 @@ def test_a_play_is_legal_finite_and_reproducible(game: type[Game]) -> None:
             for move in run.moves:
                 end = end.after(move)
             assert (end.home, end.won) == (run.home, run.won)
-            assert len(run.moves) <= MAX_MOVES
-            assert end.over or (game.slug == "corner-stones" and len(run.moves) == MAX_MOVES)
+            assert len(run.moves) <= BOTS[game.slug].max_moves
+            assert end.over or (game.slug == "corner-stones" and len(run.moves) == BOTS[game.slug].max_moves)
 
 
 @every_game
 def test_plays_with_different_numbers_differ(game: type[Game]) -> None:
-    assert len({run.moves for run in plays(game, "a friend", range(4))}) > 1
+    assert len({run.moves for run in plays(game, "a friend", range(8))}) > 1
 
 
 def test_plays_are_computed_lazily() -> None:
@@ -139,7 +149,96 @@ def test_corners_bot_plays_before_it_draws() -> None:
 def test_gallery_bot_deals_when_nothing_is_playable_and_once_in_a_hundred_moves() -> None:
     start = Gallery.from_seed("3", cap=False)
     words = Words("impatience")
-    dealt = [BOTS["gallery"].strategy(start, "", words) == ["deal"] for _ in range(5000)]
+    seen = Seen.of(start, {"cap": False})
+    dealt = [FIRST_BOTS["gallery"].strategy(seen, "", words) == ["deal"] for _ in range(5000)]
     assert 25 < sum(dealt) < 80
     cards = [move for move in start.moves() if move != "deal"]
     assert cards == liked(start)
+
+
+def homes(slug: str, seeds: range, bot: Bot) -> list[int]:
+    """Return the cards home in play 0 of some deals."""
+    return [play(GAMES[slug], f"m{seed}", 0, bot=bot).home for seed in seeds]
+
+
+@every_game
+def test_a_strategy_does_not_depend_on_cards_that_the_racer_has_not_seen(game: type[Game]) -> None:
+    for seed, level in product(("a", "b"), LEVELS.values()):
+        at, last, bot = game.from_seed(seed), "", level[game.slug]
+        luck = Random(seed)
+        for ply in range(40):
+            if at.over:
+                break
+            unknown = [pile for pile in at.hidden if pile not in at.recalled()]
+            seen = Seen.of(at, {})
+            assert all(set(seen.table[pile]) <= {BACK} for pile in unknown)
+            candidates = bot.strategy(seen, last, Words(f"{ply}"))
+            other = replace(at, table=at.table.put({pile: at.table[pile][::-1] for pile in unknown}))
+            assert candidates == bot.strategy(Seen.of(other, {}), last, Words(f"{ply}"))
+            assert set(candidates) <= set(at.moves())
+            last = luck.choice(candidates)
+            at = at.after(last)
+
+
+def test_corner_stones_bot_brings_more_than_half_of_the_cards_home() -> None:
+    assert median(homes("corner-stones", range(9), BOTS["corner-stones"])) > 48
+
+
+def test_the_second_bot_of_gallery_is_better() -> None:
+    first, second = (sum(homes("gallery", range(60), bots["gallery"])) for bots in (FIRST_BOTS, BOTS))
+    assert second > first + 60
+
+
+def test_the_second_bot_of_corners_is_better() -> None:
+    first, second = (sum(homes("corners", range(60), bots["corners"])) for bots in (FIRST_BOTS, BOTS))
+    assert second > first + 60
+
+
+@pytest.mark.parametrize("refill", ["stock", "waste"])
+def test_corners_bot_plays_out_by_the_rules(refill: str) -> None:
+    at: Game = GAMES["corners"].from_seed("7", refill=refill)
+    while at.moves() and at.notes["pass"] == "1 of 3":
+        at = at.after(at.moves()[0])
+    checked = 0
+    while at.moves():
+        for move, delayed in product(at.moves(), (0, 1, 3)):
+            end, number = at.after(move), 0
+            while end.moves():
+                following = end.moves()[0]
+                if following.startswith("r") and following != "redeal" and end.table["stock"]:
+                    number += 1
+                    following = "draw" if number == delayed else following
+                end = end.after(following)
+            outlook = corners_bot.Outlook.of(Seen.of(at, {"refill": refill}))
+            assert outlook.played_out(move, delayed) == end.home - at.home
+            checked += 1
+        at = at.after(at.moves()[0])
+    assert checked > 50
+
+
+def test_gallery_bot_prefers_cards_that_can_be_followed_and_free_a_spot() -> None:
+    places = "a1: 2S\na2: 5D\nb1: 3H\nb2: 2D\n" + "t1: 5S\nt2: 8S\nt3: 6H KD\nt4: 6H\nstock: 4S"
+    start = position(Gallery, places)
+    assert {"b2", "t1", "t2"} & set(start.moves()) == {"b2", "t1"}
+    assert list(BOTS["gallery"].strategy(Seen.of(start, {}), "", Words("test"))) == ["b2"]
+
+
+def test_corner_stones_values_are_the_same_before_and_after_a_move() -> None:
+    at = GAMES["corner-stones"].from_seed("5")
+    luck = Random(3)
+    for _ in range(60):
+        if at.over:
+            break
+        outlook = corner_stones_bot.Outlook.of(at.table)
+        for move in at.moves():
+            assert outlook.value_after(move) == corner_stones_bot.Outlook.of(at.after(move).table).value
+        at = at.after(luck.choice(at.moves()))
+
+
+@every_game
+def test_the_levels_have_names_and_differ_from_beginner_on(game: type[Game]) -> None:
+    beginner, regular, expert = (LEVELS[level][game.slug] for level in ("beginner", "regular", "expert"))
+    assert regular is BOTS[game.slug]
+    assert beginner.name == f"{game.slug}-beginner/1"
+    assert expert is regular or expert.name == f"{game.slug}-expert/1"
+    assert play(game, "4", 0, bot=beginner) == play(game, "4", 0, bot=beginner) != play(game, "4", 0)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from samedeal.computer import deal_filters
+from samedeal.computer.bot import Bot
 from samedeal.computer.bots import Run, play, plays
 from samedeal.computer.deal_filters import FILTERS, check, daily_filter, first, passes, usual_filter
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.solver.solve import solve
@@ -21,7 +23,7 @@ FRIENDLY, CERTIFIED = "friendly/1", "certified/1"
 
 
 def wins(game: type[Game], seed: str) -> int:
-    return sum(run.won for run in plays(game, seed, range(60)))
+    return sum(run.won for run in plays(game, seed, range(60), bot=FIRST_BOTS[game.slug]))
 
 
 def test_the_documentation_lists_deals_of_every_filtered_game() -> None:
@@ -98,7 +100,8 @@ def test_the_bounds_pass_and_no_play_is_wasted(
 ) -> None:
     seen: list[int] = []
 
-    def played(game: type[Game], seed: str, numbers: Iterable[int], variant: Variant) -> Iterator[Run]:
+    def played(game: type[Game], seed: str, numbers: Iterable[int], variant: Variant, bot: Bot) -> Iterator[Run]:
+        assert bot.name == "the-edge-bot/1"
         for k in numbers:
             seen.append(k)
             yield Run("bot", k, (), 0, results[k] == "+")
@@ -112,7 +115,10 @@ def test_in_corners_the_first_play_counts_and_the_variant_matters() -> None:
     corners = GAMES["corners"]
     for variant in ({}, {"refill": "waste"}):
         for k in range(30):
-            assert passes(corners, f"1.{k}", variant, FRIENDLY) == play(corners, f"1.{k}", 0, variant).won
+            assert (
+                passes(corners, f"1.{k}", variant, FRIENDLY)
+                == play(corners, f"1.{k}", 0, variant, FIRST_BOTS["corners"]).won
+            )
     assert first(corners, "1", {"refill": "waste"}, FRIENDLY) == 2
 
 

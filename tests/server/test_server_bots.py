@@ -209,7 +209,7 @@ async def test_a_bot_tries_again_when_it_could_not_choose(redis_url: str, monkey
         assert failures == 2
 
 
-async def test_the_worker_gets_nothing_but_the_view_of_the_seat(
+async def test_the_worker_gets_nothing_but_what_the_seat_has_seen(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     questions = list[bytes]()
@@ -233,11 +233,16 @@ async def test_the_worker_gets_nothing_but_the_view_of_the_seat(
         await until(lambda: room.is_archived)
     assert seed
     for question in questions:
-        seen, last, label = msgpack.decode(question, type=tuple[bytes, str, str])
+        seen, last, label, recalled = msgpack.decode(
+            question, type=tuple[bytes, str, str, dict[str, tuple[str, ...]]]
+        )
         shown = codec.decode(seen, "msgpack", m.View)
         assert (shown.seat, shown.boards, shown.deal) == (2, None, None)
         assert shown.board
         assert set(shown.board.table["stock"]) <= {"??"}
-        assert choose(shown, last, label)
+        passed = shown.board.notes["pass"]
+        assert recalled.keys() == (set() if passed == "1 of 3" else {"stock"}), "a redealt waste has been seen"
+        assert len(recalled.get("stock", shown.board.table["stock"])) == len(shown.board.table["stock"])
+        assert choose(shown, last, label, recalled)
         for hidden in (secret, secret.hex().encode(), seed.encode()):
             assert hidden not in question

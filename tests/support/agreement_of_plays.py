@@ -24,7 +24,8 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from samedeal.cards import Pile
-from samedeal.computer.bots import BOTS
+from samedeal.computer.bot import Seen
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Move
@@ -159,7 +160,7 @@ class Racer:
         if (back := self.last[2:] + self.last[:2]) in game.moves() and random.random() < self.back_rate:
             return back
         if random.random() < self.bot_rate:
-            return random.choice(BOTS[game.slug].strategy(game, self.last, self.words))
+            return random.choice(FIRST_BOTS[game.slug].strategy(Seen.of(game, {}), self.last, self.words))
         return game.moves()[-1] if random.random() < self.last_rate else random.choice(game.moves())
 
     def step(self, move: Move) -> None:

@@ -4,7 +4,8 @@ from random import Random
 
 from msgspec.structs import replace
 
-from samedeal.computer.bots import BOTS
+from samedeal.computer.bot import Seen
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.day import DAY_MS
 from samedeal.deck import Words
 from samedeal.proof.commitments import nonce_commitment
@@ -53,7 +54,7 @@ def _bot_race(number: int, random: Random) -> Replay:
 
 def _opened(number: int, kind: str, racers: int, random: Random) -> Logged:
     """Open a race of some game."""
-    slug, seed = random.choice(tuple(BOTS)), f"{random.randrange(100)}" if kind == "open" else None
+    slug, seed = random.choice(tuple(FIRST_BOTS)), f"{random.randrange(100)}" if kind == "open" else None
     opened_at = OPENED_AT + number // 2 * (DAY_MS // 7)
     race = finished_races.opened(slug, f"race-{number}", seed, daily=kind == "daily", opened_at=opened_at).race
     options = replace(race.header.options, max_racers=1) if racers == 1 else race.header.options
@@ -68,14 +69,14 @@ def _race(log: Logged, random: Random) -> None:
     lengths = {seat: random.choice((0, 9, 9, 25, MOST_MOVES)) for seat in racers}
     resigns = {seat: random.random() < 0.6 for seat in racers}
     last = dict.fromkeys(racers, "")
-    strategy = BOTS[log.race.header.game].strategy
+    strategy = FIRST_BOTS[log.race.header.game].strategy
     for turn in range(MOST_MOVES + 1):
         for first, seat in enumerate(racers):
             run = log.race.seat(seat).run
             if run is None or run.done or run.game.over:
                 continue
             if turn < lengths[seat]:
-                moves = strategy(run.game, last[seat], words[seat])
+                moves = strategy(Seen.of(run.game, {}), last[seat], words[seat])
                 last[seat] = moves[words[seat].below(len(moves))]
                 log.say(Moved(seat=seat, move=last[seat]), 0 if first else 700)
             elif resigns[seat]:

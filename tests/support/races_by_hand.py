@@ -165,6 +165,6 @@ def with_server_bot(slug: str = "corners", moves: int = 40, **options: Any) -> L
             break
         run = run_of(log.race, 2)
         seen = view(log.race, 2, log.race.at, legal=True, header=True)
-        move = choose(seen, run.moves[-1] if run.moves else "", slug)
+        move = choose(seen, run.moves[-1] if run.moves else "", slug, run.game.recalled())
         log.say(Resigned(seat=2) if move == RESIGN else Moved(seat=2, move=move), 10)
     return log

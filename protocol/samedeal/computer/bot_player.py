@@ -1,10 +1,11 @@
-"""The bot player: plays a seat like the bot of its game, from nothing but the views that the seat gets."""
+"""The bot player: plays a seat like the bot of its game, from nothing but what the seat sees."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
-
-from samedeal.computer.bots import BOTS, MAX_MOVES
+from samedeal.cards import Pile
+from samedeal.computer.bot import Seen
+from samedeal.computer.bots import BOTS
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.race.run import RESTART
@@ -16,20 +17,10 @@ MAX_ATTEMPTS: Final = 3
 """The number of attempts after which it resigns."""
 
 
-class Seen(Struct, frozen=True):
-    """A position as far as a racer sees it."""
-
-    table: Table
-    legal: tuple[Move, ...]
-
-    def moves(self) -> tuple[Move, ...]:
-        return self.legal
-
-
-def choose(view: View, last: Move, label: str) -> Move:
-    """Return the move of a seat in a running race, given its view with the header and the legal moves, and its
-    ``last`` move (empty at first). ``label`` and the number of moves so far determine random choices. Without a move it
-    restarts; after MAX_ATTEMPTS it resigns.
+def choose(view: View, last: Move, label: str, recalled: Mapping[str, Pile] | None = None) -> Move:
+    """Return the move of a seat in a running race, given its view with the header and the legal moves, its ``last``
+    move (empty at first), and the face-down piles that it has seen before. ``label`` and the number of moves so far
+    determine random choices. Without a move it restarts; after MAX_ATTEMPTS it resigns.
 
     The choice depends on its arguments alone. Raises ValueError if the view lacks something.
     """
@@ -37,8 +28,9 @@ def choose(view: View, last: Move, label: str) -> Move:
     if header is None or board is None or board.moves is None:
         raise ValueError("the view must have a header, and a board with legal moves")
     bot = BOTS[header.game]
-    if board.moves and board.ply < MAX_MOVES * board.attempt:
+    if board.moves and board.ply < bot.max_moves * board.attempt:
         words = Words(f"{bot.name}|{label}|{board.ply}")
-        candidates = bot.strategy(Seen(Table(board.table), board.moves), last, words)
+        seen = Seen(Table({**board.table, **(recalled or {})}), board.moves, board.notes, header.variant)
+        candidates = bot.strategy(seen, last, words)
         return candidates[words.below(len(candidates))]
     return RESTART if board.restart and board.attempt < MAX_ATTEMPTS else RESIGN

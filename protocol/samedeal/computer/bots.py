@@ -3,53 +3,27 @@
 In each position, a bot's strategy selects candidate moves, and the bot picks one of them at random. The random numbers
 are the words of ``slug-bot|seed|k``, where k is the number of the play, so every play of a deal can be repeated.
 Bots are versioned like rules. Results such as the friendly deals depend on every move, so any change in behaviour
-requires a new version. docs/bots/bots.md specifies each bot.
+requires a new version; old versions stay available. docs/bots/bots.md specifies each bot.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from samedeal.cards import RANKS, TEN, rank_of, suit_of
+from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot
+from samedeal.computer.bot import Bot, Seen
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
-from samedeal.games.corner_stones import CORNERS, FIRSTS, ROWS, STEPS
-from samedeal.games.grid import CELLS, OWN_CELLS
-from samedeal.table import Table
 
-MAX_MOVES = 200
-"""The maximum number of moves in a play. Only Corner Stones, where cards can move back and forth, reaches it."""
-
-
-class Position(Protocol):
-    """What a strategy sees: the piles, and the legal moves."""
-
-    @property
-    def table(self) -> Table: ...
-
-    def moves(self) -> tuple[Move, ...]: ...
-
-
-Strategy = Callable[[Position, Move, Words], Sequence[Move]]
-"""Returns the candidate moves in a position, given the previous move (empty at first) and the random numbers."""
-
-
-_Value = TypeVar("_Value", int, tuple[int, int])
-
-
-@dataclass(frozen=True)
-class Bot:
-    """How the computer plays a game."""
-
-    name: str
-    """The name with the version, such as ``corners-bot/1``."""
-    strategy: Strategy
-    variant: Variant = field(default_factory=dict)
-    """The options that it always plays with."""
-    par_plays: int = 60
-    """The number of plays from which par is computed."""
+BOTS: Mapping[str, Bot] = {
+    "corner-stones": Bot("corner-stones-bot/2", corner_stones_bot.regular, par_plays=20, max_moves=400),
+    "the-edge": FIRST_BOTS["the-edge"],
+    "corners": Bot("corners-bot/2", corners_bot.regular),
+    "kings-in-the-corners": FIRST_BOTS["kings-in-the-corners"],
+    "gallery": Bot("gallery-bot/2", gallery_bot.regular, {"cap": False}, par_plays=200),
+}
+"""The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 
 
 class Run(Struct, frozen=True):
@@ -62,135 +36,25 @@ class Run(Struct, frozen=True):
     won: bool
 
 
-def play(game: type[Game], seed: str, k: int, variant: Variant | None = None) -> Run:
-    """Return play number ``k`` of a game's bot on the deal of a seed."""
-    return next(plays(game, seed, (k,), variant))
+def play(game: type[Game], seed: str, k: int, variant: Variant | None = None, bot: Bot | None = None) -> Run:
+    """Return play number ``k`` of a bot, by default the newest of the game, on the deal of a seed."""
+    return next(plays(game, seed, (k,), variant, bot))
 
 
-def plays(game: type[Game], seed: str, numbers: Iterable[int], variant: Variant | None = None) -> Iterator[Run]:
+def plays(
+    game: type[Game], seed: str, numbers: Iterable[int], variant: Variant | None = None, bot: Bot | None = None
+) -> Iterator[Run]:
     """Yield the plays with these numbers lazily. The cards are dealt only once."""
-    bot = BOTS[game.slug]
-    deal = game.from_seed(seed, **{**(variant or {}), **bot.variant})
-    return (_run_play(bot, deal, Words(f"{game.slug}-bot|{seed}|{k}"), k) for k in numbers)
+    player = bot or BOTS[game.slug]
+    chosen = {**(variant or {}), **player.variant}
+    deal = game.from_seed(seed, **chosen)
+    return (_run_play(player, deal, chosen, Words(f"{game.slug}-bot|{seed}|{k}"), k) for k in numbers)
 
 
-def _run_play(bot: Bot, position: Game, words: Words, k: int) -> Run:
+def _run_play(bot: Bot, position: Game, variant: Variant, words: Words, k: int) -> Run:
     moves: list[Move] = []
-    while not position.over and len(moves) < MAX_MOVES:
-        candidates = bot.strategy(position, moves[-1] if moves else "", words)
+    while not position.over and len(moves) < bot.max_moves:
+        candidates = bot.strategy(Seen.of(position, variant), moves[-1] if moves else "", words)
         moves.append(candidates[words.below(len(candidates))])
         position = position.after(moves[-1])
     return Run(bot.name, k, tuple(moves), position.home, position.won)
-
-
-# Corner Stones.
-
-
-def _corner_stones(position: Position, last: Move, words: Words) -> Sequence[Move]:
-    """Play a card home if possible. Otherwise, make a move after which this card or the one it uncovers can go home.
-    Otherwise, make any move, but do not reverse the previous one unless there is no other move.
-    """
-    moves = position.moves()
-    if home := [move for move in moves if move[2:] in FIRSTS]:
-        return home
-    onward = [move for move in moves if move != last[2:] + last[:2]] or moves
-    wanted = _wanted(position)
-    return [move for move in onward if _enables(position, move, wanted)] or onward
-
-
-def _wanted(position: Position) -> Mapping[str, str]:
-    """Return the cards that the foundations take next, with the numbers of their rows."""
-    tops = ((STEPS[place[0]], card) for place, card in position.table.tops(FIRSTS))
-    following = ((rank_of(card) + step, suit_of(card)) for step, card in tops)
-    return {RANKS[rank - 1] + suit: ROWS[suit] for rank, suit in following if 1 <= rank <= len(RANKS)}
-
-
-def _enables(position: Position, move: Move, wanted: Mapping[str, str]) -> bool:
-    """Return whether the moved card or the one under it can go home after this move."""
-    stack = position.table[move[:2]]
-    shown = [(move[2:], stack[-1]), *((move[:2], card) for card in stack[-2:-1])]
-    return any(card in wanted and (place in CORNERS or place[1] == wanted[card]) for place, card in shown)
-
-
-# The Edge and Kings in the Corners.
-
-_RANK_OF = {cell: rank for rank, (_, cells) in OWN_CELLS.items() for cell in cells}
-"""The rank that owns each cell on the edge. The four cells in the centre have no owner."""
-_CENTRE = frozenset(CELLS) - _RANK_OF.keys()
-_LONGEST_PAIR = len("a2+b3")
-
-
-def _grid(position: Position, last: Move, words: Words) -> Sequence[Move]:
-    """Place numbers in the centre while there is room, then in the cells of the rank that has most to spare. Remove
-    tens and pairs first, preferring those that free most cells on the edge. Remove a larger group, as small as
-    possible, only if nothing has been removed yet; otherwise draw the next card.
-    """
-    moves, hand = position.moves(), position.table.top("hand")
-    if hand is None:
-        return _groups(moves)
-    if rank_of(hand) > TEN:
-        return moves
-    return [cell for cell in moves if cell in _CENTRE] or _most_to_spare(position, moves)
-
-
-def _most_to_spare(position: Position, cells: Sequence[Move]) -> Sequence[Move]:
-    spare = {rank: _spare(position, rank) for rank in OWN_CELLS}
-    return _best(cells, lambda cell: spare[_RANK_OF[cell]])
-
-
-def _spare(position: Position, rank: int) -> int:
-    """Return twice the number of free cells of a rank minus the number of its cards that are not placed yet."""
-    piles = [position.table[cell] for cell in OWN_CELLS[rank][1]]
-    return 2 * piles.count(()) - sum(not pile or rank_of(pile[-1]) != rank for pile in piles)
-
-
-def _groups(moves: Sequence[Move]) -> Sequence[Move]:
-    if small := [move for move in moves if len(move) <= _LONGEST_PAIR and move != "draw"]:
-        return _best(small, _cells_freed_at_the_edge)
-    if "draw" in moves:
-        return ["draw"]
-    return _best(moves, lambda move: (-len(move), _cells_freed_at_the_edge(move)))
-
-
-def _cells_freed_at_the_edge(move: Move) -> int:
-    return sum(cell in _RANK_OF for cell in move.removesuffix("-").split("+"))
-
-
-# Corners.
-
-
-def _corners(position: Position, last: Move, words: Words) -> Sequence[Move]:
-    """Play any card that can be played. Draw a card or redeal only if there is none."""
-    moves = position.moves()
-    return [move for move in moves if move not in ("draw", "redeal")] or moves
-
-
-# Gallery.
-
-_ONE_IN = 100
-"""A deal is requested although cards are playable once in this many moves."""
-
-
-def _gallery(position: Position, last: Move, words: Words) -> Sequence[Move]:
-    """Play any card that can be played. Deal eight more cards if there is none, and also once in a hundred moves."""
-    moves = position.moves()
-    if "deal" in moves and (words.below(_ONE_IN) == 0 or moves == ("deal",)):
-        return ["deal"]
-    return [move for move in moves if move != "deal"]
-
-
-def _best(moves: Sequence[Move], value_of: Callable[[Move], _Value]) -> Sequence[Move]:
-    """Return the moves with the highest value, in order."""
-    values = [value_of(move) for move in moves]
-    highest = max(values)
-    return [move for move, value in zip(moves, values, strict=True) if value == highest]
-
-
-BOTS: Mapping[str, Bot] = {
-    "corner-stones": Bot("corner-stones-bot/1", _corner_stones, par_plays=20),
-    "the-edge": Bot("the-edge-bot/1", _grid),
-    "corners": Bot("corners-bot/1", _corners),
-    "kings-in-the-corners": Bot("kings-in-the-corners-bot/1", _grid),
-    "gallery": Bot("gallery-bot/1", _gallery, {"cap": False}, par_plays=200),
-}
-"""The bots, by the slug of the game. A game without a bot can be raced, but has no par and no friendly deals."""

@@ -2,12 +2,13 @@
 
 A root is a text that defines a sequence of deals with the seeds ``root.0``, ``root.1``, ``root.2`` …. The first deal
 that passes the filter is dealt. Filters do not change the rules. They are versioned like bots, so the choice can be
-reproduced from the root and the name of the filter.
+reproduced from the root and the name of the filter. ``friendly/1`` uses the first version of each bot forever.
 """
 
 from collections.abc import Callable, Mapping
 
-from samedeal.computer.bots import play, plays
+from samedeal.computer.bots import plays
+from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Game, Variant
 from samedeal.solver.solve import solve
 
@@ -63,9 +64,9 @@ def check(game: type[Game], root: str, variant: Variant, name: str, k: int) -> b
 
 
 def _is_won(game: type[Game], seed: str, variant: Variant, count: int, wins: range) -> bool:
-    """Return whether the number of the bot's first ``count`` plays that win is in a range, as soon as it is known."""
+    """Return whether the first bot wins so many of its first ``count`` plays. Stops as soon as the answer is known."""
     fewest, most = 0, count  # bounds on the number of wins
-    runs = plays(game, seed, range(count), variant)
+    runs = plays(game, seed, range(count), variant, FIRST_BOTS[game.slug])
     while most >= wins[0] and fewest <= wins[-1] and not (fewest in wins and most in wins):
         won = next(runs).won
         fewest, most = fewest + won, most - (not won)
@@ -78,8 +79,8 @@ def _is_friendly_on_grid(game: type[Game], seed: str, variant: Variant) -> bool:
 
 
 def _is_won_first(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether the bot wins its first play."""
-    return play(game, seed, 0, variant).won
+    """Return whether the first bot wins its first play."""
+    return next(plays(game, seed, (0,), variant, FIRST_BOTS[game.slug])).won
 
 
 def _is_certified_on_grid(game: type[Game], seed: str, variant: Variant) -> bool:

@@ -80,6 +80,10 @@ class Corners(Game, frozen=True):
     def notes(self) -> dict[str, str]:
         return {"pass": f"{self.passed} of {PASSES}"}
 
+    def recalled(self) -> dict[str, Pile]:
+        """Return the stock after a redeal: all its cards have been on the waste."""
+        return {"stock": self.table["stock"]} if self.passed > 1 else {}
+
     def why_not(self, move: Move) -> str:
         match move:
             case "draw":

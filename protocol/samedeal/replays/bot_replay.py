@@ -9,7 +9,8 @@ from hashlib import sha256
 
 from msgspec import json
 
-from samedeal.computer.bots import BOTS, MAX_MOVES, Run, play
+from samedeal.computer.bot import Bot
+from samedeal.computer.bots import BOTS, Run, play
 from samedeal.game import Game, Variant
 from samedeal.proof.commitments import commitment
 from samedeal.proof.signature import PLAY_PREFIX
@@ -34,13 +35,17 @@ PLAYER = "computer"
 """The player id of every bot that plays for par."""
 
 
-def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: Variant | None = None) -> Replay:
+def replay_of(
+    game: type[Game], seed: str, k: int, signing_key: bytes, variant: Variant | None = None, bot: Bot | None = None
+) -> Replay:
     """Return the replay of a bot's play number ``k`` on the deal of a seed, signed with a private key of 32 bytes.
 
+    By default the newest bot of the game plays.
     The bot's own variant takes precedence. Raises ValueError for an invalid seed or variant.
     """
-    run = play(game, seed, k, variant)
-    choices = {**(variant or {}), **BOTS[game.slug].variant}
+    player = bot or BOTS[game.slug]
+    run = play(game, seed, k, variant, player)
+    choices = {**(variant or {}), **player.variant}
     non_default = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
     name = f"{run.bot}|{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}|{k}"
     id_ = f"{PLAY_PREFIX}{_sha256(f'samedeal/1/par|{name}').hex()[:32]}"
@@ -54,7 +59,12 @@ def replay_of(game: type[Game], seed: str, k: int, signing_key: bytes, variant: 
         commitment=commitment(id_, secret),
         opened_at=0,
         options=Options(
-            limit_ms=(MAX_MOVES + 2) * TICK_MS, max_racers=1, start_delay_ms=0, undo=False, attempts=1, unlisted=True
+            limit_ms=(player.max_moves + 2) * TICK_MS,
+            max_racers=1,
+            start_delay_ms=0,
+            undo=False,
+            attempts=1,
+            unlisted=True,
         ),
     )
     race, entries = Race.opened(header, secret), list[Entry]()

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import json, msgpack
 
+from samedeal.cards import Pile
 from samedeal.computer import bot_player, par_chart
 from samedeal.computer import par as par_of
 from samedeal.computer.deal_filters import first
@@ -117,11 +118,11 @@ def _pace(question: bytes) -> bytes:
 
 
 def _bot_move(question: bytes) -> bytes:
-    """Return the next move of a bot, given the view of its seat as clients get it, its last move, and the label
-    of its random choices.
+    """Return the next move of a bot, given its view as clients get it, its last move, the label of its random choices,
+    and the piles that it recalls.
     """
-    seen, last, label = msgpack.decode(question, type=tuple[bytes, str, str])
-    return bot_player.choose(codec.decode(seen, "msgpack", View), last, label).encode()
+    seen, last, label, recalled = msgpack.decode(question, type=tuple[bytes, str, str, dict[str, Pile]])
+    return bot_player.choose(codec.decode(seen, "msgpack", View), last, label, recalled).encode()
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {

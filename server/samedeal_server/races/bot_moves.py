@@ -1,4 +1,6 @@
-"""Moves of server bots: chosen in a bounded process that gets the view of the bot's seat and nothing else."""
+"""Moves of server bots: chosen in a bounded process that gets the view of the bot's seat and the face-down cards that
+it has seen before, and nothing else.
+"""
 
 import asyncio
 import logging
@@ -79,7 +81,8 @@ class BotMoves:
             await asyncio.sleep((PAUSE_MS / 2 + words.below(PAUSE_MS + 1)) / 1000)
         seen = codec.encode(view(race, seat.number, race.at, legal=True, header=True), "msgpack")
         last = seat.run.moves[-1] if seat.run and seat.run.moves else ""
-        question = msgpack.encode((seen, last, label))
+        recalled = seat.run.game.recalled() if seat.run else {}
+        question = msgpack.encode((seen, last, label, recalled))
         while True:
             try:
                 with self._jobs.turns.place("", always=True) as place:
