@@ -233,9 +233,7 @@ async def test_the_worker_gets_nothing_but_what_the_seat_has_seen(
         await until(lambda: room.is_archived)
     assert seed
     for question in questions:
-        seen, last, label, recalled = msgpack.decode(
-            question, type=tuple[bytes, str, str, dict[str, tuple[str, ...]]]
-        )
+        seen, last, label, recalled = msgpack.decode(question, type=tuple[bytes, str, str, dict[str, tuple[str, ...]]])
         shown = codec.decode(seen, "msgpack", m.View)
         assert (shown.seat, shown.boards, shown.deal) == (2, None, None)
         assert shown.board

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from samedeal.computer import bot_player, bots
+from samedeal.computer import bot_player
+from samedeal.computer.bot import MAX_MOVES, Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
 from samedeal.computer.bots import BOTS
 from samedeal.deck import Words
@@ -61,7 +62,7 @@ class GreedyPlayer(Player):
 class _Attempting(Player):
     """Restarts where it has no move, and resigns after MAX_ATTEMPTS."""
 
-    longest: int | None = bots.MAX_MOVES
+    longest: int | None = MAX_MOVES
     """The maximum number of moves in an attempt."""
 
     def choose(self, view: View, run: Run) -> Move:
@@ -111,7 +112,8 @@ class PlayoutPlayer(_Attempting):
     def best(self, run: Run, words: Words) -> Move:
         """Return the best move."""
         moves = _distinct(run.game)
-        candidates = BOTS[run.game.slug].strategy(run.game, run.moves[-1] if run.moves else "", words)
+        seen = Seen.of(run.game, {})
+        candidates = BOTS[run.game.slug].strategy(seen, run.moves[-1] if run.moves else "", words)
         usual = candidates[words.below(len(candidates))]
         others = [move for move in moves if move != usual]
         gains = {move: list[int]() for move in others}
@@ -184,7 +186,7 @@ def _play_out(position: Game, last: Move, words: Words) -> int:
     for _ in range(PLAYOUT_MOVES):
         if position.over:
             break
-        candidates = bot.strategy(position, last, words)
+        candidates = bot.strategy(Seen.of(position, {}), last, words)
         last = candidates[words.below(len(candidates))]
         position = position.after(last)
     return position.goal if position.won else position.home
