@@ -3,6 +3,7 @@
 import { FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
 
 const FORMATS = ["samedeal.replay/1", "samedeal.replay/2"];
+const FILTERS_2 = ["certified/1", "easy/1", "medium/1", "hard/1", "brutal/1"]; // those of the second format
 export const MAX_LINE = 65_536;
 const MAX_BYTES = 64 * 2 ** 20;
 const MAX_ENTRIES = 2 ** 19;
@@ -48,7 +49,7 @@ const OPTIONS = {
   undo: optional(oneOf(false)),
   attempts: optional(integer(1, 1000)),
   spectators: optional(oneOf("after", "open")),
-  filter: optional(oneOf("friendly/1", "certified/1")),
+  filter: optional(oneOf("friendly/1", ...FILTERS_2)),
   unlisted: isTrue,
   finishers: optional(oneOf("none", "all")),
   best_of: optional(oneOf(3, 5, 7)),
@@ -72,7 +73,7 @@ const HEADER = {
 /** The format that a header needs: the second one if it has any of the fields or values that came with it. */
 const formatFor = ({ options, ...header }) => {
   const isNew = ["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options;
-  return FORMATS[Number(isNew || options.filter === "certified/1")];
+  return FORMATS[Number(isNew || FILTERS_2.includes(options.filter))];
 };
 
 const EVENTS = {

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
-from samedeal.race.events import Header
+from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal_server.__main__ import main
@@ -47,7 +47,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
             assert isinstance(answer, m.Problem)
             assert (answer.code, answer.status) == ("unsupported-version", 426)
             assert "needs race format 3" in answer.detail
-            assert "reads format 1" in answer.detail
+            assert f"reads format {RACE_FORMAT}" in answer.detail
         answer = await line.ask("join", race=usual, commitment=COMMITMENT)
         assert isinstance(answer, m.View)
         assert answer.seat == 1

@@ -16,12 +16,14 @@ from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
 
+GALLERY_BOT_2 = Bot("gallery-bot/2", gallery_bot.regular, {"cap": False}, par_plays=200)
+"""The graded deals of Gallery depend on every one of its moves."""
 BOTS: Mapping[str, Bot] = {
     "corner-stones": Bot("corner-stones-bot/2", corner_stones_bot.regular, par_plays=20, max_moves=400),
     "the-edge": FIRST_BOTS["the-edge"],
     "corners": Bot("corners-bot/2", corners_bot.regular),
     "kings-in-the-corners": FIRST_BOTS["kings-in-the-corners"],
-    "gallery": Bot("gallery-bot/2", gallery_bot.regular, {"cap": False}, par_plays=200),
+    "gallery": GALLERY_BOT_2,
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 

@@ -6,39 +6,47 @@ reproduced from the root and the name of the filter. ``friendly/1`` uses the fir
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
 
-from samedeal.computer.bots import plays
+from samedeal.computer.bots import GALLERY_BOT_2, plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Game, Variant
 from samedeal.solver.solve import solve
 
-FILTERS = ("any", "friendly/1", "certified/1")
+GRADES: Final = ("easy/1", "medium/1", "hard/1", "brutal/1")
+"""The grades: how difficult a deal is for the computer."""
+FILTERS: Final = ("any", "friendly/1", "certified/1", *GRADES)
 """Every deal passes ``any``. The bot wins the deals that pass ``friendly/1``, at least sometimes. The deals that pass
-``certified/1`` can be won, too, but not by always making the first legal move.
+``certified/1`` or a grade can be won, too, but not by always making the first legal move. In Gallery, which is played
+for its score, a grade says which scores the computer reaches.
 """
-TRIES = 4096
-"""The maximum number of deals to try per root. At least 4 % of the deals pass, so more are never needed."""
-CERTIFIED_FROM = "2026-12-01"
+TRIES: Final = 4096
+"""The maximum number of deals to try per root. At least 1 % of the deals pass, so more are never needed."""
+CERTIFIED_FROM: Final = "2026-12-01"
 """The first day whose daily deals are certified."""
-NODES = 20_000
+NODES: Final = 20_000
 """The budget of the search for a winning line of a certified deal of Corners."""
-
-_PLAYS = 60
-_WINS = range(18, 49)
-"""The number of wins in these plays that makes a deal friendly: 30 % to 80 %."""
-_CERTIFIED_PLAYS = 20
-_CERTIFIED_WINS = range(1, 13)
-"""The number of wins in these plays that makes a deal on the grid certified: some, but not most."""
 
 
 def usual_filter(game: type[Game]) -> str:
     """Return the default filter for sealed deals of a game."""
-    return FILTERS[-1] if game.slug in _TESTS[FILTERS[-1]] else "any"
+    return "certified/1" if game.slug in _TESTS["certified/1"] else "any"
 
 
 def daily_filter(game: type[Game], date: str) -> str:
     """Return the filter of a game's deal of a day, such as 2026-11-21. It never changes for a day that has begun."""
     return "friendly/1" if date < CERTIFIED_FROM and usual_filter(game) != "any" else usual_filter(game)
+
+
+def has_filter(game: type[Game], name: str) -> bool:
+    """Return whether a filter rejects some deals of a game."""
+    return game.slug in _TESTS[name]
+
+
+def has_grades(game: type[Game]) -> bool:
+    """Return whether a game has grades."""
+    return has_filter(game, GRADES[0])
 
 
 def passes(game: type[Game], seed: str, variant: Variant, name: str) -> bool:
@@ -73,29 +81,28 @@ def _is_won(game: type[Game], seed: str, variant: Variant, count: int, wins: ran
     return fewest in wins and most in wins
 
 
-def _is_friendly_on_grid(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether the bot wins 18 to 48 of its first 60 plays."""
-    return _is_won(game, seed, variant, _PLAYS, _WINS)
-
-
 def _is_won_first(game: type[Game], seed: str, variant: Variant) -> bool:
     """Return whether the first bot wins its first play."""
     return next(plays(game, seed, (0,), variant, FIRST_BOTS[game.slug])).won
 
 
-def _is_certified_on_grid(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether the bot wins 1 to 12 of its first 20 plays, and always making the first legal move loses.
+def _is_won_by_thought(game: type[Game], seed: str, variant: Variant, wins: range) -> bool:
+    """Return whether the first bot wins so many of its first 20 plays, and always making the first legal move loses.
 
     A play that wins is a winning line.
     """
-    is_won_sometimes = _is_won(game, seed, variant, _CERTIFIED_PLAYS, _CERTIFIED_WINS)
-    return is_won_sometimes and not _first_moves_win(game.from_seed(seed, **variant))
+    return _is_won(game, seed, variant, _PLAYS, wins) and not _first_moves_win(game.from_seed(seed, **variant))
 
 
-def _is_certified(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether always making the first legal move loses, and the solver finds a winning line within NODES."""
+def _is_solved(game: type[Game], seed: str, variant: Variant, nodes: range) -> bool:
+    """Return whether always making the first legal move loses, and the solver finds a winning line after visiting so
+    many positions.
+    """
     deal = game.from_seed(seed, **variant)
-    return not _first_moves_win(deal) and solve(deal, NODES).outcome == "won"
+    if _first_moves_win(deal):
+        return False
+    solution = solve(deal, nodes[-1])
+    return solution.outcome == "won" and solution.nodes in nodes
 
 
 def _first_moves_win(position: Game) -> bool:
@@ -105,17 +112,47 @@ def _first_moves_win(position: Game) -> bool:
     return position.won
 
 
-_TESTS: Mapping[str, Mapping[str, Callable[[type[Game], str, Variant], bool]]] = {
+def _scores(game: type[Game], seed: str, variant: Variant, medians: range) -> bool:
+    """Return whether the scores of the second bot's first 20 plays have their lower median in a range, and the best and
+    the worst of them are at least _SPREAD apart.
+    """
+    scores = sorted(game.goal - run.home for run in plays(game, seed, range(_PLAYS), variant, GALLERY_BOT_2))
+    return scores[(_PLAYS - 1) // 2] in medians and scores[-1] - scores[0] >= _SPREAD
+
+
+_PLAYS: Final = 20
+_SPREAD: Final = 6
+"""Where the computer's scores in Gallery differ by less, so do those of players."""
+
+
+def _graded(grid: range, corners: range, gallery: range) -> Mapping[str, Callable[[type[Game], str, Variant], bool]]:
+    """Return the tests of a grade: the number of wins on the grid, the number of positions that the solver of Corners
+    visits until it finds a winning line, and the median score in Gallery.
+    """
+    by_wins = partial(_is_won_by_thought, wins=grid)
+    return {
+        "the-edge": by_wins,
+        "kings-in-the-corners": by_wins,
+        "corners": partial(_is_solved, nodes=corners),
+        "gallery": partial(_scores, medians=gallery),
+    }
+
+
+_is_friendly = partial(_is_won, count=60, wins=range(18, 49))
+_is_certified = partial(_is_won_by_thought, wins=range(1, 13))
+_TESTS: Final[Mapping[str, Mapping[str, Callable[[type[Game], str, Variant], bool]]]] = {
     "any": {},
-    "friendly/1": {
-        "the-edge": _is_friendly_on_grid,
-        "kings-in-the-corners": _is_friendly_on_grid,
-        "corners": _is_won_first,
-    },
+    "friendly/1": {"the-edge": _is_friendly, "kings-in-the-corners": _is_friendly, "corners": _is_won_first},
     "certified/1": {
-        "the-edge": _is_certified_on_grid,
-        "kings-in-the-corners": _is_certified_on_grid,
-        "corners": _is_certified,
+        "the-edge": _is_certified,
+        "kings-in-the-corners": _is_certified,
+        "corners": partial(_is_solved, nodes=range(NODES + 1)),
     },
+    "easy/1": _graded(grid=range(12, 21), corners=range(1_001), gallery=range(21)),
+    "medium/1": _graded(grid=range(6, 12), corners=range(1_001, 4_001), gallery=range(21, 30)),
+    "hard/1": _graded(grid=range(2, 6), corners=range(4_001, 20_001), gallery=range(30, 39)),
+    "brutal/1": _graded(grid=range(1, 2), corners=range(20_001, 40_001), gallery=range(39, 97)),
 }
-"""The test of each filter. Nearly every deal of Corner Stones can be won, and Gallery is played for its score."""
+"""The tests of each filter, by the slug of the game. Without one, every deal passes. Nearly every deal of Corner Stones
+can be won, and Gallery is played for its score.
+"""

@@ -47,8 +47,8 @@ class Options(Record, frozen=True, kw_only=True):
     """The number of attempts per racer; 0 means unlimited."""
     spectators: Literal["progress", "after", "open"] = "progress"
     """What spectators see during the race: scores only, nothing, or the boards as well."""
-    filter: Literal["any", "friendly/1", "certified/1"] = "any"
-    """Which deal of a root is dealt: the first one, or the first one that players have a fair chance of winning."""
+    filter: Literal["any", "friendly/1", "certified/1", "easy/1", "medium/1", "hard/1", "brutal/1"] = "any"
+    """Which deal of a root is dealt: the first one, or the first one that passes this filter."""
     unlisted: bool = False
     finishers: Literal["won", "none", "all"] = "won"
     """Which racers who have finished see the other tables during the race: those who have won, none, or all."""
@@ -89,7 +89,9 @@ class Header(Record, frozen=True, kw_only=True):
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
         options = self.options
-        has_new_options = options.finishers != "won" or options.best_of != 1 or options.filter == "certified/1"
+        has_new_options = (
+            options.finishers != "won" or options.best_of != 1 or options.filter not in ("any", "friendly/1")
+        )
         return 2 if self.follows or self.ghosts or has_new_options else 1
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import msgpack
 
-from samedeal.computer.deal_filters import usual_filter
+from samedeal.computer.deal_filters import has_filter
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
@@ -48,7 +48,7 @@ class DealFinder:
 
     def check(self, game: type[Game], name: str, address: str) -> None:
         """Raise Refused("too-many") if the queue has no place for a search of a client address."""
-        if _filters(game, name):
+        if has_filter(game, name):
             self.jobs.turns.check(address)
 
     async def number(self, race: Race, place: Place) -> int:
@@ -71,7 +71,7 @@ class DealFinder:
         return (root, name) in self._daily or all(search.done() for search in self._daily.values())
 
     async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
-        if not _filters(game, name):
+        if not has_filter(game, name):
             return 0
         with self.jobs.turns.place("", always=True) as place:
             return await self._search(place, game.slug, root, {}, name)
@@ -162,9 +162,4 @@ class DealSearch:
 
 def is_searched(header: Header) -> bool:
     """Return whether a race's deal requires a search: not if the deal is open or has no filter."""
-    return header.seed is None and header.game in GAMES and _filters(GAMES[header.game], header.options.filter)
-
-
-def _filters(game: type[Game], name: str) -> bool:
-    """Return whether a filter rejects some deals of a game."""
-    return name != "any" and usual_filter(game) != "any"
+    return header.seed is None and header.game in GAMES and has_filter(GAMES[header.game], header.options.filter)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from samedeal.computer.deal_filters import daily_filter, usual_filter
+from samedeal.computer.deal_filters import GRADES, daily_filter, has_grades, usual_filter
 from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -55,6 +55,8 @@ def race_options(
         checked = msgspec.convert({"options": values}, _Checked).options
     except msgspec.ValidationError as error:
         raise Refused("bad-request", f"{error}.") from error
+    if checked.filter in GRADES and not has_grades(game):
+        raise Refused("bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
     if seed is not None and checked.filter != "any":
         raise Refused("bad-request", "An open deal cannot have a filter.")
     if seed is not None and not re.fullmatch(VISIBLE, seed):
