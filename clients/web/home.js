@@ -2,7 +2,7 @@
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { displayNames, finishText, formatTime, optionText } from "./phrases.js";
+import { GRADES, displayNames, finishText, formatTime, optionText } from "./phrases.js";
 import { guest } from "./storage.js";
 
 const REFRESH_MS = 5000;
@@ -66,6 +66,7 @@ export class HomePage {
     };
     const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
     this.variants = h("div", { class: "variants" });
+    this.difficulty = h("div", {});
     this.seedField = labelled("Seed", seed);
     this.raceOptions = h(
       "fieldset",
@@ -87,7 +88,7 @@ export class HomePage {
       "form",
       { onsubmit },
       h("h2", {}, "New race"),
-      h("div", { class: "options" }, labelled("Game", game), labelled("Deal", deal), this.seedField),
+      h("div", { class: "options" }, labelled("Game", game), labelled("Deal", deal), this.difficulty, this.seedField),
       h(
         "details",
         {},
@@ -113,13 +114,20 @@ export class HomePage {
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
     const { game, deal, limit, bestOf } = this.inputs;
-    const { options, limit_ms: limitMs } = this.games.get(game.value);
+    const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const choices = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
     const variants = Object.entries(options ?? {});
     fill(
       this.variants,
       variants.map(([name, values]) => labelled(name, select(`variant-${name}`, choices(values)))),
     );
+    const [usual, ...others] = filters;
+    const levels = Object.entries({ ...GRADES, any: "any" }).filter(([filter]) => others.includes(filter));
+    const chosen = this.filter?.value;
+    this.filter = levels.length ? select("filter", [["", usual === "any" ? "any" : "usual"], ...levels]) : null;
+    if (this.filter && others.includes(chosen)) this.filter.value = chosen;
+    fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
+    this.difficulty.hidden = deal.value !== "";
     limit.placeholder = String(limitMs / 60_000);
     this.seedField.hidden = deal.value !== "open";
     this.raceOptions.disabled = bestOf.disabled = deal.value === "daily";
@@ -135,6 +143,7 @@ export class HomePage {
     if (!undo.checked) options.undo = false;
     if (attempts.value) options.attempts = Number(attempts.value);
     if (spectators.value !== "progress") options.spectators = spectators.value;
+    if (deal.value === "" && this.filter?.value) options.filter = this.filter.value;
     if (bestOf.value !== "1" && !solo) options.best_of = Number(bestOf.value);
     const variant = {};
     for (const input of this.variants.querySelectorAll("select")) {

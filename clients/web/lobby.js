@@ -3,7 +3,7 @@
 import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, fill, h } from "./dom.js";
-import { displayNames, formatClock, optionText } from "./phrases.js";
+import { GRADES, displayNames, formatClock, optionText } from "./phrases.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
@@ -45,8 +45,9 @@ function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
   const secret = daily ? "deal of the day" : "secret shuffle (provably fair)";
+  const grade = GRADES[options.filter] ? `${GRADES[options.filter]}, ` : "";
   const rows = [
-    ["Deal", seed === undefined ? secret : `chosen seed ${game.slug}:${seed}, known to everyone`],
+    ["Deal", seed === undefined ? `${grade}${secret}` : `chosen seed ${game.slug}:${seed}, known to everyone`],
     ["Time limit", formatClock(limitMs, false)],
     ["Score", `cards home, of ${game.goal}; wins are ranked by time`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),

@@ -7,8 +7,18 @@ import pytest
 
 from samedeal.computer import deal_filters
 from samedeal.computer.bot import Bot
-from samedeal.computer.bots import Run, play, plays
-from samedeal.computer.deal_filters import FILTERS, check, daily_filter, first, passes, usual_filter
+from samedeal.computer.bots import GALLERY_BOT_2, Run, play, plays
+from samedeal.computer.deal_filters import (
+    FILTERS,
+    GRADES,
+    check,
+    daily_filter,
+    filters,
+    first,
+    has_grades,
+    passes,
+    usual_filter,
+)
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
@@ -16,7 +26,7 @@ from samedeal.solver.solve import solve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
-FIRSTS = [row for row in ROWS if len(row) == 4]
+FIRSTS = [row for row in ROWS if len(row) == 4 and row[0] in GAMES]
 GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
 CERTIFIED_FIRSTS = [row for row in ROWS if len(row) == 5]
 FRIENDLY, CERTIFIED = "friendly/1", "certified/1"
@@ -42,14 +52,59 @@ def test_the_first_friendly_deals_match_the_documentation(row: list[str]) -> Non
 def test_the_first_certified_deals_match_the_documentation(row: list[str]) -> None:
     slug, root, k, won, name = row
     game = GAMES[slug]
-    assert name == CERTIFIED
-    assert first(game, root, {}, CERTIFIED) == int(k)
-    assert sum(run.won for run in plays(game, f"{root}.{k}", range(20))) == int(won)
+    assert first(game, root, {}, name) == int(k)
+    assert sum(run.won for run in plays(game, f"{root}.{k}", range(20), bot=FIRST_BOTS[slug])) == int(won)
+
+
+def test_the_documentation_lists_a_deal_of_every_grade() -> None:
+    listed = {(row[0], row[4]) for row in CERTIFIED_FIRSTS if row[4] != CERTIFIED}
+    assert listed == {(slug, grade) for slug, game in GAMES.items() for grade in GRADES if has_grades(game)}
+
+
+@pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
+def test_no_deal_has_two_grades(game: type[Game]) -> None:
+    if has_grades(game):
+        for k in range(15):
+            assert sum(passes(game, f"1.{k}", {}, grade) for grade in GRADES) <= 1
+
+
+@pytest.mark.parametrize(("grade", "fewest", "most"), [("easy/1", 12, 20), ("medium/1", 6, 11), ("hard/1", 2, 5)])
+def test_the_grade_of_a_deal_on_the_grid_is_the_number_of_wins(grade: str, fewest: int, most: int) -> None:
+    game = GAMES["kings-in-the-corners"]
+    for k in range(60):
+        won = sum(run.won for run in plays(game, f"2.{k}", range(20), bot=FIRST_BOTS[game.slug]))
+        assert passes(game, f"2.{k}", {}, grade) <= (fewest <= won <= most)
+    k = first(game, "2", {}, grade)
+    assert fewest <= sum(run.won for run in plays(game, f"2.{k}", range(20), bot=FIRST_BOTS[game.slug])) <= most
+
+
+def test_graded_deals_of_gallery_have_different_scores() -> None:
+    game = GAMES["gallery"]
+    medians = []
+    for grade in GRADES:
+        seed = f"3.{first(game, '3', {}, grade)}"
+        scores = sorted(game.goal - run.home for run in plays(game, seed, range(20), bot=GALLERY_BOT_2))
+        assert scores[-1] - scores[0] >= 6
+        medians.append(scores[9])
+    assert medians == sorted(medians)
+
+
+def test_graded_deals_of_corners_can_be_won() -> None:
+    game = GAMES["corners"]
+    visited = [solve(game.from_seed(f"4.{first(game, '4', {}, grade)}"), 40_000) for grade in GRADES]
+    assert {solution.outcome for solution in visited} == {"won"}
+    assert [solution.nodes for solution in visited] == sorted(solution.nodes for solution in visited)
+
+
+def test_corner_stones_has_no_grades() -> None:
+    assert [slug for slug, game in GAMES.items() if not has_grades(game)] == ["corner-stones"]
+    assert filters(GAMES["corner-stones"]) == ("any",)
+    assert filters(GAMES["gallery"]) == ("any", *GRADES)
+    assert filters(GAMES["corners"]) == (CERTIFIED, "any", FRIENDLY, *GRADES)
 
 
 def test_a_certified_deal_can_be_won_but_not_by_the_first_legal_moves() -> None:
-    assert {row[0] for row in CERTIFIED_FIRSTS} == {row[0] for row in FIRSTS}
-    for slug in {row[0] for row in CERTIFIED_FIRSTS}:
+    for slug in {row[0] for row in FIRSTS}:
         game = GAMES[slug]
         for root in ("b", "c", "d"):
             seed = f"{root}.{first(game, root, {}, CERTIFIED)}"
@@ -169,7 +224,7 @@ def test_a_root_without_a_passing_deal_raises_lookup_error(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("name", ["", "friendly", "friendly/2"])
 def test_an_unknown_filter_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is not a valid filter \\(try any, friendly/1 or certified/1\\)"):
+    with pytest.raises(ValueError, match=r"is not a valid filter \(try any, .*hard/1 or brutal/1\)"):
         first(GAMES["gallery"], "1", {}, name)
 
 

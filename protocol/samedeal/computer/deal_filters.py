@@ -44,6 +44,12 @@ def has_filter(game: type[Game], name: str) -> bool:
     return game.slug in _TESTS[name]
 
 
+def filters(game: type[Game]) -> tuple[str, ...]:
+    """Return the filters of a game's sealed deals, the default first."""
+    others = (name for name in FILTERS if name == "any" or has_filter(game, name))
+    return tuple(dict.fromkeys((usual_filter(game), *others)))
+
+
 def has_grades(game: type[Game]) -> bool:
     """Return whether a game has grades."""
     return has_filter(game, GRADES[0])

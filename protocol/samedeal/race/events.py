@@ -34,6 +34,10 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """A stored record. Fields with default values are omitted, and unknown fields are rejected."""
 
 
+FILTERS_1: Final = ("any", "friendly/1")
+"""The deal filters of race format 1."""
+
+
 class Options(Record, frozen=True, kw_only=True):
     """The options that the creator of a race chooses."""
 
@@ -89,9 +93,7 @@ class Header(Record, frozen=True, kw_only=True):
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
         options = self.options
-        has_new_options = (
-            options.finishers != "won" or options.best_of != 1 or options.filter not in ("any", "friendly/1")
-        )
+        has_new_options = options.finishers != "won" or options.best_of != 1 or options.filter not in FILTERS_1
         return 2 if self.follows or self.ghosts or has_new_options else 1
 
     @property

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from samedeal.computer.deal_filters import filters
 from samedeal.computer.par import Compared, Counted
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -41,11 +42,14 @@ class GameDescription(Struct, frozen=True):
     """The default time limit of a race, in milliseconds."""
     options: Mapping[str, Sequence[str | bool]]
     """The options of the game and their choices, the default first."""
+    filters: Sequence[str] = ()
+    """The filters of its sealed deals, the default first."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
-        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__}
-        return cls(**fields | {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")})
+        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name != "filters"}
+        fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
+        return cls(**fields, filters=filters(game))
 
 
 class GameList(Struct, frozen=True):
