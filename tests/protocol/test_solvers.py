@@ -9,9 +9,9 @@ from samedeal.cards import TEN, rank_of
 from samedeal.errors import Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
-from samedeal.games.grid import CELLS
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
+from support.all_moves import can_be_won
 from support.winning_lines import CERTIFIED, certified_seeds, line_of, replay_of, wins
 
 every_solver = pytest.mark.parametrize("slug", SOLVERS)
@@ -57,33 +57,6 @@ def test_budgets_are_kept(slug: str) -> None:
 
 
 # Independent searches.
-
-
-def class_of(cell: str) -> str:
-    return KingsInTheCorners.labels.get(cell, "")
-
-
-def position_key(position: Game) -> tuple[object, ...]:
-    """What matters of a position on the grid: cells with the same label are equal, and so are suits."""
-    held = sorted((class_of(cell), rank_of(position.table[cell][0])) for cell in CELLS if position.table[cell])
-    return tuple(held), len(position.table["stock"]), position.table["hand"]
-
-
-def can_be_won(start: Game, limit: int) -> bool | None:
-    """Try all moves without any shortcut. Return None after ``limit`` positions."""
-    seen, waiting = {position_key(start)}, [start]
-    while waiting:
-        position = waiting.pop()
-        if position.won:
-            return True
-        for move in position.moves():
-            after = position.after(move)
-            if (key := position_key(after)) not in seen:
-                seen.add(key)
-                waiting.append(after)
-        if len(seen) > limit:
-            return None
-    return False
 
 
 def small_deal(seed: int) -> KingsInTheCorners:
