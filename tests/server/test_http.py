@@ -5,6 +5,7 @@ import re
 import pytest
 from starlette.types import Message
 
+from samedeal.computer.deal_filters import filters
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
 from samedeal_server.app import create_app
@@ -35,6 +36,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "goal": game.goal,
             "limit_ms": game.limit_ms,
             "options": {name: list(values) for name, values in game.options.items()},
+            "filters": list(filters(game)),
         }
 
 

@@ -210,6 +210,7 @@ async def test_logout_needs_the_server(tmp_path: Path, chromium: Browser) -> Non
             await watched.page.goto(server.url)
             await watched.page.click(".preferences summary")
             await watched.page.click("text=Log out")
+            await watched.page.wait_for_selector("button:text-is('Yes')")
             port = server.port
             server.kill()
             await watched.page.click("button:text-is('Yes')")

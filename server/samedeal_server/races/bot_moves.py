@@ -1,6 +1,4 @@
-"""Moves of server bots: chosen in a bounded process that gets the view of the bot's seat and the face-down cards that
-it has seen before, and nothing else.
-"""
+"""Moves of server bots: chosen in a bounded process that gets what the bot's seat has seen, and nothing else."""
 
 import asyncio
 import logging

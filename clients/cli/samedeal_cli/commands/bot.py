@@ -1,8 +1,11 @@
 """The command ``bot``: a program plays a seat over its standard input and output, line by line."""
 
 import asyncio
+import os
 import random
 import shlex
+import signal
+import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
@@ -144,9 +147,13 @@ class Program(Player):
         try:
             return await asyncio.wait_for(self._process.wait(), wait_s)
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+            self._kill()
             return await self._process.wait()
+
+    def _kill(self) -> None:
+        # If the program has just exited, Process.kill would take its exit status from the event loop.
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     async def _write(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
