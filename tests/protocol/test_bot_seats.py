@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from samedeal.computer.bot import Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN, choose
 from samedeal.computer.bots import BOTS
+from samedeal.computer.levels import LEVELS
+from samedeal.deck import Words
 from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment, server_nonce
 from samedeal.proof.verification import verify
@@ -15,9 +18,11 @@ from samedeal.race.events import SERVER, Counting, Dealt, Joined, Left, Nonce, R
 from samedeal.race.run import RESTART
 from samedeal.race.server_bots import (
     SERVER_BOTS,
+    Level,
     add_bot_events,
     bots_playing,
     follow_events,
+    levels,
     people_playing,
     server_bot_id,
 )
@@ -41,7 +46,8 @@ def with_bots(number: int = 1, **options: Any) -> Logged:
 def test_bots_have_names_ids_and_nonces_of_their_own() -> None:
     log = with_bots(3)
     bots = [seat for seat in log.race.roster if seat.server]
-    assert tuple(seat.name for seat in bots) == SERVER_BOTS
+    assert tuple(seat.name for seat in bots) == tuple(SERVER_BOTS)
+    assert levels(log.race) == {2: "regular", 3: "beginner", 4: "expert"}
     assert len({server_bot_id(name) for name in SERVER_BOTS}) == 3
     assert all(seat.bot and seat.ready for seat in bots)
     promises = [nonce_commitment(log.race.id, server_nonce(SECRET, log.race.id, seat.number)) for seat in bots]
@@ -52,7 +58,49 @@ def test_bots_have_names_ids_and_nonces_of_their_own() -> None:
     log.say(Left(seat=3))
     again, _ = add_bot_events(log.race)
     assert isinstance(again, Joined)
-    assert (again.seat, again.name) == (3, SERVER_BOTS[1])
+    assert (again.seat, again.name) == (3, "Deuce")
+
+
+def test_the_bot_of_a_level_joins_once() -> None:
+    log = with_bots(0)
+    for level, name in (("expert", "Joker"), ("beginner", "Deuce"), (None, "Trey")):
+        joining, _ = events = add_bot_events(log.race, level)
+        assert isinstance(joining, Joined)
+        assert joining.name == name
+        for event in events:
+            log.say(event)
+        if level == "expert":
+            with pytest.raises(Refused, match="Joker, the expert bot, is already in this race") as caught:
+                add_bot_events(log.race, level)
+            assert caught.value.code == "not-allowed"
+    assert levels(log.race) == {2: "expert", 3: "beginner", 4: "regular"}
+
+
+def test_a_guest_with_the_name_of_a_server_bot_has_no_level() -> None:
+    log = opened()
+    log.say(structs.replace(joined(log, 1, "Joker"), bot=True))
+    assert levels(log.race) == view(log.race, 1, log.race.at).levels == {}
+
+
+def test_spectators_who_do_not_see_the_standings_see_no_levels() -> None:
+    log = with_server_bot("corners", moves=0, spectators="after")
+    assert view(log.race, 1, log.race.at).levels == {2: "regular"}
+    assert view(log.race, None, log.race.at).levels == {}
+
+
+@pytest.mark.parametrize("slug", BOTS)
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_bot_plays_at_its_level(slug: str, level: Level) -> None:
+    log = with_server_bot(slug, moves=0)
+    seen = structs.replace(view(log.race, 2, log.race.at, legal=True, header=True), levels={2: level})
+    position, bot = run_of(log.race, 2).game, LEVELS[level][slug]
+    for ply in range(6):
+        assert seen.board
+        words = Words(f"{bot.name}|a|{seen.board.ply}")
+        candidates = bot.strategy(Seen.of(position, log.race.header.variant), "", words)
+        assert choose(seen, "", "a") == candidates[words.below(len(candidates))]
+        board = structs.replace(seen.board, ply=ply + 1)
+        seen = structs.replace(seen, board=board)
 
 
 def test_a_server_cannot_choose_the_nonce_of_its_bot() -> None:
@@ -109,7 +157,7 @@ def test_bots_follow_the_first_player_to_a_rematch_once() -> None:
     log.say(joined(log, 1))
     for event in follow_events(log.race, before):
         log.say(event)
-    assert [(seat.name, seat.ready) for seat in log.race.roster if seat.server] == [("Deuce", True), ("Trey", True)]
+    assert [(seat.name, seat.ready) for seat in log.race.roster if seat.server] == [("Trey", True), ("Deuce", True)]
     for number in (2, 3):
         log.say(Left(seat=number))
     assert follow_events(log.race, before) == []

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot
 from samedeal.computer.bot import Bot, Seen, Strategy
@@ -10,8 +10,8 @@ from samedeal.computer.bots import BOTS
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.game import Move
+from samedeal.race.server_bots import Level
 
-Level = Literal["beginner", "regular", "expert"]
 _MISTAKES: Final = 25
 """The number of a hundred moves in which a beginner makes any legal move."""
 

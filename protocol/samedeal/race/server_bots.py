@@ -1,24 +1,31 @@
 """Server bots: players whose seats the server itself has, with nonces that follow from the race's secret."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, Literal
 
 from samedeal.errors import Refused
 from samedeal.race.events import SERVER, AnyEvent, Joined, Readied
 from samedeal.race.race import Race
 from samedeal.race.seat import Seat
 
-SERVER_BOTS: Final = ("Deuce", "Trey", "Joker")
-"""Their names. Each takes part in a race at most once."""
+Level = Literal["beginner", "regular", "expert"]
+SERVER_BOTS: Final[Mapping[str, Level]] = {"Trey": "regular", "Deuce": "beginner", "Joker": "expert"}
+"""Their names and levels, in the order in which they join. Each takes part in a race at most once."""
 
 
-def add_bot_events(race: Race) -> list[AnyEvent]:
-    """Return the events by which the next bot takes a seat and is ready. Raises Refused("race-full") without one."""
+def add_bot_events(race: Race, level: Level | None = None) -> list[AnyEvent]:
+    """Return the events by which the bot of a level, or else the next one, takes a seat and is ready.
+
+    Raises Refused("not-allowed") if it is in the race already, and Refused("race-full") if all of them are.
+    """
     free = [name for name in SERVER_BOTS if race.seat_of(server_bot_id(name)) is None]
     if not free:
         raise Refused("race-full", f"The server has {len(SERVER_BOTS)} bots, and all of them are in this race.")
-    return seat_events(race, free[0])
+    name = next((name for name in SERVER_BOTS if SERVER_BOTS[name] == level), free[0])
+    if name not in free:
+        raise Refused("not-allowed", f"{name}, the {level} bot, is already in this race.")
+    return seat_events(race, name)
 
 
 def follow_events(race: Race, before: Race) -> list[AnyEvent]:
@@ -42,6 +49,11 @@ def seat_events(race: Race, name: str) -> list[AnyEvent]:
     commitment = race.server_commitment(number) if race.header.sealed else None
     joined = Joined(seat=number, player=player, name=name, bot=True, commitment=commitment, by=SERVER)
     return [joined, Readied(seat=number)]
+
+
+def levels(race: Race) -> dict[int, Level]:
+    """Return the levels of the bots in a race by seat."""
+    return {seat.number: SERVER_BOTS[seat.name] for seat in race.roster if seat.server and seat.name in SERVER_BOTS}
 
 
 def bots_playing(race: Race) -> Sequence[Seat]:

@@ -13,6 +13,7 @@ from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
+from samedeal.race.server_bots import Level
 
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -104,11 +105,14 @@ class Remove(Request, frozen=True, kw_only=True):
     seat: SeatNumber
 
 
-class Bot(Request, frozen=True, kw_only=True):
+class Bot(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Give a seat to a server bot before the countdown, as a player with a seat. Answered by View.
 
     It is ready at once. The host can remove it.
     """
+
+    level: Level | None = None
+    """How well it plays. Without a level, the next bot that is not in the race: regular, beginner, expert."""
 
 
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
@@ -204,6 +208,8 @@ class View(Reply, frozen=True, kw_only=True):
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
     standings: tuple[Standing, ...] = ()
+    levels: dict[int, Level] = {}
+    """How well the server bots in the standings play, by seat."""
     seat: SeatNumber | None = None
     """The recipient's seat."""
     board: Board | None = None

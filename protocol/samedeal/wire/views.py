@@ -4,6 +4,7 @@ from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Standing
+from samedeal.race.server_bots import levels
 from samedeal.wire.messages import Board, Host, Progress, Rematch, View
 
 
@@ -40,6 +41,7 @@ def view(
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by),
         standings=standings(race, viewer),
+        levels=levels(race) if sees_standings(race, viewer) else {},
         seat=viewer,
         board=_board(race, seat.run, legal) if seat and seat.run else None,
         boards={other.number: _board(race, other.run, False) for other in others if other.run} or None,

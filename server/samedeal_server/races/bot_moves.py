@@ -23,7 +23,7 @@ from samedeal_server.ops.logging_setup import about
 logger = logging.getLogger(__name__)
 
 MAX_MOVES: Final = 1_024
-"""Maximum number of moves in the queue of this process. A move takes about a millisecond."""
+"""Maximum number of moves in the queue of this process. An expert's move takes up to 50 ms, most others less than one."""
 PAUSE_MS: Final = 2_000
 """The mean time between two moves of a bot (ms). Once all people have finished, bots do not pause."""
 RETRY_S: Final = 5.0

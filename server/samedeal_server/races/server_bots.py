@@ -8,18 +8,20 @@ from samedeal.computer.bots import BOTS
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
-from samedeal.race.server_bots import add_bot_events, follow_events
+from samedeal.race.server_bots import Level, add_bot_events, follow_events
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 
-MAX_BOTS: Final = 256
-"""Maximum number of bots that one process plays at a time. They make about 128 moves per second."""
+MAX_BOTS: Final = 96
+"""Maximum number of bots that one process plays at a time. They make about 48 moves per second, one after another; if all
+are experts, this takes up to 0.8 s of CPU time. When moves are late, all bots play more slowly, and nothing else does."""
 
 
-async def add_bot(room: Room, guest: Guest, registry: Registry) -> None:
-    """Give a seat to a bot, for a player with a seat. Raises Refused("not-seated") for other guests,
-    Refused("not-found") for a game without a bot, Refused("too-many"), and the refusals of joining.
+async def add_bot(room: Room, guest: Guest, registry: Registry, level: Level | None = None) -> None:
+    """Give a seat to the bot of a level or the next one, for a player with a seat. Raises Refused("not-seated") for
+    other guests, Refused("not-found") for a game without a bot, Refused("too-many"), and the refusals of
+    ``add_bot_events`` and of joining.
     """
     if room.race.game.slug not in BOTS:
         raise Refused("not-found", f"The server has no bot for {room.race.game.title}.")
@@ -27,7 +29,7 @@ async def add_bot(room: Room, guest: Guest, registry: Registry) -> None:
     def adding(race: Race) -> Iterable[AnyEvent]:
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players with a seat can add a bot.")
-        return add_bot_events(race)
+        return add_bot_events(race, level)
 
     after = room.race
     for event in adding(after):  # before the count, which takes long if there are many races

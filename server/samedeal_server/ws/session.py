@@ -233,9 +233,9 @@ class Session:
                 return await self._submit(request)
             case m.Start() | m.Remove():
                 await submit_as_host(self._room, self._guest, request, self._registry.live, self._network)
-            case m.Bot():
+            case m.Bot(level=level):
                 self._rate_limits.races.take(self._network)
-                await add_bot(self._room, self._guest, self._registry)
+                await add_bot(self._room, self._guest, self._registry, level)
             case m.Again(game=game):
                 successor, _ = await self._rematches.ask(self._room.race.id, self._guest, self._network, game=game)
                 self._room.announce(successor.rematch)

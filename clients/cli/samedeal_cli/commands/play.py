@@ -242,7 +242,9 @@ class Session:
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":
-            for line in standings_lines(state.standings, seat=state.seat, ascii=self.settings.plain):
+            for line in standings_lines(
+                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain
+            ):
                 click.echo(line)
             say(f"To watch the replay: {program()} replay {state.link}")
         elif screen.left:

@@ -1,7 +1,7 @@
 """How line mode describes cards, tables and standings: as a picture or in words."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
 
@@ -32,6 +32,7 @@ HELP: Final = {
     "scan l": "list piles l1, l2, ...",
     "react wow": "send a reaction",
     "bot": "before the race, add a bot",
+    "bot expert": "or beginner, regular",
     "?": "show this help",
 }
 TWO_COLUMNS: Final = 70
@@ -59,10 +60,11 @@ class Descriptions:
         piles = (pile_sentence(place, board.table[place]) for place in self._places)
         return [*piles, f"home {board.home} of {self._game.goal}", *notes]
 
-    def standings(self, standings: tuple[Standing, ...], seat: int | None) -> Iterable[str]:
+    def standings(self, standings: tuple[Standing, ...], seat: int | None, levels: Mapping[int, str]) -> Iterable[str]:
         if self._pictures:
-            return standings_lines(standings, seat=seat, width=self._width, ascii=self._ascii)
-        return [standing_sentence(standing, len(standings)) for standing in with_unique_names(standings)]
+            return standings_lines(standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii)
+        named = with_unique_names(standings)
+        return [standing_sentence(standing, len(standings), levels.get(standing.seat)) for standing in named]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""

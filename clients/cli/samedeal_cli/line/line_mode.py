@@ -5,11 +5,12 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Final
+from typing import Final, cast, get_args
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
+from samedeal.race.server_bots import Level
 from samedeal.wire.messages import View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
@@ -150,7 +151,7 @@ class LineMode(Narrator):
             case "start" if self._connection.view.stage == "open":
                 await self._request(self._connection.start_race())
             case "bot" if self._connection.view.stage == "open":
-                await self._request(self._connection.add_bot())
+                await self._add_bot(rest.strip())
             case "remove" if self._connection.view.stage == "open":
                 await self._choose_player(rest.strip())
             case "y" | "yes" if self._awaits_ready:
@@ -203,6 +204,11 @@ class LineMode(Narrator):
             self._say("you are ready; waiting for an opponent")
         else:
             self._say("you are ready")
+
+    async def _add_bot(self, level: str) -> None:
+        if level and level not in get_args(Level):
+            return self._say(f"no: there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
+        await self._request(self._connection.add_bot(cast("Level | None", level or None)))
 
     async def _choose_player(self, name: str) -> None:
         """Remove a player by name, after a confirmation if a person types."""

@@ -84,7 +84,10 @@ class Narrator:
         self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
         ghosts, self._ghosts = self._ghosts, self._connection.ghosts
         news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts)
-        for text in (*race_news(before, self._standings, self._connection.seat), *news_of_ghosts):
+        for text in (
+            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels),
+            *news_of_ghosts,
+        ):
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
@@ -206,7 +209,7 @@ class Narrator:
 
     def _show_standings(self) -> None:
         connection = self._connection
-        self._say(*self._describe.standings(connection.standings, connection.seat))
+        self._say(*self._describe.standings(connection.standings, connection.seat, connection.view.levels))
         self._say(*map(ghost_sentence, connection.ghosts))
         if watching := connection.view.watching:
             self._say(f"{watching} watching")

@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import RACE_FORMAT, Header
+from samedeal.race.server_bots import Level
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
 from samedeal_cli.failure import Failure, Unreachable
@@ -163,9 +164,9 @@ class Connection(LiveView):
         """As the host, start with the players who are ready."""
         return await self.ask(m.Start(id=next(self._ids)), m.View)
 
-    async def add_bot(self) -> m.View:
-        """Add a server bot before the countdown."""
-        return await self.ask(m.Bot(id=next(self._ids)), m.View)
+    async def add_bot(self, level: Level | None = None) -> m.View:
+        """Add a server bot before the countdown, that of a level or the next one."""
+        return await self.ask(m.Bot(id=next(self._ids), level=level), m.View)
 
     async def remove(self, seat: int) -> m.View:
         """As the host, remove a player before the countdown."""

@@ -198,8 +198,8 @@ class FullScreen(CanvasApp):
                     await connection.ready(command == "ready")
                 case "start":
                     await connection.start_race()
-                case "add-bot":
-                    await connection.add_bot()
+                case keys.AddBot(level=level):
+                    await connection.add_bot(level)
                 case keys.RemovePlayer(seat=seat):
                     await connection.remove(seat)
                 case "resign":

@@ -15,7 +15,7 @@ from samedeal_cli.race_app.drawing import (
 )
 from samedeal_cli.race_app.overlays import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -119,9 +119,8 @@ def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: i
         ready, own = standing.outcome == "ready", standing.seat == state.seat
         canvas.write(line, 1, "✓" if ready else "·", GOOD if ready else DIM)
         host = state.view and state.view.host and state.view.host.seat == standing.seat
-        text = (
-            standing.name + (" (you)" if own else "") + (" (bot)" if standing.bot else "") + (" (host)" if host else "")
-        )
+        kind = bot_mark(standing.bot, state.levels.get(standing.seat))
+        text = standing.name + (" (you)" if own else "") + kind + (" (host)" if host else "")
         canvas.write(line, 3, fitted(text, width - 14, "…"), BOLD if own else PLAIN)
         canvas.write(line, width - 9, "ready" if ready else "not ready", GOOD if ready else DIM)
     if not state.standings:

@@ -109,7 +109,8 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Race": [
         ("r", "ready, or not ready"),
-        ("b", "in the lobby: add a server bot"),
+        ("b", "in the lobby: add a server bot, the next one"),
+        ("1, 2, 3", "in the lobby: add the beginner, the regular bot, the expert"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
         ("m", "send a reaction, or hide reactions; then press a number"),

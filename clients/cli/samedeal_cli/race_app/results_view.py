@@ -9,7 +9,7 @@ from samedeal.race.seat import Standing
 from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
 from samedeal_cli.race_app.overlays import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
-from samedeal_cli.render.phrases import clock, ghost_sentence
+from samedeal_cli.render.phrases import bot_mark, clock, ghost_sentence
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import ParSummary, RaceState
 
@@ -79,7 +79,7 @@ def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> int:
     for standing in shown:
         own = standing.seat == state.seat
         style = BOLD if own else PLAIN
-        name = standing.name + (" (you)" if own else "") + (" (bot)" if standing.bot else "")
+        name = standing.name + (" (you)" if own else "") + bot_mark(standing.bot, state.levels.get(standing.seat))
         canvas.write(row, 1, f"{standing.place:>2}", style)
         canvas.write(row, 4, fitted(name, name_width, "…"), style)
         column = 5 + name_width

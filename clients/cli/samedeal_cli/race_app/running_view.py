@@ -16,7 +16,7 @@ from samedeal_cli.race_app.drawing import (
 )
 from samedeal_cli.race_app.overlays import BAD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import note_phrases
 from samedeal_cli.render.text_width import cells, fitted
@@ -146,7 +146,7 @@ def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
     row = _draw_ghosts(state, canvas, row, end)
     watched = next((standing for standing in state.standings if standing.seat == state.watched_seat), None)
     if watched and end - row >= 4:
-        for line, text in enumerate(_details(watched)):
+        for line, text in enumerate(_details(watched, state.levels.get(watched.seat))):
             canvas.write(end - 3 + line, left, fitted(text, SIDE - 1, "…"), DIM if line else BOLD)
 
 
@@ -189,10 +189,10 @@ def _result(standing: Standing | Ghost) -> str:
     return f"{standing.outcome} {standing.home}" if standing.outcome != "scratched" else "scratched"
 
 
-def _details(standing: Standing) -> list[str]:
+def _details(standing: Standing, level: str | None) -> list[str]:
     attempts = "" if standing.attempts < 2 else f", attempt {standing.attempts}"
     best = f"best at {clock(standing.ms)}" if standing.home else "no cards home yet"
-    return [standing.name, f"{standing.outcome}{attempts}", best]
+    return [standing.name + bot_mark(standing.bot, level), f"{standing.outcome}{attempts}", best]
 
 
 def one_line_standings(state: RaceState) -> str:

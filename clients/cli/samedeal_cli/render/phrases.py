@@ -43,9 +43,14 @@ def change_sentence(before: Board, after: Board, card: Callable[[str], str] = ca
     return ", ".join([*moved, *hidden]) or "nothing moved"
 
 
-def standing_sentence(standing: Standing, racers: int) -> str:
-    """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``."""
-    parts = [f"{standing.place} of {racers}: {standing.name}{' (bot)' if standing.bot else ''}"]
+def bot_mark(bot: bool, level: str | None = None) -> str:
+    """Return what follows a name: `` (bot)``, for a server bot with its level as in `` (expert bot)``, or nothing."""
+    return f" ({level} bot)" if level else " (bot)" if bot else ""
+
+
+def standing_sentence(standing: Standing, racers: int, level: str | None = None) -> str:
+    """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``. `level` is that of a server bot."""
+    parts = [f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"]
     if standing.outcome in ("waiting", "ready", "scratched"):
         return f"{parts[0]}, {standing.outcome}"
     parts += [f"{standing.home} of {standing.goal} home", standing.outcome]
@@ -58,7 +63,7 @@ def standing_sentence(standing: Standing, racers: int) -> str:
 
 def ghost_sentence(ghost: Ghost) -> str:
     """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
-    name = f"ghost {ghost.name}{' (bot)' if ghost.bot else ''}"
+    name = f"ghost {ghost.name}{bot_mark(ghost.bot)}"
     if ghost.outcome == "ready":
         return name
     at = [f"at {clock(ghost.ms)}"] if ghost.home else []

@@ -10,7 +10,7 @@ from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -93,13 +93,16 @@ def standings_lines(
     standings: Sequence[Standing],
     *,
     seat: int | None = None,
+    levels: Mapping[int, str] | None = None,
     width: int = 80,
     ascii: bool = False,  # noqa: A002
 ) -> list[str]:
-    """Draw the standings, one line for each racer; ``>`` marks your own."""
+    """Draw the standings, one line for each racer; ``>`` marks your own. `levels` are those of the server bots, by
+    seat.
+    """
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     most = max(8, min(24, width - 50))
-    names = [_name(standing, marks[standing.seat], most) for standing in standings]
+    names = [_name(standing, marks[standing.seat], most, (levels or {}).get(standing.seat)) for standing in standings]
     longest = max(map(cells, names), default=0)
     bar = max(4, min(20, width - longest - 46))
     return [
@@ -265,9 +268,11 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
 # Standings.
 
 
-def _name(standing: Standing, mark: str, most: int) -> str:
-    """Return a name that fits, without cutting its seat mark."""
-    behind = f"{mark} (bot)" if standing.bot else mark
+def _name(standing: Standing, mark: str, most: int, level: str | None) -> str:
+    """Return a name that fits, without cutting its seat mark, and with the level of a bot if there is room."""
+    behind = mark + bot_mark(standing.bot, level)
+    if level and cells(standing.name + behind) > most:
+        behind = mark + bot_mark(standing.bot)
     return fitted(standing.name, max(1, most - cells(behind))) + behind
 
 

@@ -5,6 +5,7 @@ from typing import Final, Literal, get_args
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
+from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.race_app.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
@@ -15,6 +16,8 @@ GAME_KEYS: Final = {str(number): slug for number, slug in enumerate(GAMES, start
 """The keys with which another game is chosen for a rematch."""
 REACTION_KEYS: Final[dict[str, ReactionName]] = dict(zip("123456", get_args(ReactionName), strict=True))
 """The keys that send a reaction, after m."""
+BOT_KEYS: Final[dict[str, Level | None]] = {"b": None, **dict(zip("123", get_args(Level), strict=True))}
+"""The keys that add a server bot in the lobby: the next one, or that of a level."""
 MAX_QUEUED_KEYS: Final = 3
 MAX_INPUT: Final = 64
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
@@ -47,6 +50,13 @@ class RemovePlayer:
 
 
 @dataclass(frozen=True)
+class AddBot:
+    """Add the server bot of a level, or the next one."""
+
+    level: Level | None = None
+
+
+@dataclass(frozen=True)
 class SendReaction:
     """Send a reaction to the other racers."""
 
@@ -57,8 +67,9 @@ Command = (
     PlayMove
     | RaceAgain
     | RemovePlayer
+    | AddBot
     | SendReaction
-    | Literal["ready", "unready", "start", "add-bot", "resign", "leave", "copy-link", "copy-result"]
+    | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
     | Literal["open-replay", "quit", "interrupt"]
 )
 """What the app does after a key or a click: "leave" gives up the seat and quits, "quit" and "interrupt" keep the
@@ -183,8 +194,8 @@ def _on_lobby_key(state: RaceState, key: str) -> Step:
         return state, "unready" if state.me.outcome == "ready" else "ready"
     if key == "s" and state.is_host and state.others:
         return state, "start"
-    if key == "b" and state.may_add_bot:
-        return state, "add-bot"
+    if key in BOT_KEYS and state.may_add_bot:
+        return state, AddBot(BOT_KEYS[key])
     if key == "d" and state.is_host and state.others:
         waiting = (standing for standing in state.others if standing.outcome != "ready")
         return replace(state, overlay="remove", removed_seat=next(waiting, state.others[0]).seat), None

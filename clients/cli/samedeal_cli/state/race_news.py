@@ -5,7 +5,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import bot_mark, clock
 
 StandingsBySeat = Mapping[int, Standing]
 """With unique names."""
@@ -14,13 +14,17 @@ QUARTERS: Final = {1: "a quarter", 2: "halfway", 3: "three quarters"}
 WAITING: Final = ("waiting", "ready")
 
 
-def race_news(before: StandingsBySeat, now: StandingsBySeat, own: int | None) -> Iterator[str]:
-    """Yield who joined, left, stopped, passed a quarter of the cards, or changed places with you."""
+def race_news(
+    before: StandingsBySeat, now: StandingsBySeat, own: int | None, levels: Mapping[int, str] | None = None
+) -> Iterator[str]:
+    """Yield who joined, left, stopped, passed a quarter of the cards, or changed places with you. `levels` are those of
+    the server bots, by seat.
+    """
     for seat in before.keys() - now.keys():
         yield f"{before[seat].name} left"
     for seat, standing in now.items():
         if seat != own:
-            yield from _racer_news(before.get(seat), standing)
+            yield from _racer_news(before.get(seat), standing, (levels or {}).get(seat))
     if own is None or own not in before or own not in now or before[own].outcome in WAITING:
         return
     if now[own].place != before[own].place:
@@ -35,8 +39,8 @@ def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost]) -> Iterator[str]:
             yield from (f"ghost {text}" for text in _racer_news(known[ghost.ghost], ghost))
 
 
-def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost) -> Iterator[str]:
-    name = f"{now.name} (bot)" if now.bot else now.name
+def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: str | None = None) -> Iterator[str]:
+    name = now.name + bot_mark(now.bot, level)
     if before is None:
         yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"
     elif now.outcome != before.outcome and now.outcome in WAITING:

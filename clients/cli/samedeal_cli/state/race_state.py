@@ -135,6 +135,11 @@ class RaceState:
         return self.view.next if self.view else None
 
     @property
+    def levels(self) -> Mapping[int, str]:
+        """The levels of the server bots, by seat."""
+        return self.view.levels if self.view else {}
+
+    @property
     def fits(self) -> bool:
         """Whether the terminal is large enough."""
         return self.width >= LEAST[0] and self.height >= LEAST[1]

@@ -59,7 +59,10 @@ def update(
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
-        texts = [*race_news(old, new, view.seat), *(() if after.over else ghost_news(state.ghosts, ghosts))]
+        texts = [
+            *race_news(old, new, view.seat, view.levels),
+            *(() if after.over else ghost_news(state.ghosts, ghosts)),
+        ]
         if before.stage != view.stage and view.stage in STAGE_NEWS:
             texts.append(STAGE_NEWS[view.stage])
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
