@@ -1,6 +1,7 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
 import { ApiError } from "./api.js";
+import { withLevels } from "./standings.js";
 import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
 
@@ -81,9 +82,9 @@ export class Connection {
     return this.request({ t: "start" });
   }
 
-  /** Adds a server bot before the countdown. */
-  addBot() {
-    return this.request({ t: "bot" });
+  /** Adds the server bot of a level before the countdown. */
+  addBot(level) {
+    return this.request({ t: "bot", level });
   }
 
   /** As the host: removes a player before the countdown. */
@@ -262,7 +263,7 @@ export class Connection {
 
   updateStandings({ n, standings = [], ghosts = [], watching = 0 }) {
     if (n < this.standingsN) return;
-    Object.assign(this, { standingsN: n, standings, ghosts, watching });
+    Object.assign(this, { standingsN: n, standings: withLevels(standings, this.view), ghosts, watching });
   }
 
   onProblem(problem) {

@@ -39,6 +39,11 @@ export function invitation({ raceId, game, header }, { standings = [], host }, {
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
+const BOTS = [
+  ["beginner", "Beginner"],
+  ["regular", "Regular"],
+  ["expert", "Expert"],
+];
 const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
 function raceOptions({ game, header }) {
@@ -78,7 +83,10 @@ export class LobbyPage {
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
     this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
-    this.botButton = button("Add a bot", () => page.run("add-bot", () => page.connection.addBot()));
+    const addBot = (level) => page.run("add-bot", () => page.connection.addBot(level));
+    this.botButtons = BOTS.map(([level, text]) => button(text, () => addBot(level)));
+    const title = h("span", { id: "add-bot" }, "Add a bot:");
+    this.addBot = h("div", { class: "row", role: "group", "aria-labelledby": "add-bot" }, title, this.botButtons);
     this.joinButton = button("Join", () => this.join(), { class: "first" });
     this.note = h("p", { class: "note" });
     this.readyClock = h("p", { class: "ready-clock", role: "timer" });
@@ -99,7 +107,7 @@ export class LobbyPage {
         this.list.element,
         this.empty,
         this.watching,
-        this.botButton,
+        this.addBot,
         h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
         this.note,
         this.readyClock,
@@ -122,7 +130,9 @@ export class LobbyPage {
     this.startButton.hidden = !isHost || standings.length < 2;
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
     const isFull = standings.length >= maxRacers(this.page.header);
-    this.botButton.hidden = !mine || isFull;
+    this.addBot.hidden = !mine || isFull;
+    const levels = new Set(standings.map(({ level }) => level));
+    BOTS.forEach(([level], index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
     this.hostLine.hidden = !view.host || isHost;
     this.hostLine.textContent = view.host ? `${view.host.name} is the host.` : "";

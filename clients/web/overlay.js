@@ -4,7 +4,7 @@ import { ApiError, fetchGames, fetchJson, fetchLines } from "./api.js";
 import { Boards } from "./boards.js";
 import { fill, h, sleep } from "./dom.js";
 import { formatClock } from "./phrases.js";
-import { showWatching, StandingsList } from "./standings.js";
+import { showWatching, StandingsList, withLevels } from "./standings.js";
 
 const TICK_MS = 200;
 const RETRY_MS = 1000;
@@ -60,8 +60,10 @@ export class OverlayPage {
 
   /** Shows a view or progress; other messages are for newer pages. */
   receive(message) {
-    const { t, standings = [], watching } = message;
+    const { t, watching } = message;
     if (t !== "view" && t !== "progress") return;
+    if (t === "view") this.view = message;
+    const standings = withLevels(message.standings ?? [], this.view);
     if (t === "view") {
       this.stage = message.stage;
       this.endsAt = message.clock_ms === undefined ? null : performance.now() + message.clock_ms;

@@ -57,7 +57,7 @@ export class StandingsList {
     row.place.textContent = racing && visible ? `${place}.` : "";
     const label = own ? `${name} (you)` : name;
     const player = row.button ? undefined : this.players.get(standing.seat);
-    fill(row.name, player ? playerLink(player, label) : label, bot ? botTag() : null);
+    fill(row.name, player ? playerLink(player, label) : label, bot ? botTag(standing.level) : null);
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
@@ -97,7 +97,13 @@ export function showGhosts(element, ghosts) {
   fill(element, ghosts.map(row));
 }
 
-export const botTag = () => h("small", { class: "tag" }, "bot");
+/** Marks a bot, a server bot with its level, such as "expert bot". */
+export const botTag = (level) =>
+  h("small", { class: "tag" }, level ? h("span", { class: "level" }, `${level} `) : null, "bot");
+
+/** Returns standings with the levels of the server bots, which only views have. */
+export const withLevels = (standings, { levels = {} }) =>
+  standings.map((standing) => ({ ...standing, level: levels[standing.seat] }));
 
 /** The racer's state, next to the card count. */
 function stateText(standing) {
@@ -115,7 +121,7 @@ export function podium(standings, mine) {
     h(
       "li",
       { class: `p${standing.place}${standing.seat === mine ? " own" : ""}` },
-      h("b", {}, names.get(standing.seat), standing.bot ? botTag() : null),
+      h("b", {}, names.get(standing.seat), standing.bot ? botTag(standing.level) : null),
       h("span", {}, `${standing.home} of ${standing.goal}`),
       h("span", {}, finishText(standing)),
     );

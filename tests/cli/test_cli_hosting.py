@@ -75,6 +75,34 @@ async def test_a_race_for_one_starts_without_a_key(live: Server) -> None:
         await pilot.press("q")
 
 
+async def test_a_racer_adds_bots_with_keys(live: Server) -> None:
+    app = application(live, live.create("corners", start_delay_ms=60_000), "Ada")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state.me)
+        await pilot.press("3")
+        await until(lambda: "Joker (expert bot)" in shown(app))
+        await pilot.press("3")
+        await until(lambda: "Joker, the expert bot, is already in this race." in shown(app))
+        await pilot.press("b")
+        await until(lambda: "Trey (regular bot)" in shown(app))
+        assert "Trey (regular bot) joined" in str(app.state.news)
+        await pilot.press("b")
+        await until(lambda: "Deuce (beginner bot)" in shown(app))
+        assert app.state.levels == {2: "expert", 3: "regular", 4: "beginner"}
+        await pilot.press("q")
+
+
+def test_a_racer_adds_bots_in_line_mode(environment: dict[str, str], live: Server) -> None:
+    race = live.create("corners")
+    typed = "bot expert\nbot expert\nbot novice\nbot\nstandings\nquit\n"
+    said = run(environment, "join", race, "--as", "Ada", "--no-ready", typed=typed)
+    assert ": Joker (expert bot) joined" in said
+    assert "no: Joker, the expert bot, is already in this race." in said
+    assert "no: there is no novice bot; type bot and one of: beginner, regular, expert" in said
+    (standing,) = (line for line in said.splitlines() if "Trey (regular bot)" in line and "joined" not in line)
+    assert "ready" in standing
+
+
 def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> None:
     race = json.loads(run(environment, "new", "corners", "--seed", "42", "--json"))["race"]
     run(environment, "join", race, "--as", "Ada", "--no-ready", typed="quit\n")  # now the server knows Ada

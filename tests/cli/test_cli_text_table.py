@@ -120,6 +120,12 @@ def test_standings_show_all_columns() -> None:
     ]
 
 
+def test_standings_show_the_level_of_a_server_bot_if_there_is_room() -> None:
+    cy, *_ = _standings()
+    assert standings_lines([cy], levels={1: "beginner"})[0].startswith("  1 cy (beginner bot) █")
+    assert standings_lines([cy], levels={1: "beginner"}, width=60)[0].startswith("  1 cy (bot) ")
+
+
 def test_standings_with_equal_names_show_seats() -> None:
     one, two, three = (structs.replace(standing, name="a" * 24, bot=True) for standing in _standings())
     for width in (58, 80):

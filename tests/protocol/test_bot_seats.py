@@ -63,7 +63,8 @@ def test_bots_have_names_ids_and_nonces_of_their_own() -> None:
 
 def test_the_bot_of_a_level_joins_once() -> None:
     log = with_bots(0)
-    for level, name in (("expert", "Joker"), ("beginner", "Deuce"), (None, "Trey")):
+    choices: tuple[tuple[Level | None, str], ...] = (("expert", "Joker"), ("beginner", "Deuce"), (None, "Trey"))
+    for level, name in choices:
         joining, _ = events = add_bot_events(log.race, level)
         assert isinstance(joining, Joined)
         assert joining.name == name

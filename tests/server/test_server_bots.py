@@ -69,7 +69,7 @@ async def test_bots_wait_for_people_and_leave_with_the_last_of_them(redis_url: s
             await ada.join(race)
             await ada.ask(m.Bot)
             view = viewed(await ada.ask(m.Bot))
-            assert (view.stage, bots(view)) == ("open", [("Deuce", "ready"), ("Trey", "ready")])
+            assert (view.stage, bots(view)) == ("open", [("Trey", "ready"), ("Deuce", "ready")])
             await bo.join(race)
             assert viewed(await ada.ask(m.Ready)).stage == "open"
             await bo.ask(m.Leave)

@@ -45,9 +45,9 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
                 await page.click("button:text-is('Join')")
                 await page.wait_for_selector("#ready")
             ada.keys("b")
-            await phone.page.click("button:text-is('Add a bot')")
+            await phone.page.click("button:text-is('Beginner')")
             for number in range(5):
-                await asyncio.to_thread(ada.until, r"open 6/8[\s\S]*Deuce \(bot\)[\s\S]*Trey \(bot\)")
+                await asyncio.to_thread(ada.until, r"open 6/8[\s\S]*Trey \(regular bot\)[\s\S]*Deuce \(beginner bot\)")
                 await play(ada, bo, pages)
                 if number < len(NEXT):
                     evening.append(await go_on(ada, bo, pages, NEXT[number]))

@@ -20,7 +20,8 @@ MAX_ATTEMPTS: Final = 3
 def choose(view: View, last: Move, label: str, recalled: Mapping[str, Pile] | None = None) -> Move:
     """Return the move of a seat in a running race, given its view with the header and the legal moves, its ``last``
     move (empty at first), and the face-down piles that it has seen before. ``label`` and the number of moves so far
-    determine random choices. A seat without a level plays like a regular bot. Without a move it restarts; after MAX_ATTEMPTS it resigns.
+    determine random choices. A seat without a level plays like a regular bot. Without a move it restarts; after
+    MAX_ATTEMPTS it resigns.
 
     The choice depends on its arguments alone. Raises ValueError if the view lacks something.
     """

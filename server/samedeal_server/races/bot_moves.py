@@ -1,4 +1,4 @@
-"""Moves of server bots: chosen in a bounded process that gets what the bot's seat has seen, and nothing else."""
+"""Moves of server bots: chosen in a bounded process that gets what the bot's seat has seen and nothing else."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from samedeal_server.ops.logging_setup import about
 logger = logging.getLogger(__name__)
 
 MAX_MOVES: Final = 1_024
-"""Maximum number of moves in the queue of this process. An expert's move takes up to 50 ms, most others less than one."""
+"""Maximum number of moves in the queue of this process. A move takes about a millisecond, and an expert's up to 50."""
 PAUSE_MS: Final = 2_000
 """The mean time between two moves of a bot (ms). Once all people have finished, bots do not pause."""
 RETRY_S: Final = 5.0

@@ -14,8 +14,9 @@ from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 
 MAX_BOTS: Final = 96
-"""Maximum number of bots that one process plays at a time. They make about 48 moves per second, one after another; if all
-are experts, this takes up to 0.8 s of CPU time. When moves are late, all bots play more slowly, and nothing else does."""
+"""Maximum number of bots that one process plays at a time. Together they make about 48 moves per second, one after
+another. If all are experts, that takes up to 0.8 s of CPU time. If the machine is too busy, bots play more slowly.
+"""
 
 
 async def add_bot(room: Room, guest: Guest, registry: Registry, level: Level | None = None) -> None:

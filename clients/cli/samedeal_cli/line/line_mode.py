@@ -207,8 +207,9 @@ class LineMode(Narrator):
 
     async def _add_bot(self, level: str) -> None:
         if level and level not in get_args(Level):
-            return self._say(f"no: there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
-        await self._request(self._connection.add_bot(cast("Level | None", level or None)))
+            self._say(f"no: there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
+        else:
+            await self._request(self._connection.add_bot(cast("Level | None", level or None)))
 
     async def _choose_player(self, name: str) -> None:
         """Remove a player by name, after a confirmation if a person types."""
