@@ -27,6 +27,7 @@ VIEW = m.View(
     header=REPLAY.header,
     board=BOARD,
     standings=REPLAY.standings,
+    levels={2: "expert"},
     boards={2: BOARD},
 )
 KNOWN = (
@@ -94,14 +95,16 @@ def test_a_client_reads_unknown_choices_of_an_option(option: str, value: str, fo
 
 
 @every_form
-def test_a_client_reads_unknown_stages_and_outcomes(form: codec.Form) -> None:
+def test_a_client_reads_unknown_stages_outcomes_and_levels(form: codec.Form) -> None:
     def edit(view: dict[str, Any]) -> None:
         view["stage"] = view["board"]["outcome"] = view["standings"][0]["outcome"] = "paused"
+        view["levels"] = dict.fromkeys(view["levels"], "master")
 
     decoded = codec.decode_from_server(edited(form, edit), form)
     assert isinstance(decoded, m.View)
     assert decoded.board
     assert {str(decoded.stage), decoded.board.outcome, decoded.standings[0].outcome} == {"paused"}
+    assert [*map(str, decoded.levels.values())] == ["master"]
 
 
 @every_form
