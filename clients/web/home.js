@@ -2,7 +2,7 @@
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { GRADES, displayNames, finishText, formatTime, optionText } from "./phrases.js";
+import { GRADES, capitalized, displayNames, finishText, formatTime, optionText } from "./phrases.js";
 import { guest } from "./storage.js";
 
 const REFRESH_MS = 5000;
@@ -122,9 +122,10 @@ export class HomePage {
       variants.map(([name, values]) => labelled(name, select(`variant-${name}`, choices(values)))),
     );
     const [usual, ...others] = filters;
-    const levels = Object.entries({ ...GRADES, any: "any" }).filter(([filter]) => others.includes(filter));
+    const names = Object.entries({ ...GRADES, any: "any" }).map(([filter, name]) => [filter, capitalized(name)]);
+    const levels = names.filter(([filter]) => others.includes(filter));
     const chosen = this.filter?.value;
-    this.filter = levels.length ? select("filter", [["", usual === "any" ? "any" : "usual"], ...levels]) : null;
+    this.filter = levels.length ? select("filter", [["", usual === "any" ? "Any" : "Usual"], ...levels]) : null;
     if (this.filter && others.includes(chosen)) this.filter.value = chosen;
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";

@@ -79,6 +79,8 @@ export const finishText = ({ outcome, ms }) => (outcome === "won" ? `won in ${fo
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };
 
+export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
+
 export const optionText = (value) => (value === true ? "on" : value === false ? "off" : value);
 
 export const ordinal = (n) => `${n}${{ 1: "st", 2: "nd", 3: "rd" }[n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th"}`;

@@ -3,7 +3,7 @@
 import { ApiError } from "./api.js";
 import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
-import { changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
+import { capitalized, changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
@@ -147,7 +147,7 @@ export class PlayPage {
     this.resignButton.disabled = !board || Boolean(mine?.done);
     this.stockButton.hidden = !board || !this.page.game.hidden?.length;
     this.stockButton.disabled = disabled || !this.stockMove;
-    if (this.stockMove) this.stockButton.textContent = this.stockMove[0].toUpperCase() + this.stockMove.slice(1);
+    if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 
   noteContent(view, board) {

@@ -1,0 +1,44 @@
+"""Graded deals on the page: the form offers the grades that a game has, and the lobby names the chosen one."""
+
+import json
+
+from playwright.async_api import Browser
+
+from samedeal.computer.deal_filters import GRADES, has_grades
+from samedeal.games.catalogue import GAMES
+from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
+from support.servers import Server
+
+pytestmark = browser_marks("graded")
+server, chromium = page_server, page_browser
+
+
+async def test_the_form_offers_the_grades_of_a_game(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        await tab.page.goto(server.url)
+        for slug, game in GAMES.items():
+            await tab.page.select_option("#game", slug)
+            offered = await tab.page.locator("#filter option").evaluate_all("all => all.map(({ value }) => value)")
+            assert (set(GRADES) <= set(offered)) == has_grades(game)
+            assert len(offered) == len(set(offered))
+        assert tab.errors == []
+
+
+async def test_a_hard_deal_is_requested_and_named_in_the_lobby(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        page = tab.page
+        await page.goto(server.url)
+        await page.select_option("#game", "kings-in-the-corners")
+        await page.select_option("#filter", "hard/1")
+        await page.select_option("#game", "gallery")
+        assert await page.input_value("#filter") == "hard/1", "the choice is kept"
+        assert not await find_violations(page)
+        assert await overflow(page) <= 0
+        await page.select_option("#deal", "daily")
+        assert not await page.is_visible("#filter")
+        await page.select_option("#deal", "")
+        await page.click("button:text-is('Create a race')")
+        await page.wait_for_selector("dt:text-is('Deal') + dd:has-text('hard, secret shuffle')")
+        _, body = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
+        assert json.loads(body)["header"]["options"]["filter"] == "hard/1"
+        assert tab.errors == []
