@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import asdict
 
+from samedeal.computer.deal_filters import GRADES, has_grades
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Options, Seed
@@ -29,6 +30,16 @@ def test_created_race_is_sealed_with_the_defaults_of_its_game(server: LoggedServ
         assert {"seed", "variant"}.isdisjoint(header)
         view = request(server, "GET", answer.headers["location"]).json
         assert (view["stage"], view["header"], view["n"]) == ("open", header, 0)
+
+
+@pytest.mark.parametrize("grade", GRADES)
+def test_graded_deals_are_refused_only_where_there_are_no_grades(server: LoggedServer, grade: str) -> None:
+    for slug, game in GAMES.items():
+        answer = create(server, game=slug, options={"filter": grade})
+        if has_grades(game):
+            assert answer.json["header"]["options"]["filter"] == grade
+        else:
+            assert problem(answer, "bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
 
 
 def test_created_race_has_the_requested_options(server: LoggedServer) -> None:
