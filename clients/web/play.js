@@ -8,6 +8,7 @@ import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
 const REFUSAL_MS = 6000;
+const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
 
 export class PlayPage {
   constructor(page) {
@@ -182,7 +183,13 @@ export class PlayPage {
     if (this.page.connection.view.stage !== "countdown") return;
     const seconds = Math.ceil(left / 1000);
     document.title = `${seconds}… ${this.page.game.title} · Same Deal`;
-    this.countdown.textContent = seconds > 0 ? String(seconds) : "Go!";
+    if (seconds > 0) this.countedDownAt = null;
+    else this.countedDownAt ??= performance.now();
+    const waits = seconds <= 0 && performance.now() - this.countedDownAt > SEARCH_MS;
+    this.countdown.classList.toggle("waiting", waits);
+    this.countdown.textContent = waits ? "Finding a deal…" : seconds > 0 ? String(seconds) : "Go!";
+    if (waits && this.announcedSeconds !== 0) announce("Finding a deal. The clock starts when the cards are dealt.");
+    if (waits) this.announcedSeconds = 0;
     if (seconds === this.announcedSeconds || seconds <= 0 || seconds > 5) return;
     this.announcedSeconds = seconds;
     announce(String(seconds));

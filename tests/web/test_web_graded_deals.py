@@ -1,16 +1,28 @@
-"""Graded deals on the page: the form offers the grades that a game has, and the lobby names the chosen one."""
+"""Filtered deals on the page: the form offers the grades that a game has, and a long search is shown."""
 
 import json
+from pathlib import Path
 
 from playwright.async_api import Browser
 
 from samedeal.computer.deal_filters import GRADES, has_grades
 from samedeal.games.catalogue import GAMES
-from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
+from support.browser import (
+    browser_marks,
+    find_violations,
+    open_page,
+    overflow,
+    page_browser,
+    page_server,
+    wait_for_deal,
+)
+from support.gated_worker import Gate
+from support.gates import gate
 from support.servers import Server
 
 pytestmark = browser_marks("graded")
 server, chromium = page_server, page_browser
+__all__ = ["gate"]
 
 
 async def test_the_form_offers_the_grades_of_a_game(server: Server, chromium: Browser) -> None:
@@ -42,3 +54,26 @@ async def test_a_hard_deal_is_requested_and_named_in_the_lobby(server: Server, c
         _, body = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
         assert json.loads(body)["header"]["options"]["filter"] == "hard/1"
         assert tab.errors == []
+
+
+class GatedServer(Server):
+    """A server whose searches wait until the test releases them."""
+
+    program = ("-m", "support.gated_server")
+
+
+async def test_a_search_that_takes_longer_than_the_countdown_is_shown(
+    gate: Gate, tmp_path: Path, chromium: Browser
+) -> None:
+    with GatedServer(data_dir=tmp_path / "data") as gated:
+        async with open_page(chromium) as tab:
+            page = tab.page
+            race = gated.create("corners", filter="certified/1", max_racers=1, start_delay_ms=0)
+            await page.goto(f"{gated.url}/r/{race}")
+            await page.fill("#name", "ada")
+            await page.click("button:text-is('Join')")
+            await page.wait_for_selector(".countdown:text-is('Finding a deal…')")
+            assert not await find_violations(page)
+            gate.allow(9)
+            await wait_for_deal(page)
+            assert tab.errors == []

@@ -150,10 +150,13 @@ class Narrator:
 
     async def _announce_time(self) -> None:
         """Count down the last seconds before the deal for a person, and announce the last minute."""
-        before = 0
+        before = waited = 0
         while True:
             await asyncio.sleep(0.1)
             left, stage = self._connection.left_ms or 0, self._connection.view.stage
+            waited = waited + 1 if stage == "countdown" and not left else 0
+            if waited == 10:  # tenths of a second
+                self._say("finding a deal; the clock starts when the cards are dealt")
             if stage == "countdown" and self._interactive:
                 second = -(-left // 1000)
                 if 0 < second <= 3 and second != before:

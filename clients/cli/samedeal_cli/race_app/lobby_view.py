@@ -153,7 +153,7 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
 def draw_countdown(state: RaceState, canvas: Canvas) -> None:
     """Draw the seconds to the deal in large digits."""
     seconds = -(-(state.left_ms or 0) // 1000)
-    draw_heading(state, canvas, f"starts in {seconds} s")
+    draw_heading(state, canvas, f"starts in {seconds} s" if seconds else "finding a deal…")
     canvas.line(draw_keys(canvas, [("i", "rules"), ("?", "help"), ("q", quit_label(state))], 1))
     digits = str(seconds)
     middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
