@@ -242,3 +242,18 @@ def test_the_levels_have_names_and_differ_from_beginner_on(game: type[Game]) -> 
     assert beginner.name == f"{game.slug}-beginner/1"
     assert expert is regular or expert.name == f"{game.slug}-expert/1"
     assert play(game, "4", 0, bot=beginner) == play(game, "4", 0, bot=beginner) != play(game, "4", 0)
+
+
+@every_game
+def test_beginners_bring_fewer_cards_home(game: type[Game]) -> None:
+    deals = range(10 if game.slug == "corner-stones" else 100)
+    beginner, regular = (sum(homes(game.slug, deals, LEVELS[level][game.slug])) for level in ("beginner", "regular"))
+    assert beginner < regular - 2 * len(deals)
+
+
+def test_experts_on_the_grid_place_where_most_orders_of_the_coming_cards_fit() -> None:
+    centre = "hand: 3S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\n"
+    edge = "a1: 5S\na4: 6S\nd1: 5H\na2: JS\na3: JH\nd2: JC\nb1: 9S\nb4: 8S\nc1: 9H\n"
+    start = position(KingsInTheCorners, centre + edge + "stock: JD QS KS QH KH")
+    expert = LEVELS["expert"]["kings-in-the-corners"]
+    assert list(expert.strategy(Seen.of(start, {}), "", Words("test"))) == ["d3"]

@@ -50,7 +50,7 @@ _CENTRE = frozenset(CELLS) - _RANK_OF.keys()
 _LONGEST_PAIR = len("a2+b3")
 
 
-def _grid(position: Seen, last: Move, words: Words) -> Sequence[Move]:
+def grid(position: Seen, last: Move, words: Words) -> Sequence[Move]:
     """Place numbers in the centre while there is room, then in the cells of the rank that has most to spare. Remove
     tens and pairs first, preferring those that free most cells on the edge. Remove a larger group, as small as
     possible, only if nothing has been removed yet; otherwise draw the next card.
@@ -118,9 +118,9 @@ def _best(moves: Sequence[Move], value_of: Callable[[Move], _Value]) -> Sequence
 
 FIRST_BOTS: Final[Mapping[str, Bot]] = {
     "corner-stones": Bot("corner-stones-bot/1", _corner_stones, par_plays=20),
-    "the-edge": Bot("the-edge-bot/1", _grid),
+    "the-edge": Bot("the-edge-bot/1", grid),
     "corners": Bot("corners-bot/1", _corners),
-    "kings-in-the-corners": Bot("kings-in-the-corners-bot/1", _grid),
+    "kings-in-the-corners": Bot("kings-in-the-corners-bot/1", grid),
     "gallery": Bot("gallery-bot/1", _gallery, {"cap": False}, par_plays=200),
 }
 """The first bots, by the slug of the game."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot
+from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot, grid_bot
 from samedeal.computer.bot import Bot, Seen, Strategy
 from samedeal.computer.bots import BOTS
 from samedeal.computer.first_bots import FIRST_BOTS
@@ -12,7 +12,7 @@ from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.race.server_bots import Level
 
-_MISTAKES: Final = 25
+_MISTAKES: Final = 50
 """The number of a hundred moves in which a beginner makes any legal move."""
 
 
@@ -25,7 +25,9 @@ def _beginner(strategy: Strategy) -> Strategy:
 
 _EXPERTS: Final[Mapping[str, Strategy]] = {
     "corner-stones": corner_stones_bot.expert,
+    "the-edge": grid_bot.expert,
     "corners": corners_bot.expert,
+    "kings-in-the-corners": grid_bot.expert,
     "gallery": gallery_bot.expert,
 }
 LEVELS: Final[Mapping[Level, Mapping[str, Bot]]] = {

@@ -5,7 +5,7 @@ in the centre. A position is what lies in each class. The search remembers posit
 a winning line, with a proof that there is none, or when it has visited as many positions as it may.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from samedeal.cards import JACK, KING, QUEEN, TEN, rank_of
@@ -13,10 +13,13 @@ from samedeal.game import Move
 from samedeal.games.grid import CELLS, FACES, OWN_CELLS, Grid, written
 from samedeal.games.the_edge import TheEdge
 from samedeal.solver.solution import Solution
+from samedeal.table import Table
 
 _EDGE: Final = tuple(cells for _, cells in OWN_CELLS.values())
 CLASSES: Final = (tuple(cell for cell in CELLS if not any(cell in cells for cells in _EDGE)), *_EDGE)
 """The cells of each class: the centre, and those of jacks, queens and kings."""
+CLASS_OF: Final = {cell: number for number, cells in enumerate(CLASSES) for cell in cells}
+"""The number of the class of each cell."""
 _FACES: Final = (JACK, QUEEN, KING)
 _SIZE: Final = 4
 """The number of cells in each class."""
@@ -43,6 +46,17 @@ def search(start: Grid, budget: int) -> Solution:
     if not is_won:
         return Solution("lost", looking.nodes)
     return Solution("won", looking.nodes, _line(start, looking.steps[::-1]))
+
+
+def distinct(table: Table, moves: Sequence[Move]) -> Sequence[Move]:
+    """Return the moves without those that do the same as another one in other cells of the same classes."""
+    return tuple({_kind_of(table, move): move for move in moves}.values())
+
+
+def _kind_of(table: Table, move: Move) -> tuple[tuple[int, str], ...]:
+    """Return what a move does, whatever the cells: the classes of its cells with the ranks in them."""
+    cells = () if move == "draw" else move.removesuffix("-").split("+")
+    return tuple(sorted((CLASS_OF[cell], (table.top(cell) or "")[:1]) for cell in cells))
 
 
 class _BudgetSpent(Exception):
