@@ -25,15 +25,16 @@ HEADER: Final = (
 @click.option("--games", default=",".join(GAMES), show_default=True, help="Comma-separated games.")
 @click.option("--races", default=200, show_default=True, type=click.IntRange(1), help="Number of races per game.")
 @click.option("--filter", "filter_", type=click.Choice(FILTERS), help="Which deals.  [default: as in races]")
+@click.option("--seed", default="skill", show_default=True, help="Races with another seed have other deals.")
 @click.option("--moves", default=300, show_default=True, help="Length of a race, in moves.")
 @click.option("--jobs", default=processors(), show_default=True, help="Number of races at a time.")
-def main(games: str, races: int, filter_: str | None, moves: int, jobs: int) -> None:
+def main(games: str, races: int, filter_: str | None, seed: str, moves: int, jobs: int) -> None:
     """Race players of different strength, and print a table in Markdown with intervals of 95 %."""
     click.echo(HEADER)
     for game in games.split(","):
         filter_name = filter_ or usual_filter(GAMES[game])
         contests = [
-            Contest(game=game, root=f"skill.{number}", filter=filter_name, bots=PLAYERS, moves=moves, timeout_s=1.0)
+            Contest(game=game, root=f"{seed}.{number}", filter=filter_name, bots=PLAYERS, moves=moves, timeout_s=1.0)
             for number in range(races)
         ]
         click.echo(f"| {GAMES[game].title} | `{filter_name}` | {races} | {row(list(play_all(contests, jobs)))} |")

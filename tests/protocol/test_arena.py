@@ -8,18 +8,26 @@ from msgspec import structs
 
 from samedeal.arena import players
 from samedeal.arena.arena_results import ArenaRace, RacerScore, Z, pair, table, wilson
+from samedeal.arena.gallery_playout import gallery
 from samedeal.arena.offline_race import TICK_MS, OfflineRace
-from samedeal.arena.players import PLAYERS, PlayoutPlayer, plays
+from samedeal.arena.players import PLAYERS, SolverPlayer, plays
+from samedeal.arena.playouts import playouts, unseen_cards
+from samedeal.cards import BACK
+from samedeal.computer.bot import Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
-from samedeal.computer.bots import BOTS
 from samedeal.computer.deal_filters import first
+from samedeal.computer.first_bots import FIRST_BOTS
+from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
+from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.games.gallery import Gallery
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.views import view
 from support.aces_up import AcesUp
+from support.positions import position
 
 
 def played(game: str, seed: str, names: Sequence[str], moves: int = 400) -> tuple[OfflineRace, tuple[Standing, ...]]:
@@ -88,7 +96,7 @@ def test_rivals_do_not_change_a_play() -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_plays_are_legal_and_reproducible(game: str) -> None:
-    names = ["random", "first", "greedy", BOTS[game].name]
+    names = ["random", "first", "greedy", FIRST_BOTS[game].name, LEVELS["beginner"][game].name]
     (one, standings), (other, again) = played(game, "3", names), played(game, "3", names)
     assert standings == again
     for seat in range(1, len(names) + 1):
@@ -102,8 +110,7 @@ def test_plays_are_legal_and_reproducible(game: str) -> None:
 def test_searching_players_make_legal_and_reproducible_moves(
     game: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(players, "SEEN_BUDGET", 1_000)
-    monkeypatch.setattr(players, "WORLD_BUDGET", 200)
+    monkeypatch.setattr(players, "BUDGET", 500)
     (one, _), (other, _) = (played(game, "3", [name], 4) for _ in range(2))
     assert list(one.run(1).moves) == list(other.run(1).moves)
     assert len(one.run(1).moves) == 4
@@ -121,34 +128,52 @@ def test_attempts_with_cycles_end() -> None:
     assert len(race.run(1).moves) <= 600
 
 
-@pytest.mark.parametrize("name", ["playouts", "solver"])
-@pytest.mark.parametrize("game", ["the-edge", "corners", "gallery"])
+@pytest.mark.parametrize("name", ["random", "first", "greedy", "playouts", "solver"])
+@pytest.mark.parametrize("game", [slug for slug, game in GAMES.items() if game.hidden])
 def test_choices_do_not_depend_on_the_order_of_unseen_cards(game: str, name: str) -> None:
     race = OfflineRace(GAMES[game], "5", ["ada"], 3)
     chosen = []
     for reverse in (False, True):
         run = race.run(1)
         table = run.game.table
-        position = structs.replace(run.game, table=table.put({"stock": tuple(sorted(table["stock"], reverse=reverse))}))
+        shuffled = structs.replace(run.game, table=table.put({"stock": tuple(sorted(table["stock"], reverse=reverse))}))
         seen = view(race.race, 1, 0, legal=True, header=True)
-        chosen.append(PLAYERS[name](name).choose(seen, structs.replace(run, game=position)))
+        chosen.append(PLAYERS[name](name).choose(seen, structs.replace(run, game=shuffled)))
     assert chosen[0] == chosen[1]
 
 
-def test_players_remember_the_cards_of_earlier_attempts() -> None:
+def test_solver_remembers_the_cards_of_earlier_attempts() -> None:
     race = OfflineRace(GAMES["corners"], "225", ["ada"], 200)
-    player = PlayoutPlayer("playouts")
+    player = SolverPlayer("solver")
     for moves in (["draw"] * 10, [RESTART]):
         for move in moves:
             seen = race.next_tick()[1]
             player.choose(seen, race.run(1))
             race.make(1, move)
-    run = race.run(1)
-    player.choose(race.next_tick()[1], run)
-    worlds = [player.world(run.game, Words(f"{number}")).table["stock"] for number in range(2)]
-    assert worlds[0] != worlds[1]
-    assert {world[-9:] for world in worlds} == {run.game.table["stock"][-9:]}
-    assert {tuple(sorted(world)) for world in worlds} == {tuple(sorted(run.game.table["stock"]))}
+    dealt = race.run(1).game
+    stock = player.remembered(dealt).table["stock"]
+    assert stock[-10:] == dealt.table["stock"][-10:]
+    assert set(stock[:-10]) == {BACK}
+    assert len(stock) == len(dealt.table["stock"])
+
+
+@pytest.mark.parametrize("slug", ["corners", "the-edge", "kings-in-the-corners", "gallery"])
+def test_unseen_cards_are_those_of_the_stock(slug: str) -> None:
+    start = GAMES[slug].from_seed("3")
+    seen = Seen.of(start, {})
+    assert list(unseen_cards(type(start), seen)) == sorted(start.table["stock"])
+    assert set(playouts(type(start), seen, "", Words("a"))) <= set(start.moves())
+
+
+def test_gallery_playouts_play_whatever_can_be_played() -> None:
+    """Where no two cards compete for a place, a playout brings home what the rules allow."""
+    places = "a1: 2S\nb1: 5S\nb2: 3H\nc1: 8S\nc2: 4D\nt1: 6H\nt2: AS 9H AD\nt3: JS\nstock: KD TD 7D"
+    start = position(Gallery, places)
+    ends = {gallery(Seen.of(start, {}))(move, start.table["stock"], Words("a")) for move in start.moves()}
+    end: Game = start
+    while moves := end.moves():
+        end = end.after(moves[0])
+    assert ends == {end.home - start.home}
 
 
 def test_solver_plays_a_win_once_it_has_seen_all_cards() -> None:
@@ -173,7 +198,7 @@ def test_solver_plays_a_win_once_it_has_seen_all_cards() -> None:
 def test_games_that_players_play() -> None:
     for name in PLAYERS:
         games = [game for game in GAMES if plays(name, game)]
-        own = [game for game, bot in BOTS.items() if bot.name == name]
+        own = [game for game in GAMES if name.startswith((f"{game}-bot/", f"{game}-beginner/", f"{game}-expert/"))]
         assert games == (own or list(GAMES))
     assert [name for name in PLAYERS if plays(name, AcesUp.slug)] == ["random", "first"]
     with pytest.raises(KeyError):

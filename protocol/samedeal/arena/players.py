@@ -5,36 +5,30 @@ of ``name|race|seat|ply``.
 """
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
-from samedeal.computer import bot_player
-from samedeal.computer.bot import MAX_MOVES, Seen
+from samedeal.arena import playouts
+from samedeal.arena.playouts import PLAYOUTS
+from samedeal.cards import BACK
+from samedeal.computer import grid_bot
+from samedeal.computer.bot import MAX_MOVES, Bot, Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
-from samedeal.computer.bots import BOTS
+from samedeal.computer.first_bots import FIRST_BOTS
+from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
-from samedeal.game import Game, Move
+from samedeal.game import Game, Move, Variant
+from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
 from samedeal.race.run import RESTART, Run
-from samedeal.solver.grid import CLASSES
+from samedeal.solver import gallery
 from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
 from samedeal.wire.messages import View
 
-PLAYOUTS: Final = 32
-"""The number of plays with which ``playouts`` compares its moves. Each move gets the same number, at least four."""
-PLAYOUT_MOVES: Final = 100
-"""The maximum length of such a play, in moves."""
-WORLDS: Final = 5
-"""The number of orders of the unseen cards that ``solver`` searches. Without a win in the first two it searches no
-more."""
-WORLD_BUDGET: Final = 1_000
-"""The maximum number of positions in each of these searches."""
-SEEN_BUDGET: Final = 100_000
+BUDGET: Final = 20_000
 """The maximum number of positions in the search of ``solver`` when it has seen all cards, once per attempt."""
-
-_CLASS_OF: Final = {cell: number for number, cells in enumerate(CLASSES) for cell in cells}
 
 
 class Player(ABC):
@@ -49,14 +43,6 @@ class Player(ABC):
 
         What the seat has not seen of ``run`` does not matter to the choice.
         """
-
-
-class GreedyPlayer(Player):
-    """Plays like the bot of the game."""
-
-    def choose(self, view: View, run: Run) -> Move:
-        label = f"{self.name}|{view.race}|{view.seat}"
-        return bot_player.choose(view, run.moves[-1] if run.moves else "", label)
 
 
 class _Attempting(Player):
@@ -91,10 +77,38 @@ class FirstPlayer(_Attempting):
         return run.game.moves()[0]
 
 
-class PlayoutPlayer(_Attempting):
-    """Plays like the bot of the game, unless the bot brings clearly more cards home on average after another move.
+class GreedyPlayer(_Attempting):
+    """Makes a move after which most cards are home."""
 
-    All moves are tried in the same orders of the unseen cards.
+    def pick(self, run: Run, words: Words) -> Move:
+        return _any(playouts.greedy(Seen.of(run.game, {}), run.moves[-1] if run.moves else "", words), words)
+
+
+class PlayoutPlayer(_Attempting):
+    """Makes a move after which most cards are home in the end, on average over some plays."""
+
+    def pick(self, run: Run, words: Words) -> Move:
+        last = run.moves[-1] if run.moves else ""
+        return _any(playouts.playouts(type(run.game), Seen.of(run.game, {}), last, words), words)
+
+
+class BotPlayer(_Attempting):
+    """Plays like a bot."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._bot = _NAMED[name]
+        self.longest = self._bot.max_moves
+
+    def pick(self, run: Run, words: Words) -> Move:
+        seen = Seen.of(run.game, _variant(run.game))
+        return _any(self._bot.strategy(seen, run.moves[-1] if run.moves else "", words), words)
+
+
+class SolverPlayer(_Attempting):
+    """Remembers the cards of earlier attempts. Once it has seen all, it searches for a win and plays it.
+
+    Otherwise it plays on the grid like the expert, and elsewhere like ``playouts``.
     """
 
     longest = None
@@ -102,109 +116,60 @@ class PlayoutPlayer(_Attempting):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._unseen = dict[str, int]()
-
-    def pick(self, run: Run, words: Words) -> Move:
-        for place in run.game.hidden:
-            count = len(run.game.table[place])
-            self._unseen[place] = min(self._unseen.get(place, count), count)
-        return self.best(run, words)
-
-    def best(self, run: Run, words: Words) -> Move:
-        """Return the best move."""
-        moves = _distinct(run.game)
-        seen = Seen.of(run.game, {})
-        candidates = BOTS[run.game.slug].strategy(seen, run.moves[-1] if run.moves else "", words)
-        usual = candidates[words.below(len(candidates))]
-        others = [move for move in moves if move != usual]
-        gains = {move: list[int]() for move in others}
-        for _ in range(max(4, PLAYOUTS // len(moves)) if others else 0):
-            world = self.world(run.game, words)
-            result = _play_out(world.after(usual), usual, words)
-            for move in others:
-                gains[move].append(_play_out(world.after(move), move, words) - result)
-        better = [move for move in others if _is_clear(gains[move])]
-        return max(better, key=lambda move: sum(gains[move]), default=usual)
-
-    def world(self, position: Game, words: Words) -> Game:
-        """Return the position with the unseen cards in another order.
-
-        Face-down piles are dealt from the top, so the cards that it has never seen are at the bottom. It remembers
-        those above, which it saw in another attempt or before a redeal.
-        """
-        piles = {place: position.table[place] for place in sorted(position.hidden)}
-        shuffled = {
-            place: (*words.shuffled(sorted(pile[: self._unseen[place]])), *pile[self._unseen[place] :])
-            for place, pile in piles.items()
-        }
-        return replace(position, table=position.table.put(shuffled))
-
-
-class SolverPlayer(PlayoutPlayer):
-    """Searches some orders of the unseen cards for wins and plays the move with which they begin in most of them.
-
-    Once it has seen all cards, it searches for a win and plays it. Otherwise it chooses like ``playouts``.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
         self._searched = 0
         self._line = list[Move]()
 
-    def best(self, run: Run, words: Words) -> Move:
-        if not any(self._unseen.values()):
-            if self._searched < run.attempts:
-                self._searched = run.attempts
-                self._line = list(reversed(solve(run.game, SEEN_BUDGET).line))
-            return self._line.pop() if self._line else super().best(run, words)
-        moves = run.game.moves()
-        if len(moves) == 1:
-            return moves[0]
-        firsts = Counter[Move]()
-        for number in range(WORLDS):
-            if line := solve(self.world(run.game, words), WORLD_BUDGET).line:
-                firsts[line[0]] += 1
-            elif number and not firsts:
-                break
-        agreed = [move for move in moves if 2 * firsts[move] > WORLDS]
-        return agreed[0] if agreed else super().best(run, words)
+    def pick(self, run: Run, words: Words) -> Move:
+        position = self.remembered(run.game)
+        if self._searched < run.attempts and not any(self._unseen.values()):
+            self._searched = run.attempts
+            self._line = list(reversed(_line(run.game)))
+        if self._line:
+            return self._line.pop()
+        last = run.moves[-1] if run.moves else ""
+        if isinstance(run.game, Grid):
+            return _any(grid_bot.expert(position, last, words), words)
+        return _any(playouts.playouts(type(run.game), position, last, words), words)
+
+    def remembered(self, position: Game) -> Seen:
+        """Return the position with the cards of face-down piles that it has seen before.
+
+        The piles are dealt from the top, so the cards that it has never seen are at the bottom.
+        """
+        piles = {}
+        for place in position.hidden:
+            pile = position.table[place]
+            unseen = self._unseen[place] = min(self._unseen.get(place, len(pile)), len(pile))
+            piles[place] = (BACK,) * unseen + pile[unseen:]
+        return replace(Seen.of(position, _variant(position)), table=position.table.put(piles))
 
 
-def _distinct(position: Game) -> Sequence[Move]:
-    """Return the legal moves without those that are equal to an earlier one because their cells are in one class."""
-    if not isinstance(position, Grid):
-        return position.moves()
-    tops, kinds = position.table.top, dict[tuple[tuple[int, str], ...], Move]()
-    for move in position.moves():
-        cells = () if move == "draw" else move.removesuffix("-").split("+")
-        kinds.setdefault(tuple(sorted((_CLASS_OF[cell], (tops(cell) or "")[:1]) for cell in cells)), move)
-    return tuple(kinds.values())
+def _line(position: Game) -> tuple[Move, ...]:
+    """Return a winning line or, in Gallery, at least one with many cards home."""
+    return gallery.best_line(position, BUDGET) if isinstance(position, Gallery) else solve(position, BUDGET).line
 
 
-def _play_out(position: Game, last: Move, words: Words) -> int:
-    """Let the bot play from a position. Return the cards home, where a win counts as the goal."""
-    bot = BOTS[position.slug]
-    for _ in range(PLAYOUT_MOVES):
-        if position.over:
-            break
-        candidates = bot.strategy(Seen.of(position, {}), last, words)
-        last = candidates[words.below(len(candidates))]
-        position = position.after(last)
-    return position.goal if position.won else position.home
+def _any(moves: Sequence[Move], words: Words) -> Move:
+    return moves[words.below(len(moves))]
 
 
-def _is_clear(gains: Sequence[int]) -> bool:
-    """Return whether the mean is positive by more than 1.4 standard errors."""
-    total, squares, count = sum(gains), sum(gain * gain for gain in gains), len(gains)
-    return total > 0 and total * total * (count - 1) > 2 * (count * squares - total * total)
+def _variant(position: Game) -> Variant:
+    return {option: getattr(position, option) for option in position.options}
 
 
+_NAMED: Final[Mapping[str, Bot]] = {
+    bot.name: bot for bot in chain(FIRST_BOTS.values(), *(bots.values() for bots in LEVELS.values()))
+}
+_GAMES: Final[Mapping[str, str]] = {
+    bot.name: slug for bots in (FIRST_BOTS, *LEVELS.values()) for slug, bot in bots.items()
+}
 PLAYERS: Final[Mapping[str, Callable[[str], Player]]] = {
     "random": RandomPlayer,
     "first": FirstPlayer,
     "greedy": GreedyPlayer,
     "playouts": PlayoutPlayer,
     "solver": SolverPlayer,
-    **{bot.name: GreedyPlayer for bot in BOTS.values()},
+    **dict.fromkeys(_NAMED, BotPlayer),
 }
 """The players by name. A name such as ``corners-bot/1`` plays only its game."""
 
@@ -212,8 +177,6 @@ PLAYERS: Final[Mapping[str, Callable[[str], Player]]] = {
 def plays(name: str, game: str) -> bool:
     """Return whether a player plays the game with this slug. Raises KeyError for an unknown player."""
     player = PLAYERS[name]
-    if player is RandomPlayer or player is FirstPlayer:
-        return True
-    if game not in BOTS or (player is SolverPlayer and game not in SOLVERS):
-        return False
-    return name in ("greedy", "playouts", "solver", BOTS[game].name)
+    if player is BotPlayer:
+        return _GAMES[name] == game
+    return player in (RandomPlayer, FirstPlayer) or game in (SOLVERS if player is SolverPlayer else PLAYOUTS)

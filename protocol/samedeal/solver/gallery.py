@@ -23,7 +23,13 @@ _DEAL: Final = "deal"
 
 def search(start: Gallery, budget: int) -> Solution:
     """Search for a winning line, visiting at most ``budget`` positions."""
-    return _Beams(start, budget).run()
+    home, nodes, line = _Beams(start, budget).run()
+    return Solution("won", nodes, line) if home == start.goal else Solution("open", nodes)
+
+
+def best_line(start: Gallery, budget: int) -> tuple[Move, ...]:
+    """Return the line with the most cards home that such a search comes across, or () if none brings any home."""
+    return _Beams(start, budget).run()[2]
 
 
 class _BudgetSpent(Exception):
@@ -36,7 +42,8 @@ class _Beams:
         self.words = Words(f"gallery-solver|{_key(start)}")
         self.best: tuple[int, tuple[Move, ...]] = (start.home, ())
 
-    def run(self) -> Solution:
+    def run(self) -> tuple[int, int, tuple[Move, ...]]:
+        """Return the most cards home, the number of positions visited, and the line."""
         try:
             for width in WIDTHS:
                 self.beam(width)
@@ -45,7 +52,7 @@ class _Beams:
         except _BudgetSpent:
             pass
         home, line = self.best
-        return Solution("won", self.nodes, line) if home == self.start.goal else Solution("open", self.nodes)
+        return home, self.nodes, line
 
     def beam(self, width: int) -> None:
         layer: list[tuple[Gallery, tuple[Move, ...]]] = [(self.start, ())]

@@ -54,10 +54,9 @@ def arena(
 ) -> None:
     """Race bots against each other, without a server.
 
-    Each BOT is a program, as for `samedeal bot --exec`, or a built-in player: random, first, greedy (the bot of the
-    game), playouts, solver, or a bot by its name, such as corners-bot/1. Every racer makes one move at a time, so the
-    results do not depend on how fast bots are. A bot that crashes, hangs or is refused twenty times in a row loses that
-    race.
+    Each BOT is a program, as for `samedeal bot --exec`, or a built-in player: random, first, greedy, playouts,
+    solver, or a bot by its name, such as corners-bot/1. Every racer makes one move at a time, so the results do not
+    depend on how fast bots are. A bot that crashes, hangs or is refused twenty times in a row loses that race.
     """
     _check(bots, len(seed) + len(f".{deals}.4096"), timeout)
     chosen = games or [game for game in GAMES if all(_plays(bot, game) for bot in bots)]
