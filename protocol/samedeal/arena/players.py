@@ -46,16 +46,17 @@ class Player(ABC):
 
 
 class _Attempting(Player):
-    """Restarts where it has no move, and resigns after MAX_ATTEMPTS."""
+    """Restarts where it has no move, and resigns after some attempts."""
 
     longest: int | None = MAX_MOVES
     """The maximum number of moves in an attempt."""
+    attempts = MAX_ATTEMPTS
 
     def choose(self, view: View, run: Run) -> Move:
         words = Words(f"{self.name}|{view.race}|{view.seat}|{len(run.moves)}")
         if run.game.moves() and (self.longest is None or len(run.moves) < self.longest * run.attempts):
             return self.pick(run, words)
-        return RESTART if run.attempts < MAX_ATTEMPTS and run.may(RESTART) else RESIGN
+        return RESTART if run.attempts < self.attempts and run.may(RESTART) else RESIGN
 
     @abstractmethod
     def pick(self, run: Run, words: Words) -> Move:
@@ -112,6 +113,7 @@ class SolverPlayer(_Attempting):
     """
 
     longest = None
+    attempts = 2 * MAX_ATTEMPTS  # because it learns from them
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
