@@ -11,7 +11,7 @@ from typing import Final
 
 from samedeal.arena import playouts
 from samedeal.arena.playouts import PLAYOUTS
-from samedeal.cards import BACK
+from samedeal.cards import BACK, Pile
 from samedeal.computer import grid_bot
 from samedeal.computer.bot import MAX_MOVES, Bot, Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
@@ -28,7 +28,11 @@ from samedeal.values import replace
 from samedeal.wire.messages import View
 
 BUDGET: Final = 20_000
-"""The maximum number of positions in the search of ``solver`` when it has seen all cards, once per attempt."""
+"""The maximum number of positions in a search of ``solver``."""
+WORLDS: Final = 20
+"""The number of orders of the unseen cards that ``solver`` searches at the start of another attempt."""
+QUICK_BUDGET: Final = 1_000
+"""The maximum number of positions in a search that compares lines."""
 
 
 class Player(ABC):
@@ -107,7 +111,8 @@ class BotPlayer(_Attempting):
 
 
 class SolverPlayer(_Attempting):
-    """Remembers the cards of earlier attempts. Once it has seen all, it searches for a win and plays it.
+    """Remembers the cards of earlier attempts. It searches for a win with the cards that it knows, and the others in
+    some random orders, and plays it as long as the cards come as expected.
 
     Otherwise it plays on the grid like the expert, and elsewhere like ``playouts``.
     """
@@ -118,20 +123,36 @@ class SolverPlayer(_Attempting):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._unseen = dict[str, int]()
-        self._searched = 0
+        self._searched = set[tuple[int, bool]]()
         self._line = list[Move]()
+        self._expected: Game | None = None
 
     def pick(self, run: Run, words: Words) -> Move:
         position = self.remembered(run.game)
-        if self._searched < run.attempts and not any(self._unseen.values()):
-            self._searched = run.attempts
-            self._line = list(reversed(_line(run.game)))
-        if self._line:
+        knows_all = not any(self._unseen.values())
+        if (knows_all or run.attempts > 1) and (run.attempts, knows_all) not in self._searched:
+            self._searched.add((run.attempts, knows_all))
+            self._search(run.game, position, words)
+        if self._line and self._expected and self._expected.view() == run.game.view():
+            self._expected = self._expected.after(self._line[-1])
             return self._line.pop()
         last = run.moves[-1] if run.moves else ""
         if isinstance(run.game, Grid):
             return _any(grid_bot.expert(position, last, words), words)
         return _any(playouts.playouts(type(run.game), position, last, words), words)
+
+    def _search(self, game: Game, position: Seen, words: Words) -> None:
+        """Search some orders of the unseen cards for lines. Keep the one after which most other orders can be won."""
+        unseen = playouts.unseen_cards(type(game), position)
+        orders = [words.shuffled(unseen) for _ in range(WORLDS if unseen else 1)]
+        most = -1
+        for order in orders:
+            world = _with_stock(game, playouts.with_unseen(position, order)) if unseen else game
+            if line := _line(world):
+                met = _where_unseen_cards_come(world, line, len(unseen))
+                wins = sum(solve(_with_stock(met, other[: len(met.table["stock"])]), QUICK_BUDGET).outcome == "won" for other in orders)
+                if wins > most:
+                    most, self._line, self._expected = wins, list(reversed(line)), world
 
     def remembered(self, position: Game) -> Seen:
         """Return the position with the cards of face-down piles that it has seen before.
@@ -144,6 +165,19 @@ class SolverPlayer(_Attempting):
             unseen = self._unseen[place] = min(self._unseen.get(place, len(pile)), len(pile))
             piles[place] = (BACK,) * unseen + pile[unseen:]
         return replace(Seen.of(position, _variant(position)), table=position.table.put(piles))
+
+
+def _with_stock(position: Game, stock: Pile) -> Game:
+    return replace(position, table=position.table.put({"stock": stock}))
+
+
+def _where_unseen_cards_come(position: Game, line: tuple[Move, ...], unseen: int) -> Game:
+    """Return the position on a line in which only so many cards are left in the stock."""
+    for move in line:
+        if len(position.table["stock"]) <= unseen:
+            break
+        position = position.after(move)
+    return position
 
 
 def _line(position: Game) -> tuple[Move, ...]:

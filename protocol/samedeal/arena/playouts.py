@@ -19,7 +19,7 @@ from samedeal.solver.grid import CLASS_OF, CLASSES, distinct
 from samedeal.table import Table
 from samedeal.values import replace
 
-PLAYS: Final = {"corner-stones": 2, "the-edge": 60, "corners": 10, "kings-in-the-corners": 100, "gallery": 10}
+PLAYS: Final = {"corner-stones": 2, "the-edge": 80, "corners": 10, "kings-in-the-corners": 40, "gallery": 10}
 """The number of plays with each move, by the slug of the game."""
 _STEPS: Final = 8
 """The length of a play in Corner Stones, in moves."""
@@ -36,8 +36,7 @@ def greedy(position: Seen, last: Move, words: Words) -> Sequence[Move]:
     """
     moves = [move for move in position.legal if move not in ("draw", "redeal", "deal")] or position.legal
     if position.table.piles.get("hand"):
-        lost = [_lost(position.table, cell) for cell in moves]
-        return [move for move, count in zip(moves, lost, strict=True) if count == min(lost)]
+        return [cell for cell in moves if cell in CLASSES[0]] or moves
     home = [move for move in moves if move[2:] in FIRSTS]
     return home or [move for move in moves if move != last[2:] + last[:2]] or moves
 

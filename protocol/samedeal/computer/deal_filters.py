@@ -145,7 +145,7 @@ def _graded(grid: range, corners: range, gallery: range) -> Mapping[str, Callabl
 
 
 _is_friendly = partial(_is_won, count=60, wins=range(18, 49))
-_is_certified = partial(_is_won_by_thought, wins=range(1, 13))
+_is_certified = partial(_is_won_by_thought, wins=range(5, 13))
 _TESTS: Final[Mapping[str, Mapping[str, Callable[[type[Game], str, Variant], bool]]]] = {
     "any": {},
     "friendly/1": {"the-edge": _is_friendly, "kings-in-the-corners": _is_friendly, "corners": _is_won_first},
@@ -156,8 +156,8 @@ _TESTS: Final[Mapping[str, Mapping[str, Callable[[type[Game], str, Variant], boo
     },
     "easy/1": _graded(grid=range(12, 21), corners=range(1_001), gallery=range(21)),
     "medium/1": _graded(grid=range(6, 12), corners=range(1_001, 4_001), gallery=range(21, 30)),
-    "hard/1": _graded(grid=range(2, 6), corners=range(4_001, 20_001), gallery=range(30, 39)),
-    "brutal/1": _graded(grid=range(1, 2), corners=range(20_001, 40_001), gallery=range(39, 97)),
+    "hard/1": _graded(grid=range(2, 6), corners=range(4_001, 12_001), gallery=range(30, 39)),
+    "brutal/1": _graded(grid=range(1, 2), corners=range(12_001, 40_001), gallery=range(39, 97)),
 }
 """The tests of each filter, by the slug of the game. Without one, every deal passes. Nearly every deal of Corner Stones
 can be won, and Gallery is played for its score.
