@@ -10,7 +10,7 @@ const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery];
 export const GAMES = new Map(ALL.map((game) => [game.slug, game]));
 
 /** Returns a function that answers the next random number below n. */
-function numbersOf(label) {
+export function numbersOf(label) {
   let block = 0;
   let words = [];
   const nextWord = () => {

@@ -5,7 +5,8 @@ import { canonical, hmac, isSigned, hexHash } from "./encoding.mjs";
 import { Race, Refusal } from "./race.mjs";
 import { compareReceipts } from "./receipts.mjs";
 
-const PAUSE_ENTRIES = 500;
+const PAUSE_STEPS = 500;
+const DEAL_STEPS = PAUSE_STEPS; // testing a deal takes about as long as so many entries
 
 /** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because
  *  another one fails or, if `unsupported` is true, because this verifier doesn't know how. */
@@ -47,13 +48,15 @@ function checkCommitment({ header, entries }, secret) {
   return holds ? fact("commitment", true) : fails("the secret is another one");
 }
 
-/** Returns a function to call and await after each of `total` steps. It now and then reports the number of steps, and
+/** Returns a function to call and await after some of `total` steps. It now and then reports the number of steps, and
  *  lets other tasks run, such as those that draw a page. */
 function pacer(total, onProgress) {
   let done = 0;
-  return async () => {
-    done += 1;
-    if (done % PAUSE_ENTRIES > 0) return;
+  let next = PAUSE_STEPS;
+  return async (steps = 1) => {
+    done += steps;
+    if (done < next) return;
+    next = done + PAUSE_STEPS;
     onProgress(done, total);
     await new Promise((resolve) => setTimeout(resolve));
   };
@@ -86,7 +89,7 @@ async function fold({ header, entries, digest }, secret, pace) {
 
 /** The facts that follow from the fold, if there was one. After a refused entry, all of them that have not failed before
  *  are unknown. */
-function foldFacts({ entries, standings }, folded) {
+function foldFacts({ entries, standings }, folded, filterHolds) {
   const { race, index, refusal, broken } = folded ?? {};
   const holds = folded && !refusal ? true : null;
   const facts = ["order", "nonces", "deal", "filter", "moves", "chain", "standings"].map((name) => fact(name, holds));
@@ -95,8 +98,7 @@ function foldFacts({ entries, standings }, folded) {
   if (refusal) replace(failedAt(refusal.fact, index + 1, refusal.message));
   if (broken >= 0) replace(failedAt("chain", broken + 1, "another digest follows"));
   const dealt = entries.findIndex(([, , event]) => event.t === "dealt");
-  if (race.filterHolds === false) replace(failedAt("filter", dealt + 1, "not the first deal that passes"));
-  if (race.filterHolds === null) replace(unsupported("filter", `${race.options.filter} needs the bots`));
+  if (!filterHolds) replace(failedAt("filter", dealt + 1, `not the first deal that passes ${race.options.filter}`));
   if (refusal) return facts;
   replace(fact("deal", true, dealt < 0 ? "none was dealt" : `${race.game.slug}:${race.seed}`));
   if (canonical(race.standings()) !== canonical(standings)) replace(fact("standings", false, "others follow"));
@@ -125,13 +127,17 @@ export async function verify(replay, { keys = [], receipts, onProgress = () => {
   // Without the secret, or if the fold cannot start, the facts that follow from it are unknown.
   const rules = secret === undefined ? fact("rules", null) : checkRules(header);
   const commitment = rules.holds ? checkCommitment(replay, secret) : fact("commitment", null);
+  const { k = 0 } = entries.find(([, , event]) => event.t === "dealt")?.[2] ?? {};
+  const pace = pacer(entries.length + k * DEAL_STEPS, onProgress);
+  const folded = commitment.holds ? await fold(replay, secret, pace) : null;
+  const filterHolds = await folded?.race.passesFilter(() => pace(DEAL_STEPS));
   const facts = [
     rules,
     checkComplete(entries),
     commitment,
     unless("numbers", misnumbered, "not the next number"),
     unless("times", late, "earlier than what comes before"),
-    ...foldFacts(replay, commitment.holds ? await fold(replay, secret, pacer(entries.length, onProgress)) : null),
+    ...foldFacts(replay, folded, filterHolds),
     await checkSignature(replay, keys),
   ];
   if (receipts) facts.push(compareReceipts(replay, secret, receipts));

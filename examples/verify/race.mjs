@@ -2,12 +2,12 @@
 
 import { deal } from "./deals.mjs";
 import { hexHash } from "./encoding.mjs";
+import { isFirst } from "./filters.mjs";
 import { Racer } from "./racer.mjs";
 
 const DAY = 86_400_000;
 const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
-const MAX_K = 4095;
 const SERVER = "0".repeat(16); // the connection of server bots
 
 /** The stage that an event belongs to; others are checked below. */
@@ -30,7 +30,6 @@ export class Race {
   holders = []; // the last player of each number; the first is at 1
   counts = new Map(); // entries by seat
   seed = null;
-  filterHolds = true; // null if that is not known
 
   constructor(header, game, secret) {
     Object.assign(this, { header, game, secret });
@@ -116,23 +115,22 @@ export class Race {
     if (this.isSealed && [...this.seats.values()].some(isMissing))
       throw new Refusal("nonces", "the nonce of a server bot is missing");
     allow(!this.isPublic || k === 0, "a public deal has no number");
-    this.filterHolds = this.#passesFilter(k);
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);
     const nonces = this.isDaily ? [] : racers.map(([, seat]) => seat.nonce);
-    const root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
-    this.seed = this.isPublic ? this.header.seed : `${root}.${k}`;
+    this.root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
+    this.k = k;
+    this.seed = this.isPublic ? this.header.seed : `${this.root}.${k}`;
     const { state } = deal(this.game, this.seed, this.header.variant);
     for (const [, seat] of racers) seat.racer = new Racer(this.game, state, this.options);
     this.stage = "running";
     this.dealtAt = at;
   }
 
-  /** Whether k is the first number of the root that passes the filter, or null: that may depend on bots. */
-  #passesFilter(k) {
-    const isAny = this.options.filter === "any";
-    if (this.isPublic) return isAny;
-    if (isAny || ["corner-stones", "gallery"].includes(this.game.slug)) return k === 0;
-    return k > MAX_K ? false : null;
+  /** Whether the deal, if there is one, is the first of its root that passes the filter. Awaits `pause` now and then. */
+  async passesFilter(pause) {
+    const { filter } = this.options;
+    if (this.seed === null) return true;
+    return this.isPublic ? filter === "any" : isFirst(this.game, this.root, this.k, this.header.variant, filter, pause);
   }
 
   moved({ seat, move }, at, allow) {

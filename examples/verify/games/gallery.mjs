@@ -12,7 +12,7 @@ const inRow = (row) => SPOTS.filter((spot) => spot[0] === row);
 const isBase = (card) => "234".includes(card[0]);
 const rowOf = (base) => "abc"["234".indexOf(base[0])];
 const isHome = (piles, spot) => piles[spot].length > 0 && piles[spot][0][0] === BASES[spot[0]];
-const isAstray = (piles, spot) => piles[spot].length > 0 && !isHome(piles, spot);
+export const isMisplaced = (piles, spot) => piles[spot].length > 0 && !isHome(piles, spot);
 const home = ({ piles }) => SPOTS.reduce((sum, spot) => sum + (isHome(piles, spot) ? piles[spot].length : 0), 0);
 
 /** The spots that accept a card, from the left. */
@@ -21,12 +21,19 @@ function accepting(piles, card) {
   return SPOTS.filter((spot) => isHome(piles, spot) && top(piles[spot]) === shifted(card, -3));
 }
 
-function isPlayable(piles, place) {
-  const movable = place[0] === "t" ? piles[place].length > 0 : isAstray(piles, place);
-  return movable && accepting(piles, top(piles[place])).length > 0;
+/** The places whose last card can be played. */
+function playable(piles) {
+  const accepted = new Set(); // cards, and ranks of first cards
+  for (const spot of SPOTS) {
+    if (piles[spot].length === 0) accepted.add(BASES[spot[0]]);
+    else if (isHome(piles, spot)) accepted.add(shifted(top(piles[spot]), 3));
+  }
+  return PLACES.filter((place) => {
+    if (place[0] === "t" ? piles[place].length === 0 : !isMisplaced(piles, place)) return false;
+    const card = top(piles[place]);
+    return accepted.has(isBase(card) ? card[0] : card);
+  });
 }
-
-const playable = (piles) => PLACES.filter((place) => isPlayable(piles, place));
 
 function playFrom(piles, place) {
   const card = top(piles[place]);
@@ -38,7 +45,7 @@ function playFrom(piles, place) {
 function isSafe({ piles, stock }, place) {
   const card = top(piles[place]); // its twin is equal to it
   if (stock.length === 0 && playable(piles).length === 1) return true;
-  if (isBase(card)) return !inRow(rowOf(card)).some((spot) => isAstray(piles, spot));
+  if (isBase(card)) return !inRow(rowOf(card)).some((spot) => isMisplaced(piles, spot));
   const twinUnder = (rule) =>
     TABLEAU.some((t) => piles[t].some((twin, at) => twin === card && rule(piles[t].slice(at + 1))));
   const sameRow = place[0] === "t" ? [] : inRow(place[0]);
@@ -46,7 +53,7 @@ function isSafe({ piles, stock }, place) {
     accepting(piles, card).length > 1 ||
     SPOTS.some((spot) => isHome(piles, spot) && piles[spot].includes(card)) ||
     (place[0] === "t" && piles[place].slice(0, -1).includes(card)) ||
-    sameRow.some((spot) => spot !== place && isAstray(piles, spot) && piles[spot][0] === card) ||
+    sameRow.some((spot) => spot !== place && isMisplaced(piles, spot) && piles[spot][0] === card) ||
     twinUnder((above) => above.length > 0 && above[0] === shifted(card, -3)) ||
     twinUnder((above) => [3, 6, 9].some((by) => above.includes(shifted(card, by))))
   );

@@ -3,23 +3,30 @@
 import { deck, faceDown, rank } from "./cards.mjs";
 
 const CELLS = [..."abcd"].flatMap((column) => [..."1234"].map((row) => column + row));
-const LABELS = { K: "a1 a4 d1 d4", Q: "b1 b4 c1 c4", J: "a2 a3 d2 d3" };
-const isFace = (card) => card[0] in LABELS;
+export const LABELS = { K: "a1 a4 d1 d4", Q: "b1 b4 c1 c4", J: "a2 a3 d2 d3" };
+export const isFace = (card) => card[0] in LABELS;
 
-const freeFor = ({ grid, hand }) =>
-  CELLS.filter((cell) => !(cell in grid) && (!isFace(hand) || LABELS[hand[0]].includes(cell)));
-const isFull = ({ grid }) => CELLS.every((cell) => cell in grid);
-const faces = ({ grid }) => Object.values(grid).filter(isFace).length;
+// A grid is an array of the cards in the cells, or null.
+const allows = (card, at) => !isFace(card) || LABELS[card[0]].includes(CELLS[at]);
+const freeFor = ({ grid, hand }) => CELLS.filter((_, at) => grid[at] === null && allows(hand, at));
+const isFull = ({ grid }) => !grid.includes(null);
+const faces = ({ grid }) => grid.filter((card) => card !== null && isFace(card)).length;
 const home = ({ hand, stock }) => 52 - stock.length - (hand === null ? 0 : 1);
 
-/** All groups of cells whose cards add up to ten, in the order of their cells. */
-function groups(grid, largest, first = 0, cells = [], sum = 0) {
-  if (sum === 10) return [cells.length === 1 ? `${cells[0]}-` : cells.join("+")];
-  if (cells.length === largest) return [];
-  return CELLS.slice(first).flatMap((cell, i) => {
-    const fits = cell in grid && !isFace(grid[cell]) && sum + rank(grid[cell]) <= 10;
-    return fits ? groups(grid, largest, first + i + 1, [...cells, cell], sum + rank(grid[cell])) : [];
-  });
+/** All groups of at most `largest` cells whose cards add up to ten, in the order of their cells. */
+export function groups(grid, largest) {
+  const ranks = grid.map((card) => (card === null || isFace(card) ? Infinity : rank(card)));
+  const found = [];
+  const extend = (cells, first, missing) => {
+    if (missing === 0) found.push(cells.length === 1 ? `${cells[0]}-` : cells.join("+"));
+    else if (cells.length < largest) {
+      for (let at = first; at < CELLS.length; at++) {
+        if (ranks[at] <= missing) extend([...cells, CELLS[at]], at + 1, missing - ranks[at]);
+      }
+    }
+  };
+  extend([], 0, 10);
+  return found;
 }
 
 const draw = (state) => ({ ...state, hand: state.stock.at(-1), stock: state.stock.slice(0, -1) });
@@ -31,15 +38,15 @@ function game(slug, pairs) {
   const isWon = (state) => (pairs ? home(state) === 52 : faces(state) === 12);
 
   function place({ grid, hand, ...rest }, cell) {
-    const state = { ...rest, grid: { ...grid, [cell]: hand }, hand: null };
+    const at = CELLS.indexOf(cell);
+    const state = { ...rest, grid: grid.map((card, i) => (i === at ? hand : card)), hand: null };
     return isWon(state) || isFull(state) ? state : draw(state);
   }
 
   function remove(state, cells) {
-    const grid = { ...state.grid };
-    for (const cell of cells) delete grid[cell];
-    const discard = [...state.discard, ...cells.map((cell) => state.grid[cell])];
-    const after = { ...state, grid, discard };
+    const removed = cells.map((cell) => CELLS.indexOf(cell));
+    const grid = state.grid.map((card, at) => (removed.includes(at) ? null : card));
+    const after = { ...state, grid, discard: [...state.discard, ...removed.map((at) => state.grid[at])] };
     return pairs && groupsOf(after).length === 0 ? draw(after) : after;
   }
 
@@ -50,7 +57,7 @@ function game(slug, pairs) {
     variants: {},
     end: "lost",
     pack: () => deck(),
-    deal: (cards) => draw({ grid: {}, hand: null, stock: [...cards].reverse(), discard: [] }),
+    deal: (cards) => draw({ grid: CELLS.map(() => null), hand: null, stock: [...cards].reverse(), discard: [] }),
     moves(state) {
       if (state.hand !== null) return freeFor(state);
       return [...groupsOf(state), ...(pairs || isFull(state) ? [] : ["draw"])];
@@ -62,7 +69,7 @@ function game(slug, pairs) {
     isWon,
     home,
     table({ grid, hand, stock, discard }) {
-      const cells = CELLS.map((cell) => [cell, cell in grid ? [grid[cell]] : []]);
+      const cells = CELLS.map((cell, at) => [cell, grid[at] === null ? [] : [grid[at]]]);
       return { ...Object.fromEntries(cells), hand: hand === null ? [] : [hand], stock: faceDown(stock), discard };
     },
     notes(state) {
