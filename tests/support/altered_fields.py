@@ -9,6 +9,8 @@ from support.alterations import NotPossible, kind, untimed
 from support.replay_writing import DAY_MS, Content, commitment, sign
 
 GAMES: Final = ("corner-stones", "the-edge", "corners", "kings-in-the-corners", "gallery")
+FILTERS_2: Final = ("certified/1", "easy/1", "medium/1", "hard/1", "brutal/1")
+"""The filters that came with the second format."""
 OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "limit_ms": (0, 999, 1000, 1001, 60_000, 7_200_000, 7_200_001, "1000"),
     "max_racers": (0, 1, 2, 3, 8, 9, 32, 33, -1),
@@ -16,7 +18,7 @@ OPTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "undo": (False, True, 0, "false"),
     "attempts": (-1, 0, 1, 2, 1000, 1001),
     "spectators": ("progress", "after", "open", "nobody", True),
-    "filter": ("any", "friendly/1", "certified/1", "friendly/2", ""),
+    "filter": ("any", "friendly/1", *FILTERS_2, "friendly/2", ""),
     "unlisted": (True, False, 1),
     "finishers": ("won", "none", "all", "some", True),
     "best_of": (0, 1, 2, 3, 5, 7, 9, "3"),
@@ -131,14 +133,17 @@ def there_are_ghosts_or_none(content: Content, random: Random) -> None:
 def _format_fits(content: Content, random: Random) -> None:
     if random.randrange(4):
         header = content["header"]
-        uses_2 = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(header["options"])
+        options = header["options"]
+        uses_2 = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(options)
+        uses_2 = uses_2 or options.get("filter") in FILTERS_2
         content["format"] = f"samedeal.replay/{2 if uses_2 else 1}"
 
 
 @kind
 def there_is_a_deal_filter_or_none(content: Content, random: Random) -> None:
     if content["header"]["options"].pop("filter", None) is None:
-        content["header"]["options"]["filter"] = "friendly/1"
+        content["header"]["options"]["filter"] = random.choice(("friendly/1", *FILTERS_2))
+    _format_fits(content, random)
 
 
 # The standings.
