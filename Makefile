@@ -9,7 +9,7 @@
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 #                                                         make torture ARGS=--long
 # make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
-# make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500
+# make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
 # make conformance  the Autobahn WebSocket suite against the server; also needs Python 2.7
 # make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
@@ -24,6 +24,7 @@ FUZZ_SEED ?= 1
 FUZZ_EXAMPLES ?= 100
 PLAYS ?= 10000
 REPLAYS ?= 5000
+DEALS ?= 100
 BIN := .venv/bin
 
 .PHONY: demo check test coverage torture simulate agree weakened conformance fuzz bench lint format generate clean
@@ -61,6 +62,7 @@ simulate: .venv/has-server,tui,fast,dev
 agree: .venv/has-server,tui,fast,dev
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_plays --plays $(PLAYS)
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_replays --replays $(REPLAYS)
+	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_filters --deals $(DEALS)
 
 weakened: .venv/has-server,tui,fast,dev
 	PYTHONPATH=tests $(BIN)/python -m support.weakened $(ARGS)

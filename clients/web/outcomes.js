@@ -42,9 +42,6 @@ const unchecked = (facts) => facts.filter(({ unsupported }) => unsupported).map(
 
 const REASONS = {
   rules: () => "Your browser's verifier does not know this game.",
-  filter: () =>
-    "The race has a deal filter, and its deal should be the first that passes. The filter plays each deal with bots, " +
-    "which your browser does not run, so it cannot check that. “samedeal verify FILE” can.",
   signature: () =>
     (globalThis.isSecureContext
       ? "This browser is too old to check the signature."

@@ -9,7 +9,7 @@ const PAUSE_STEPS = 500;
 const DEAL_STEPS = PAUSE_STEPS; // testing a deal takes about as long as so many entries
 
 /** A fact holds if `holds` is true. It is false if the replay is wrong, and null if the fact cannot be checked: because
- *  another one fails or, if `unsupported` is true, because this verifier doesn't know how. */
+ *  another one fails or, if `unsupported` is true, because this platform cannot. */
 const fact = (name, holds, note = "", entry = null) => ({ name, holds, entry, note });
 const unsupported = (name, note) => ({ ...fact(name, null, note), unsupported: true });
 const failedAt = (name, entry, note) => fact(name, false, note, entry);
@@ -112,7 +112,7 @@ async function checkSignature({ header, digest, signature }, keys) {
   const signed = (header.race.startsWith("par-") && (await sign("play"))) || (await sign("replay"));
   if (signed === false) return fact("signature", false, "not a signature by its key");
   const wanted = keys.length === 0 || keys.includes(key);
-  if (wanted && signed === null) return unsupported("signature", "this browser does not have Ed25519");
+  if (wanted && signed === null) return unsupported("signature", "Ed25519 is not available here");
   return fact("signature", wanted, wanted ? `by ${key}` : `by another key, ${key}`);
 }
 

@@ -14,8 +14,17 @@ from samedeal.race.events import Closed, Joined, Taken
 from samedeal.race.race import OPEN_MS
 from samedeal.wire import codec
 from support.finished_races import SECRET, SIGNING_KEY, finished, opened
-from support.javascript_verifier import FOLDER, NODE, encoded, in_lines, refused, run, run_on, verified
-from support.races_by_hand import closed, running
+from support.javascript_verifier import (
+    FOLDER,
+    NODE,
+    WITHOUT_SIGNATURES,
+    encoded,
+    in_lines,
+    refused,
+    run,
+    run_on,
+    verified,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
@@ -190,11 +199,13 @@ def test_another_deal_of_the_same_root_is_found(tmp_path: Path) -> None:
     assert {"filter": at + 1, "chain": at + 1}.items() <= found.items()
 
 
-def test_a_filter_that_cannot_be_checked_has_an_outcome_of_its_own(tmp_path: Path) -> None:
-    replay = closed(running(filter="friendly/1")).replay()
-    code, output = run_on(codec.encode(replay, "json").decode(), tmp_path)
-    assert (code, output.splitlines()[-1]) == (6, "not checked: filter")
-    assert "?????  filter      friendly/1 needs the bots\n" in output
+def test_a_signature_that_cannot_be_checked_has_an_outcome_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODE_OPTIONS", WITHOUT_SIGNATURES)
+    code, output = run_on(plain(), tmp_path)
+    assert (code, output.splitlines()[-1]) == (6, "not checked: signature")
+    assert "?????  signature   Ed25519 is not available here\n" in output
 
 
 def test_a_nonce_after_the_deal_is_found_at_its_entry(tmp_path: Path) -> None:

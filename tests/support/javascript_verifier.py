@@ -13,6 +13,8 @@ from samedeal.wire import codec
 from support.finished_races import finished
 
 NODE = shutil.which("node")
+WITHOUT_SIGNATURES = "--import=data:text/javascript,Object.defineProperty(globalThis,'crypto',{value:{}})"
+"""The value of NODE_OPTIONS with which Node.js cannot check signatures."""
 FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import structs
 
 from samedeal.computer.bot_player import RESIGN, choose
+from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.due import due
@@ -68,11 +69,19 @@ def counting(racers: int = 2, **race: Any) -> Logged:
 
 
 def running(racers: int = 2, **race: Any) -> Logged:
-    """Return a race just after the deal, with all nonces revealed."""
+    """Return a race just after the deal of the first number that passes its filter, with all nonces revealed."""
+    log = revealed(racers, **race)
+    root, name = log.race.root, log.race.options.filter
+    k = 0 if root is None else first(log.race.game, root, log.race.header.variant, name)
+    log.say(Dealt(k=k), log.race.options.start_delay_ms)
+    return log
+
+
+def revealed(racers: int = 2, **race: Any) -> Logged:
+    """Return a race just before the deal, with all nonces revealed."""
     log = counting(racers, **race)
     for seat in range(1, racers + 1):
         log.say(Nonce(seat=seat, nonce=nonce(seat).hex()), 10)
-    log.say(Dealt(), log.race.options.start_delay_ms)
     return log
 
 

@@ -152,17 +152,33 @@ async def test_browser_verifies_while_the_server_refuses_to(server: Server, chro
         assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
 
 
-async def test_deal_filter_is_checked_by_the_server_only(server: Server, chromium: Browser) -> None:
-    replay = await played(server, "corners", filter="friendly/1")
+@pytest.mark.parametrize(
+    ("slug", "name"), [("corners", "friendly/1"), ("the-edge", "certified/1"), ("gallery", "easy/1")]
+)
+async def test_deal_filter_is_checked_by_both(slug: str, name: str, server: Server, chromium: Browser) -> None:
+    replay = await played(server, slug, filter=name)
     async with open_page(chromium) as watched:
         await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
         assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": "not checked: filter",
+            "Checked by your browser, not by us": "verified (key known)",
+            "Checked by this server": "verified (key known)",
+        }
+        assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
+        assert watched.errors == []
+
+
+async def test_signature_is_checked_by_the_server_only(server: Server, chromium: Browser) -> None:
+    replay = await played(server, "corners")
+    async with open_page(chromium) as watched:
+        await watched.page.add_init_script("delete Crypto.prototype.subtle")
+        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
+        assert await both_outcomes(watched.page) == {
+            "Checked by your browser, not by us": "not checked: signature",
             "Checked by this server": "verified (key known)",
         }
         text = await watched.page.inner_text(".checks")
         assert "Verified ✓ by this server, but not completely by your browser." in text
-        assert "bots, which your browser does not run" in text
+        assert "This browser is too old to check the signature." in text
         assert "This server has also checked what your browser did not." in text
         assert watched.errors == []
 

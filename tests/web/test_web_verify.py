@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from playwright.async_api import Browser, Page, Route
 
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
-from samedeal.race.events import Counting
+from samedeal.race.events import Counting, Dealt
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
 from support.finished_races import SIGNING_KEY, finished
-from support.forged_replays import altered, forged, played, prolonged, under_header
+from support.forged_replays import altered, forged, played, prolonged
+from support.races_by_hand import closed, revealed, running
 from support.receipt_files import keep, told
 from support.servers import SIGNING_KEY as SERVER_KEY
 from support.servers import Server
@@ -85,25 +85,33 @@ async def test_dropped_file_is_verified_offline(slug: str, server: Server, chrom
         assert watched.errors == []
 
 
-async def test_deal_filter_is_not_checked(server: Server, chromium: Browser, tmp_path: Path) -> None:
-    """The filter needs the bots. An unknown key does not go unnoticed because of that."""
-    replay = finished("corners")
-    options = structs.replace(replay.header.options, filter="friendly/1")
-    foreign = under_header(replay, structs.replace(replay.header, options=options))
-    *_, race = foreign.races()
-    own = Replay.of(race, foreign.entries, bytes.fromhex(SERVER_KEY))
+@pytest.mark.parametrize(
+    ("slug", "name"), [("the-edge", "certified/1"), ("kings-in-the-corners", "medium/1"), ("corners", "friendly/1")]
+)
+async def test_deal_filter_is_checked(slug: str, name: str, server: Server, chromium: Browser, tmp_path: Path) -> None:
+    log = closed(running(slug=slug, filter=name))
+    own = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SERVER_KEY))
+    late = revealed(slug=slug, filter=name)
+    late.say(Dealt(k=deal_number(own) + 1), 5_000)
+    n = len(late.entries)
     async with open_page(chromium) as watched:
         requests = await open_verifier(watched.page, server)
-        for known, content in ((True, own), (False, foreign)):
-            await drop(watched.page, write(tmp_path / f"{known}.json", codec.encode(content, "json")))
-            await watched.page.wait_for_selector(f"code:text-is('{content.signature.key}')")
-            await expect_verdict(watched.page, "not checked: filter")
-            text = await watched.page.inner_text("main")
-            assert "bots, which your browser does not run" in text
-            assert "Everything else was checked and holds." in text
-            assert ("The key in the file is not one that this server publishes." in text) is not known
+        await drop(watched.page, write(tmp_path / "first.json", codec.encode(own, "json")))
+        await expect_verdict(watched.page, "verified (key known)")
+        assert "✓ filter the deal is the first of its root that passes the race's filter" in await facts(watched.page)
+        await drop(watched.page, write(tmp_path / "late.json", codec.encode(closed(late).replay(), "json")))
+        await expect_verdict(watched.page, f"refused (filter, entry {n})")
+        assert f"✗ filter entry {n}: not the first deal that passes {name}" in await facts(watched.page)
         assert requests == []
         assert watched.errors == []
+
+
+def deal_number(replay: Replay) -> int:
+    return next(entry.event.k for entry in replay.entries if isinstance(entry.event, Dealt))
+
+
+async def facts(page: Page) -> list[str]:
+    return await page.locator(".facts li").all_inner_texts()
 
 
 async def test_signature_is_not_checked_on_insecure_pages(server: Server, chromium: Browser, tmp_path: Path) -> None:
