@@ -6,6 +6,7 @@ import { isMisplaced } from "./games/gallery.mjs";
 import { LABELS, groups, isFace } from "./games/grid.mjs";
 
 const isCentral = (cell) => "b2 b3 c2 c3".includes(cell);
+const isTableau = (place) => place[0] === "t";
 const isLow = (card) => "234".includes(card[0]);
 
 /** Those of the moves that have the highest value. */
@@ -23,10 +24,8 @@ function gridMoves(game, state) {
   const small = state.hand === null ? groups(state.grid, 2) : [];
   if (small.length > 0) return best(small, outside);
   const moves = game.moves(state);
-  if (state.hand === null) {
-    const fewest = Math.min(...moves.map((group) => cellsOf(group).length));
-    return moves.includes("draw") ? ["draw"] : best(moves.filter((group) => cellsOf(group).length === fewest), outside);
-  }
+  if (moves.includes("draw")) return ["draw"];
+  if (state.hand === null) return best(best(moves, (group) => -cellsOf(group).length), outside);
   if (isFace(state.hand)) return moves;
   const central = moves.filter(isCentral);
   if (central.length > 0) return central;
@@ -51,13 +50,13 @@ function galleryMoves(game, state) {
   const plays = moves.filter((move) => move !== "deal");
   if (plays.length === 0) return moves;
   const { piles } = state;
-  const ends = Object.keys(piles).filter((place) => place[0] === "t" || isMisplaced(piles, place)).map((place) => top(piles[place]));
+  const movable = Object.keys(piles).filter((place) => isTableau(place) || isMisplaced(piles, place));
+  const ends = movable.flatMap((place) => piles[place].slice(-1));
   return best(plays, (place) => {
     const card = top(piles[place]);
-    const next = shifted(card, 3);
-    const follows = next !== null && ends.includes(next) ? 4 : 0;
-    const frees = place[0] === "t" ? 0 : 2;
-    const empties = place[0] === "t" && piles[place].length === 1 ? 4 : 0;
+    const follows = ends.includes(shifted(card, 3)) ? 4 : 0;
+    const frees = isTableau(place) ? 0 : 2;
+    const empties = isTableau(place) && piles[place].length === 1 ? 4 : 0;
     return follows + frees - (isLow(card) ? 2 : 0) - empties;
   });
 }

@@ -126,11 +126,12 @@ export class Race {
     this.dealtAt = at;
   }
 
-  /** Whether the deal, if there is one, is the first of its root that passes the filter. Awaits `pause` now and then. */
+  /** Whether the deal, if there is one, is the first of its root that passes the filter. Awaits `pause` between deals. */
   async passesFilter(pause) {
     const { filter } = this.options;
     if (this.seed === null) return true;
-    return this.isPublic ? filter === "any" : isFirst(this.game, this.root, this.k, this.header.variant, filter, pause);
+    if (this.isPublic) return filter === "any";
+    return isFirst(this.game, this.root, this.k, this.header.variant, filter, pause);
   }
 
   moved({ seat, move }, at, allow) {

@@ -1,6 +1,6 @@
 // The search for a winning line in Corners (docs/bots/bots.md). It knows all cards.
 
-import { SUITS, rank, suit, top } from "./games/cards.mjs";
+import { SUITS, rank, suit } from "./games/cards.mjs";
 
 const WIDTHS = [4, 16, 64, 256, 1024, 4096];
 const PASSES = 3;
@@ -90,8 +90,8 @@ class Search {
       return this.filled({ ...position, home: more, reserve: kept });
     };
     const found = [];
-    const top = this.topOfWaste(position);
-    if (top >= 0 && isNext(top)) found.push(after(top, reserve));
+    const wasted = this.topOfWaste(position);
+    if (wasted >= 0 && isNext(wasted)) found.push(after(wasted, reserve));
     for (const card of reserve) if (isNext(card)) found.push(after(card, reserve.filter((kept) => kept !== card)));
     return found;
   }

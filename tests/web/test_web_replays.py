@@ -152,9 +152,7 @@ async def test_browser_verifies_while_the_server_refuses_to(server: Server, chro
         assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
 
 
-@pytest.mark.parametrize(
-    ("slug", "name"), [("corners", "friendly/1"), ("the-edge", "certified/1"), ("gallery", "easy/1")]
-)
+@pytest.mark.parametrize(("slug", "name"), [("corners", "friendly/1"), ("the-edge", "certified/1")])
 async def test_deal_filter_is_checked_by_both(slug: str, name: str, server: Server, chromium: Browser) -> None:
     replay = await played(server, slug, filter=name)
     async with open_page(chromium) as watched:

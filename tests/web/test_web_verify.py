@@ -86,7 +86,7 @@ async def test_dropped_file_is_verified_offline(slug: str, server: Server, chrom
 
 
 @pytest.mark.parametrize(
-    ("slug", "name"), [("the-edge", "certified/1"), ("kings-in-the-corners", "medium/1"), ("corners", "friendly/1")]
+    ("slug", "name"), [("the-edge", "certified/1"), ("corners", "friendly/1"), ("gallery", "easy/1")]
 )
 async def test_deal_filter_is_checked(slug: str, name: str, server: Server, chromium: Browser, tmp_path: Path) -> None:
     log = closed(running(slug=slug, filter=name))
