@@ -134,8 +134,8 @@ def _format_fits(content: Content, random: Random) -> None:
     if random.randrange(4):
         header = content["header"]
         options = header["options"]
-        uses_2 = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(options)
-        uses_2 = uses_2 or options.get("filter") in FILTERS_2
+        new_fields = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(options)
+        uses_2 = bool(new_fields) or options.get("filter") in FILTERS_2
         content["format"] = f"samedeal.replay/{2 if uses_2 else 1}"
 
 
