@@ -52,11 +52,11 @@ const onGrid = (test) => ({ "the-edge": test, "kings-in-the-corners": test });
 const TESTS = {
   any: {},
   "friendly/1": { ...onGrid(friendly(60, 18, 48)), corners: friendly(1, 1, 1) },
-  "certified/1": { ...onGrid(byWins(1, 12)), corners: byVisits(1, 20_000) },
+  "certified/1": { ...onGrid(byWins(5, 12)), corners: byVisits(1, 20_000) },
   "easy/1": { ...onGrid(byWins(12, 20)), corners: byVisits(1, 1000), gallery: byScores(0, 20) },
   "medium/1": { ...onGrid(byWins(6, 11)), corners: byVisits(1001, 4000), gallery: byScores(21, 29) },
-  "hard/1": { ...onGrid(byWins(2, 5)), corners: byVisits(4001, 20_000), gallery: byScores(30, 38) },
-  "brutal/1": { ...onGrid(byWins(1, 1)), corners: byVisits(20_001, 40_000), gallery: byScores(39, 96) },
+  "hard/1": { ...onGrid(byWins(2, 5)), corners: byVisits(4001, 12_000), gallery: byScores(30, 38) },
+  "brutal/1": { ...onGrid(byWins(1, 1)), corners: byVisits(12_001, 40_000), gallery: byScores(39, 96) },
 };
 
 /** Whether a deal passes a filter. */

@@ -150,7 +150,10 @@ class SolverPlayer(_Attempting):
             world = _with_stock(game, playouts.with_unseen(position, order)) if unseen else game
             if line := _line(world):
                 met = _where_unseen_cards_come(world, line, len(unseen))
-                wins = sum(solve(_with_stock(met, other[: len(met.table["stock"])]), QUICK_BUDGET).outcome == "won" for other in orders)
+                wins = sum(
+                    solve(_with_stock(met, other[: len(met.table["stock"])]), QUICK_BUDGET).outcome == "won"
+                    for other in orders
+                )
                 if wins > most:
                     most, self._line, self._expected = wins, list(reversed(line)), world
 
