@@ -27,8 +27,10 @@ from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
 from samedeal.wire.messages import View
 
-BUDGET: Final = 20_000
-"""The maximum number of positions in a search of ``solver``."""
+BUDGETS: Final = dict.fromkeys(SOLVERS, 20_000) | {"corner-stones": 100_000}
+"""The maximum number of positions in a search of ``solver``, by the slug of the game. In Corner Stones, where it sees
+all cards, it searches only once per race.
+"""
 WORLDS: Final = 20
 """The number of orders of the unseen cards that ``solver`` searches at the start of another attempt."""
 QUICK_BUDGET: Final = 1_000
@@ -123,15 +125,16 @@ class SolverPlayer(_Attempting):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._unseen = dict[str, int]()
-        self._searched = set[tuple[int, bool]]()
+        self._searched = set[object]()
         self._line = list[Move]()
         self._expected: Game | None = None
 
     def pick(self, run: Run, words: Words) -> Move:
         position = self.remembered(run.game)
         knows_all = not any(self._unseen.values())
-        if (knows_all or run.attempts > 1) and (run.attempts, knows_all) not in self._searched:
-            self._searched.add((run.attempts, knows_all))
+        attempt, known = (run.attempts, knows_all), tuple(position.table.piles.items())
+        if (knows_all or run.attempts > 1) and self._searched.isdisjoint((attempt, known)):
+            self._searched |= {attempt, known}
             self._search(run.game, position, words)
         if self._line and self._expected and self._expected.view() == run.game.view():
             self._expected = self._expected.after(self._line[-1])
@@ -185,7 +188,8 @@ def _where_unseen_cards_come(position: Game, line: tuple[Move, ...], unseen: int
 
 def _line(position: Game) -> tuple[Move, ...]:
     """Return a winning line or, in Gallery, at least one with many cards home."""
-    return gallery.best_line(position, BUDGET) if isinstance(position, Gallery) else solve(position, BUDGET).line
+    budget = BUDGETS[position.slug]
+    return gallery.best_line(position, budget) if isinstance(position, Gallery) else solve(position, budget).line
 
 
 def _any(moves: Sequence[Move], words: Words) -> Move:
