@@ -53,7 +53,8 @@ def seat_events(race: Race, name: str) -> list[AnyEvent]:
 
 def levels(race: Race) -> dict[int, Level]:
     """Return the levels of the bots in a race by seat."""
-    return {seat.number: SERVER_BOTS[seat.name] for seat in race.roster if seat.server and seat.name in SERVER_BOTS}
+    bots = [seat for seat in race.seats if seat.server and not seat.left]
+    return {seat.number: SERVER_BOTS[seat.name] for seat in bots if seat.name in SERVER_BOTS} if bots else {}
 
 
 def bots_playing(race: Race) -> Sequence[Seat]:
