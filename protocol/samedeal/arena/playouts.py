@@ -8,18 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from samedeal.arena import gallery_playout, grid_playout
-from samedeal.cards import BACK, TEN, Card, Pile, rank_of
+from samedeal.cards import BACK, Card, Pile
 from samedeal.computer import corners_bot
 from samedeal.computer.bot import Seen
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.corner_stones import FIRSTS, CornerStones
 from samedeal.games.grid import Grid
-from samedeal.solver.grid import CLASS_OF, CLASSES, distinct
-from samedeal.table import Table
+from samedeal.solver.grid import CLASSES, distinct
 from samedeal.values import replace
 
-PLAYS: Final = {"corner-stones": 2, "the-edge": 80, "corners": 10, "kings-in-the-corners": 40, "gallery": 10}
+PLAYS: Final = {"corner-stones": 2, "the-edge": 80, "corners": 10, "kings-in-the-corners": 60, "gallery": 10}
 """The number of plays with each move, by the slug of the game."""
 _STEPS: Final = 8
 """The length of a play in Corner Stones, in moves."""
@@ -31,23 +30,14 @@ _Playout = Callable[[Move, Pile, Words], int]
 def greedy(position: Seen, last: Move, words: Words) -> Sequence[Move]:
     """Return the moves that bring most cards home at once; draw, redeal or deal only if there is no other move.
 
-    On the grid, where a card is home once it is placed, these are the moves after which most of the face cards to come
-    have a cell. In Corner Stones, a card does not return to where it came from unless there is no other move.
+    On the grid, where a card is home once it is placed, it goes to the centre while there is room. In Corner Stones, a
+    card does not return to where it came from unless there is no other move.
     """
     moves = [move for move in position.legal if move not in ("draw", "redeal", "deal")] or position.legal
     if position.table.piles.get("hand"):
         return [cell for cell in moves if cell in CLASSES[0]] or moves
     home = [move for move in moves if move[2:] in FIRSTS]
     return home or [move for move in moves if move != last[2:] + last[:2]] or moves
-
-
-def _lost(table: Table, cell: Move) -> int:
-    """Return how many face cards to come have no cell if one is taken."""
-    kind = CLASS_OF[cell]
-    cells = CLASSES[kind]
-    if not kind or len(table.empty(cells)) > 1:
-        return 0
-    return len(cells) - sum(rank_of(card) > TEN for _, card in table.tops(cells))
 
 
 def playouts(game: type[Game], position: Seen, last: Move, words: Words) -> Sequence[Move]:
