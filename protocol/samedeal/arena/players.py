@@ -132,10 +132,11 @@ class SolverPlayer(_Attempting):
     def pick(self, run: Run, words: Words) -> Move:
         position = self.remembered(run.game)
         knows_all = not any(self._unseen.values())
-        attempt, known = (run.attempts, knows_all), tuple(position.table.piles.items())
-        if (knows_all or run.attempts > 1) and self._searched.isdisjoint((attempt, known)):
-            self._searched |= {attempt, known}
-            self._search(run.game, position, words)
+        moment, known = (run.attempts, knows_all), tuple(position.table.piles.items())
+        if (knows_all or run.attempts > 1) and moment not in self._searched:
+            if known not in self._searched:
+                self._search(run.game, position, words)
+            self._searched |= {moment, known}
         if self._line and self._expected and self._expected.view() == run.game.view():
             self._expected = self._expected.after(self._line[-1])
             return self._line.pop()
