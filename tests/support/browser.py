@@ -90,7 +90,7 @@ async def open_page(browser: Browser, width: int = 390, height: int = 844, **con
 async def new_tab(window: Any) -> Tab:
     """Open another tab in a browser context."""
     page: Page = await window.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(120_000)
     watched = Tab(page)
 
     async def record(response: Response) -> None:
