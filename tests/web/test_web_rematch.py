@@ -65,7 +65,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await ada.page.click("#ready")
         await asyncio.gather(*map(resign, pages))
         for page in pages:
-            await page.wait_for_selector("text=/^Verified ✓ by this server/")
+            await page.wait_for_selector("text=Verified ✓ Every move")
         for page in pages:
             await page.wait_for_selector(".duel:has-text('1 : 1')")
             assert not await find_violations(page)
