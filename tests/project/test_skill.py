@@ -10,7 +10,7 @@ from samedeal_cli.commands import arena_races
 
 
 def test_table_has_a_line_for_each_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(players, "BUDGET", 100)
+    monkeypatch.setattr(players, "BUDGETS", dict.fromkeys(players.BUDGETS, 100))
     monkeypatch.setattr(playouts, "PLAYS", dict.fromkeys(GAMES, 1))
     monkeypatch.setattr(skill, "play_all", lambda contests, jobs: map(arena_races.play, contests))
     printed = CliRunner().invoke(skill.main, ["--races", "2", "--moves", "20"], catch_exceptions=False).output

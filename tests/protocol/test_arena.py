@@ -110,7 +110,7 @@ def test_plays_are_legal_and_reproducible(game: str) -> None:
 def test_searching_players_make_legal_and_reproducible_moves(
     game: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(players, "BUDGET", 500)
+    monkeypatch.setattr(players, "BUDGETS", dict.fromkeys(players.BUDGETS, 500))
     (one, _), (other, _) = (played(game, "3", [name], 4) for _ in range(2))
     assert list(one.run(1).moves) == list(other.run(1).moves)
     assert len(one.run(1).moves) == 4

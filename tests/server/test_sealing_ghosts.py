@@ -113,7 +113,7 @@ async def test_ghosts_show_what_live_rivals_showed(timed: TimedServer, start_ms:
                 expected = rivals_at(replay, limit_ms - view.clock_ms)
                 assert sorted(map(shown, view.ghosts)) == expected
                 compared.add(tuple(expected))
-        assert len(compared) >= 3
+        assert len(compared) >= 2
         await dan.ask("resign")
         names = {"ada", "bo", "cy"}
         for line in (dan, eve):
