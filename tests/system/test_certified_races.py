@@ -1,4 +1,4 @@
-"""Default races of Corners, played over the WebSocket by somebody who always makes the first legal move."""
+"""Always making the first legal move in default races of Corners over the WebSocket."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ async def test_always_making_the_first_legal_move_wins_no_default_race(redis_url
 
 
 async def outcome_of_first_moves(server: Server) -> str:
-    """Play a race until there is no move left. Return its outcome."""
+    """Race alone, making the first legal move until there is none left, and return the outcome."""
     opening = {"game": "corners", "options": {"max_racers": 1, "start_delay_ms": 0}}
     status, body = await asyncio.to_thread(server.get, "/api/v1/races", opening)
     assert status == 201

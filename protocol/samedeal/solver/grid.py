@@ -26,9 +26,9 @@ _SIZE: Final = 4
 
 _Cards = tuple[int, ...]
 """Ranks from ace to ten in ascending order."""
-_Numbers = tuple[_Cards, _Cards, _Cards, _Cards]
-"""The cards that can be removed, by class."""
-_Faces = tuple[int, int, int]
+_Numbers = tuple[_Cards, ...]
+"""The cards that can be removed, for each class."""
+_Faces = tuple[int, ...]
 """The numbers of jacks, queens and kings on the grid."""
 _Group = tuple[tuple[int, int], ...]
 """The cards of a group, each with its rank and class."""
@@ -109,7 +109,7 @@ class _Search:
             found = False
             for kind in self.classes_for(at, numbers, faces):
                 cards = tuple(sorted((*numbers[kind], rank)))
-                if self.place(at + 1, (*numbers[:kind], cards, *numbers[kind + 1 :]), faces):  # type: ignore[arg-type]
+                if self.place(at + 1, (*numbers[:kind], cards, *numbers[kind + 1 :]), faces):
                     self.steps.append(kind)
                     found = True
                     break
@@ -120,7 +120,7 @@ class _Search:
     def place_face(self, at: int, numbers: _Numbers, faces: _Faces, face: int) -> bool:
         if len(numbers[face + 1]) + faces[face] == _SIZE:
             return False
-        more: _Faces = (*faces[:face], faces[face] + 1, *faces[face + 1 :])  # type: ignore[assignment]
+        more = (*faces[:face], faces[face] + 1, *faces[face + 1 :])
         found = self.place(at + 1, numbers, more)
         if found:
             self.steps.append(face + 1)
@@ -151,7 +151,7 @@ class _Search:
             for rank, kind in group:
                 index = fewer[kind].index(rank)
                 cards = fewer[kind][:index] + fewer[kind][index + 1 :]
-                fewer = (*fewer[:kind], cards, *fewer[kind + 1 :])  # type: ignore[assignment]
+                fewer = (*fewer[:kind], cards, *fewer[kind + 1 :])
             if self.remove(at, fewer, faces, has_removed=True):
                 self.steps.append(group)
                 found = True

@@ -56,8 +56,8 @@ FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators",
     callback=lambda context, parameter, value: next(
         (name for name in FILTERS if name.partition("/")[0] == value), None
     ),
-    help="Any shuffle, one that a simple bot wins, one that can be won, but not by playing whatever is legal first, or"
-    " a deal so difficult.  [default: certified, if the game supports it]",
+    help="Any shuffle, one that a simple bot wins (friendly), one that can be won, but not by always making the first"
+    " legal move (certified), or one of this difficulty.  [default: certified, if the game supports it]",
 )
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
 @undo_option
