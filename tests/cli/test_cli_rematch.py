@@ -121,7 +121,7 @@ async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str
     bots: list[subprocess.Popen[str]] = []
     try:
         async with racers(server, "eve") as (eve,):
-            for number in range(3):
+            for number in range(2):
                 await eve.join(race)
                 bots = bots or [
                     demos.started(environment, *demos.SAMEDEAL, "bot", race, "--as", name, "--speed", 100)

@@ -57,6 +57,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Tiny runs.
 
 
+def test_tests_that_share_the_fixture_run_in_one_process(request: pytest.FixtureRequest) -> None:
+    distributed = "PYTEST_XDIST_WORKER" in os.environ
+    assert request.node.nodeid.endswith("@bench") is distributed
+
+
 def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     results = Found(tiny)
     rows = [row for row in report.page(results) if row.startswith("|")]

@@ -42,7 +42,12 @@ def test_skips_fail_on_ci_unless_the_platform_is_the_reason(reason: str, ci: str
         (tmp_path / name).write_text(source.format(reason=reason))
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     paths = [str(Path(__file__).parents[1]), *filter(None, sys.path)]
-    env = os.environ | {"CI": ci, "PYTHONPATH": os.pathsep.join(paths), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = os.environ | {
+        "CI": ci,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+    }
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", "-p", "conftest"]
     run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240)
     assert run.stdout.splitlines()[-1].partition(" in ")[0] == summary

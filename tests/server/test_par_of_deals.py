@@ -140,19 +140,19 @@ async def test_two_servers_give_the_same_par_and_store_it_once(redis_url: str, t
 async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str) -> None:
     async with process(redis_url) as parts:
         service = ParService(parts.store, parts.registry)
-        corners = GAMES["corners"]
+        edge = GAMES["the-edge"]
         assert await service.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
         pid = await halted(os.getpid())
         for number in range(1, MAX_PENDING):
-            assert await service.of_deal(corners, f"queued {number}", {}) == ParProgress(0, 60)
+            assert await service.of_deal(edge, f"queued {number}", {}) == ParProgress(0, 60)
         with pytest.raises(Refused, match="Too many") as refused:
-            await service.of_deal(corners, "one more", {})
+            await service.of_deal(edge, "one more", {})
         assert refused.value.code == "too-many"
-        assert await service.of_deal(corners, "queued 1", {}) == ParProgress(0, 60)
+        assert await service.of_deal(edge, "queued 1", {}) == ParProgress(0, 60)
         assert computing(os.getpid()) == [pid]
         os.kill(pid, signal.SIGCONT)
-        last = await settled(lambda: service.of_deal(corners, f"queued {MAX_PENDING - 1}", {}))
-        assert last == par(corners, f"queued {MAX_PENDING - 1}")
+        last = await settled(lambda: service.of_deal(edge, f"queued {MAX_PENDING - 1}", {}))
+        assert last == par(edge, f"queued {MAX_PENDING - 1}")
         assert len(par_keys(redis_url)) == MAX_PENDING
         await service.stop()
 

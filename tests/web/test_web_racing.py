@@ -27,8 +27,11 @@ from support.servers import Server
 pytestmark = browser_marks("racing")
 server, chromium = page_server, page_browser
 
+KEYS_FIRST = {"corner-stones": 60}
+"""Games with so many moves that one race is won by both: how many moves are made by keyboard, before the taps."""
 
-@pytest.mark.parametrize("slug", sorted(GAMES))
+
+@pytest.mark.parametrize("slug", sorted(GAMES.keys() - KEYS_FIRST.keys()))
 async def test_race_can_be_won_by_tapping(slug: str, server: Server, chromium: Browser) -> None:
     race_id = solo(server, slug)
     async with open_page(chromium, reduced_motion="reduce") as watched:
@@ -54,7 +57,8 @@ async def test_race_can_be_won_by_keyboard(slug: str, server: Server, chromium: 
         await page.keyboard.press("Enter")
         await wait_for_deal(page)
         moves, targets = WINS[slug]["moves"], await arrow_key_targets(page)
-        for ply, move in enumerate(moves, start=1):
+        by_keyboard = KEYS_FIRST.get(slug, len(moves))
+        for ply, move in enumerate(moves[:by_keyboard], start=1):
             if move in ("draw", "deal", "redeal"):
                 await page.keyboard.press("d")
             else:
@@ -64,6 +68,7 @@ async def test_race_can_be_won_by_keyboard(slug: str, server: Server, chromium: 
                 await page.keyboard.press("m")  # has no effect unless the move is a prefix of another
             if ply < len(moves):
                 await wait_for_ply(page, ply)
+        await tap_moves(page, moves[by_keyboard:], first=by_keyboard)
         await page.wait_for_selector("text=/Won in /")
         assert not watched.errors
 

@@ -33,6 +33,8 @@ all cards, it searches only once per race.
 """
 WORLDS: Final = 20
 """The number of orders of the unseen cards that ``solver`` searches at the start of another attempt."""
+MANY_ATTEMPTS: Final = 2 * MAX_ATTEMPTS
+"""After how many attempts ``playouts`` and ``solver`` resign."""
 QUICK_BUDGET: Final = 1_000
 """The maximum number of positions in a search that compares lines."""
 
@@ -94,6 +96,8 @@ class GreedyPlayer(_Attempting):
 class PlayoutPlayer(_Attempting):
     """Makes a move after which most cards are home in the end, on average over some plays."""
 
+    attempts = MANY_ATTEMPTS
+
     def pick(self, run: Run, words: Words) -> Move:
         last = run.moves[-1] if run.moves else ""
         return _any(playouts.playouts(type(run.game), Seen.of(run.game, {}), last, words), words)
@@ -120,7 +124,7 @@ class SolverPlayer(_Attempting):
     """
 
     longest = None
-    attempts = 2 * MAX_ATTEMPTS  # because it learns from them
+    attempts = MANY_ATTEMPTS
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
