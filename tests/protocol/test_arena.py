@@ -195,6 +195,12 @@ def test_solver_plays_a_win_once_it_has_seen_all_cards() -> None:
     assert race.run(1).attempts == 2
 
 
+def test_solver_wins_a_game_without_hidden_cards_in_its_first_attempt() -> None:
+    race, standings = played("corner-stones", "7", ["solver"])
+    assert standings[0].outcome == "won"
+    assert race.run(1).attempts == 1
+
+
 def test_games_that_players_play() -> None:
     for name in PLAYERS:
         games = [game for game in GAMES if plays(name, game)]

@@ -152,10 +152,13 @@ class SolverPlayer(_Attempting):
     def _search(self, game: Game, position: Seen, words: Words) -> None:
         """Search some orders of the unseen cards for lines. Keep the one after which most other orders can be won."""
         unseen = playouts.unseen_cards(type(game), position)
-        orders = [words.shuffled(unseen) for _ in range(WORLDS if unseen else 1)]
+        if not unseen:
+            self._line, self._expected = list(reversed(_line(game))), game
+            return
+        orders = [words.shuffled(unseen) for _ in range(WORLDS)]
         most = -1
         for order in orders:
-            world = _with_stock(game, playouts.with_unseen(position, order)) if unseen else game
+            world = _with_stock(game, playouts.with_unseen(position, order))
             if line := _line(world):
                 met = _where_unseen_cards_come(world, line, len(unseen))
                 wins = sum(
