@@ -1,5 +1,7 @@
 // Requests to the server's HTTP API.
 
+import { store, stored } from "./storage.js";
+
 /** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
 export class ApiError extends Error {
   constructor(status, code, detail) {
@@ -60,9 +62,13 @@ export async function* fetchLines(path) {
 }
 
 async function send(path, options = {}) {
+  const report = (up) => document.dispatchEvent(new CustomEvent("connection", { detail: { up } }));
   try {
-    return await fetch(path, options);
+    const response = await fetch(path, options);
+    report(true);
+    return response;
   } catch {
+    report(false);
     throw new ApiError(0, "unreachable", "Cannot connect to the server.");
   }
 }
@@ -80,9 +86,27 @@ export async function fetchAwaySeconds() {
 }
 
 /** Returns the public keys that the server has signed replays with. Throws ApiError. */
-export async function fetchKeys() {
-  const { keys } = JSON.parse(await fetchText("/.well-known/samedeal"));
-  return keys.map(({ key }) => key);
+export const fetchKeys = () =>
+  orStored("keys", async () => JSON.parse(await fetchText("/.well-known/samedeal")).keys.map(({ key }) => key));
+
+/** Returns what `request` returns; without a connection, what it returned last. Only for what hardly ever changes. */
+async function orStored(name, request) {
+  try {
+    const value = await request();
+    store(name, value);
+    return value;
+  } catch (error) {
+    if (error.code !== "unreachable" || stored(name) === null) throw error;
+    return stored(name);
+  }
+}
+
+const ownVersion = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1];
+
+/** Whether the server has another version of this page. False if it cannot be reached. */
+export async function isOutdated() {
+  const version = await fetchText("/page/version").catch(() => null);
+  return Boolean(ownVersion && version) && version !== ownVersion;
 }
 
 /** Loads a module of the page that only some visitors need. Throws ApiError. */
@@ -98,7 +122,9 @@ let games = null;
 
 /** Returns all games by slug. The list is fetched once. */
 export async function fetchGames() {
-  games ??= fetchJson("/games").then((list) => new Map(list.games.map((game) => [game.slug, game])));
+  games ??= orStored("games", () => fetchJson("/games")).then(
+    (list) => new Map(list.games.map((game) => [game.slug, game])),
+  );
   try {
     return await games;
   } catch (error) {

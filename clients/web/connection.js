@@ -2,7 +2,7 @@
 
 import { ApiError } from "./api.js";
 import { withLevels } from "./standings.js";
-import { guest, markOpened, nonces, saveGuest, saveNonces } from "./storage.js";
+import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces, saveReceipts } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
@@ -37,7 +37,7 @@ export class Connection {
     this.me = null;
     this.status = "connecting";
     this.reason = "";
-    this.receipts = new Map();
+    this.receipts = new Map(savedReceipts(raceId));
     this.viewedAt = 0;
     this.standingsN = -1;
     this.pending = new Map();
@@ -90,6 +90,11 @@ export class Connection {
   /** As the host: removes a player before the countdown. */
   remove(seat) {
     return this.request({ t: "remove", seat });
+  }
+
+  /** Keeps the receipts for the time after a reload. */
+  saveReceipts() {
+    saveReceipts(this.raceId, this.receipts);
   }
 
   get isHost() {

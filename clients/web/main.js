@@ -1,20 +1,17 @@
-// Routing: opens the page that belongs to the address.
+// Routing: opens the page that belongs to the address. The server preloads the module of its route.
 
 import { ApiError, loadModule } from "./api.js";
 import { fill, h, homeLink, notice } from "./dom.js";
-import { HomePage } from "./home.js";
+import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
-import { RacePage } from "./race.js";
-import { ReplayPage } from "./replay.js";
-import { RulesPage } from "./rules.js";
 
 const ROUTES = [
-  [/^\/$/, () => new HomePage()],
-  [/^\/r\/([^/]+)$/, (raceId) => new RacePage(raceId)],
-  [/^\/w\/([^/]+)$/, (raceId) => new RacePage(raceId, { watch: true })],
+  [/^\/$/, async () => new (await loadModule("./home.js")).HomePage()],
+  [/^\/r\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId)],
+  [/^\/w\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId, { watch: true })],
   [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
-  [/^\/replay\/([^/]+)$/, (raceId) => new ReplayPage(raceId)],
-  [/^\/rules\/([^/]+)$/, (slug) => new RulesPage(slug)],
+  [/^\/replay\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).ReplayPage(raceId)],
+  [/^\/rules\/([^/]+)$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
   [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],
   [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
@@ -28,6 +25,7 @@ const TITLES = {
 
 async function open() {
   document.getElementById("top").append(preferencesMenu());
+  showConnection();
   const main = document.getElementById("main");
   const route = ROUTES.map(([pattern, page]) => [pattern.exec(location.pathname), page]).find(([match]) => match);
   try {
@@ -42,4 +40,4 @@ async function open() {
   }
 }
 
-open();
+open().then(startServiceWorker);

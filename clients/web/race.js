@@ -1,6 +1,6 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { ApiError, fetchGames, fetchJson, isOutdated } from "./api.js";
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
@@ -108,6 +108,8 @@ export class RacePage {
     if (connection.error && !connection.over) return this.showRefusal(connection.error);
     if (!view) return fill(this.main, h("p", { class: "wait" }, connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
+    this.checkVersion(connection.status);
+    if (this.isOutdated && !this.isRacing) return this.reload();
     if (view.stage === "open" && view.seat) this.getReady();
     if (!connection.watch && !connection.over) this.hadSeat = true;
     this.announceChanges();
@@ -129,6 +131,26 @@ export class RacePage {
   update() {
     this.reactions.update();
     this.panel?.update(this.connection.view);
+  }
+
+  get isRacing() {
+    const { view, mine } = this.connection;
+    return ["countdown", "running"].includes(view.stage) && mine !== null && !mine.done;
+  }
+
+  /** Checks after an interruption whether the server was updated. If so, the page reloads once its race is over. */
+  async checkVersion(status) {
+    const wasLost = this.lost;
+    this.lost = status !== "up";
+    if (!wasLost || this.lost || !(await isOutdated())) return;
+    this.isOutdated = true;
+    this.onChange();
+  }
+
+  reload() {
+    this.connection.saveReceipts();
+    this.connection.close();
+    location.reload();
   }
 
   /** The server is newer than this page. */

@@ -15,7 +15,7 @@ export class RulesPage {
     document.title = `Rules of ${game.title} · Same Deal`;
     const article = h("article", { class: "rules" });
     // Trusted HTML: generated from the project's own docs.
-    article.innerHTML = await fetchText(`/page/rules/${this.slug}.html`);
+    article.innerHTML = await fetchText(new URL(`./rules/${this.slug}.html`, import.meta.url));
     const links = [...games.values()].map(({ slug, title }) =>
       h("a", { href: `/rules/${slug}`, "aria-current": slug === this.slug ? "page" : false }, title),
     );

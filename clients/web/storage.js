@@ -21,6 +21,11 @@ function write(name, value) {
   }
 }
 
+/** What the server said last, for the time without a connection. */
+export const stored = (name) => read(`server.${name}`);
+export const isStored = (name) => stored(name) !== null;
+export const store = (name, value) => write(`server.${name}`, value);
+
 /** The player on this server: `name`, `token`, `player`; null before the first race. */
 export const guest = () => read("guest");
 export const saveGuest = (value) => write("guest", value);
@@ -50,6 +55,11 @@ export function markOpened(raceId, player, known) {
 }
 
 export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${player}`, value);
+
+/** The receipts that this tab has received in a race before it was reloaded. */
+export const savedReceipts = (raceId) => JSON.parse(sessionStorage.getItem(`samedeal.receipts.${raceId}`) ?? "[]");
+export const saveReceipts = (raceId, receipts) =>
+  sessionStorage.setItem(`samedeal.receipts.${raceId}`, JSON.stringify([...receipts]));
 
 function newNonce() {
   return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -22,7 +22,8 @@ from samedeal_server.http.endpoint import endpoints, starlette_routes
 from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
-from samedeal_server.http.page import Page, page_files
+from samedeal_server.http.page import Page
+from samedeal_server.http.page_files import PageFiles
 from samedeal_server.http.par import ParOfDeals
 from samedeal_server.http.players import PlayerScores
 from samedeal_server.http.races import Races
@@ -99,6 +100,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
+    page_files = PageFiles()
     codes, revocations = LoginCodes(store, guests), Revocations(store)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
@@ -144,7 +146,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         PlayerScores(Players(archive, clock), guests),
         verifications,
         Service(registry, settings, ready),
-        Page(registry, settings),
+        Page(registry, settings, page_files),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
@@ -157,7 +159,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     app = Application(
         Admission(rate_limits, settings),
         ws_endpoint,
-        routes=[*starlette_routes(declared, rate_limits.requests), page_files()],
+        routes=[*starlette_routes(declared, rate_limits.requests), *page_files.routes()],
         exception_handlers=exception_handlers,
         lifespan=lifespan,
     )

@@ -135,6 +135,9 @@ PAGE_FILES = {
     "/page/style.css": "text/css; charset=utf-8",
     "/page/rules/gallery.html": "text/html; charset=utf-8",
     "/page/icon.svg": "image/svg+xml",
+    "/page/icon-192.png": "image/png",
+    "/page/app.webmanifest": "application/manifest+json",
+    "/sw.js": "text/javascript; charset=utf-8",
     "/page/verify/proof.mjs": "text/javascript; charset=utf-8",
     "/page/verify/games/gallery.mjs": "text/javascript; charset=utf-8",
 }
@@ -147,6 +150,22 @@ def test_page_files_are_revalidated(server: LoggedServer, path: str) -> None:
     assert answer.headers["content-type"] == PAGE_FILES[path]
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert request(server, "GET", path, None, **{"If-None-Match": answer.headers["etag"]}).status == 304
+
+
+def test_page_files_of_this_version_never_change(server: LoggedServer) -> None:
+    version = request(server, "GET", "/page/version").body.decode()
+    assert f'src="/page/{version}/main.js"' in request(server, "GET", "/", None, Accept="text/html").body.decode()
+    for name in ("main.js", "style.css", "verify/proof.mjs", "app.webmanifest"):
+        answer = request(server, "GET", f"/page/{version}/{name}")
+        assert (answer.status, answer.headers["cache-control"]) == (200, "public, max-age=31536000, immutable")
+        assert answer.body == request(server, "GET", f"/page/{name}").body
+
+
+def test_page_files_of_another_version_are_the_current_ones_and_revalidated(server: LoggedServer) -> None:
+    answer = request(server, "GET", f"/page/{'0' * 16}/main.js")
+    assert (answer.status, answer.headers["cache-control"]) == (200, "no-cache")
+    assert request(server, "GET", f"/page/{'0' * 16}/nothing.js").status == 404
+    assert request(server, "GET", f"/page/{'0' * 15}/main.js").status == 404
 
 
 UNSERVED = ["../settings.py", "%2e%2e/settings.py", "nothing.js", "", "verify"]

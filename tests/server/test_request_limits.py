@@ -18,7 +18,7 @@ from samedeal.wire import messages as m
 from samedeal_server.access.admission import Admission
 from samedeal_server.access.rate_limits import MAX_DELAY_S, RateLimit, RateLimits
 from samedeal_server.app import create_app
-from samedeal_server.http.page import page_paths
+from samedeal_server.http.page_files import page_paths
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, request
 
@@ -65,6 +65,7 @@ COSTS = {
     "GET /readyz": 1,
     "GET /replay/{race}": 1,
     "GET /rules/{game}": 1,
+    "GET /sw.js": 1,
     "GET /verify": 1,
     "GET /w/{race}": 1,
 }

@@ -79,7 +79,11 @@ async def page_browser() -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def open_page(browser: Browser, width: int = 390, height: int = 844, **context: Any) -> AsyncIterator[Tab]:
-    """Open a page in a new browser context with touch support."""
+    """Open a page in a new browser context with touch support.
+
+    There is no service worker unless `service_workers` is "allow": Playwright cannot intercept its requests.
+    """
+    context = {"service_workers": "block"} | context
     window = await browser.new_context(viewport={"width": width, "height": height}, has_touch=True, **context)
     try:
         yield await new_tab(window)

@@ -3,8 +3,10 @@
 ``make generate`` rewrites the rules.
 """
 
+import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -12,10 +14,11 @@ from pathlib import Path
 from posixpath import dirname, normpath
 
 import pytest
+import resvg_py
 from markdown_it import MarkdownIt
 
 from samedeal.games.catalogue import GAMES
-from samedeal_server.http import page
+from samedeal_server.http import page_files
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "web" / "rules"
@@ -52,10 +55,11 @@ def test_module_parses(module: Path) -> None:
 
 
 def test_modules_import_only_files_of_the_page() -> None:
-    paths = dict(page.page_paths())
+    paths = dict(page_files.page_paths())
     imports = {
         normpath(f"{dirname(name)}/{imported}".removeprefix("/"))
         for name, path in paths.items()
+        if name.endswith(("js", "mjs"))
         for imported in re.findall(r'(?:from |loadModule\()"(.*?)"', path.read_text(encoding="utf-8"))
     }
     assert imports >= {"dom.js", "verify.js", "verify/proof.mjs", "verify/games/cards.mjs"}
@@ -67,13 +71,31 @@ def test_installed_page_has_the_same_files(tmp_path: Path, monkeypatch: pytest.M
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     for source, target in included.items():
         shutil.copytree(ROOT / source, tmp_path / target, dirs_exist_ok=True)
-    checkout = {name: path.read_bytes() for name, path in page.page_paths()}
-    monkeypatch.setattr(page, "files", lambda package: tmp_path / package)
-    assert page.page_dir() == tmp_path / "samedeal_server" / "page"
-    assert {name: path.read_bytes() for name, path in page.page_paths()} == checkout
+    checkout = {name: path.read_bytes() for name, path in page_files.page_paths()}
+    monkeypatch.setattr(page_files, "files", lambda package: tmp_path / package)
+    assert page_files.page_dir() == tmp_path / "samedeal_server" / "page"
+    assert {name: path.read_bytes() for name, path in page_files.page_paths()} == checkout
+
+
+PNG_ICONS = {"icon-192.png": ("icon.svg", 192), "icon-512.png": ("icon.svg", 512)}
+PNG_ICONS["icon-maskable.png"] = ("icon-maskable.svg", 512)
+
+
+def test_manifest_names_icons_of_their_sizes() -> None:
+    manifest = json.loads((FOLDER.parent / "app.webmanifest").read_text(encoding="utf-8"))
+    sizes = {icon["src"]: icon["sizes"] for icon in manifest["icons"]}
+    assert set(sizes) == {"icon.svg", *PNG_ICONS}
+    for name, (_, size) in PNG_ICONS.items():
+        png = (FOLDER.parent / name).read_bytes()
+        assert png.startswith(b"\x89PNG\r\n")
+        assert struct.unpack(">II", png[16:24]) == (size, size)
+        assert sizes[name] == f"{size}x{size}"
 
 
 if __name__ == "__main__":
+    for icon, (source, size) in PNG_ICONS.items():
+        drawn = resvg_py.svg_to_bytes(svg_path=f"{FOLDER.parent / source}", width=size, height=size)
+        (FOLDER.parent / icon).write_bytes(bytes(drawn))
     FOLDER.mkdir(exist_ok=True)
     for slug, game in GAMES.items():
         (FOLDER / f"{slug}.html").write_text(rules_html(game.title), encoding="utf-8")

@@ -15,7 +15,7 @@ from samedeal_server.http.asyncapi import CHANNEL, asyncapi
 from samedeal_server.http.docs_page import docs_page
 from samedeal_server.http.endpoint import Endpoint, ResponseSpec, endpoints, route
 from samedeal_server.http.openapi import openapi
-from samedeal_server.http.page import HEADERS
+from samedeal_server.http.page_files import HEADERS
 from samedeal_server.http.responses import MEDIA, PAGE
 from samedeal_server.settings import Settings
 

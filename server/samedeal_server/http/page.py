@@ -1,18 +1,12 @@
-"""The web page: its files, and the URLs that people open, each with its own title."""
+"""The web page: the URLs that people open, each with its own title."""
 
-import gzip
 import re
-from collections.abc import Iterator, Mapping
-from hashlib import sha256
+from collections.abc import Mapping
 from html import escape
-from importlib.resources import files
-from mimetypes import guess_type
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
@@ -20,53 +14,13 @@ from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
-from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, if_none_match_matches
+from samedeal_server.http.page_files import HEADERS, PageFiles
+from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
-POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-"""The page loads from this server only, and has no inline scripts or styles."""
-HEADERS: Final = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
-
-
-VERIFIER: Final = "verify"
-"""The directory below the page's with the modules that verify replays in the browser."""
-NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs")
-"""The modules next to them that run only in Node.js."""
-SCRIPT_MEDIA: Final = {".js": "text/javascript", ".mjs": "text/javascript"}
-"""Media types that differ between versions of Python and between systems."""
-
-
-def page_dir() -> Path:
-    """Return the directory of the page: in the installed package, or next to the server in a checkout."""
-    installed = Path(str(files("samedeal_server"))) / "page"
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "clients" / "web"
-
-
-def verifier_dir() -> Path:
-    """Return the directory of the second verifier, which is part of an installed page."""
-    installed = page_dir() / VERIFIER
-    return installed if installed.is_dir() else Path(__file__).parents[3] / "examples" / "verify"
-
-
-def page_paths() -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of each file of the page."""
-    page, verifier = page_dir(), verifier_dir()
-    for path in page.rglob("*"):
-        if path.is_file() and verifier not in path.parents:
-            yield path.relative_to(page).as_posix(), path
-    for path in verifier.rglob("*.mjs"):
-        if path.name not in NODE_PROGRAMS:
-            yield f"{VERIFIER}/{path.relative_to(verifier).as_posix()}", path
-
-
 NO_TAGS: Final[Mapping[str, str]] = {}
 VARY: Final = {"Vary": "Accept, User-Agent"}
 TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
@@ -84,9 +38,8 @@ RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 class Page:
     """The endpoints that people open in a browser."""
 
-    def __init__(self, registry: Registry, settings: Settings) -> None:
-        self._registry, self._settings = registry, settings
-        self._shell = (page_dir() / "index.html").read_text(encoding="utf-8")
+    def __init__(self, registry: Registry, settings: Settings, page_files: PageFiles) -> None:
+        self._registry, self._settings, self._files = registry, settings, page_files
 
     @route("GET", "/", SHELL)
     async def front(self, request: Request) -> Response:
@@ -163,7 +116,7 @@ class Page:
     ) -> Response:
         """Return the page or the text, whichever the client wants. `tags` are more tags of the page by name."""
         if _wants_page(request):
-            return self._page(title, description, tags=tags)
+            return self._page(request, title, description, tags=tags)
         return PlainTextResponse(text, headers=VARY)
 
     @route("GET", "/login", SHELL)
@@ -177,10 +130,12 @@ class Page:
     def _refused(self, request: Request, refused: Refused) -> Response:
         if not _wants_page(request):
             raise refused
-        return self._page(TITLE, refused.text, refused.status)
+        return self._page(request, TITLE, refused.text, refused.status)
 
-    def _page(self, title: str, description: str, status: int = 200, tags: Mapping[str, str] = NO_TAGS) -> Response:
-        shell = self._shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
+    def _page(
+        self, request: Request, title: str, description: str, status: int = 200, tags: Mapping[str, str] = NO_TAGS
+    ) -> Response:
+        shell = self._files.html(request.url.path).replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
@@ -190,42 +145,6 @@ class Page:
 
     def _base(self, request: Request) -> str:
         return base_url(request, self._settings)
-
-
-class _File(NamedTuple):
-    """A file of the page, plain and compressed."""
-
-    body: bytes
-    gzipped: bytes
-    media: str
-    etag: str
-
-
-def page_files() -> Mount:
-    """Return the route of the page's files.
-
-    They are precompressed in memory: serving one takes 0.01 ms instead of 1.4 ms. Browsers revalidate them each time,
-    because the page changes with the server.
-    """
-    page = {name: _read(path) for name, path in page_paths()}
-
-    async def serve(request: Request) -> Response:
-        if (file := page.get(request.path_params["file"])) is None:
-            raise Refused("not-found", "Not found.")
-        headers = HEADERS | {"ETag": f"W/{file.etag}", "Vary": "Accept-Encoding"}
-        if if_none_match_matches(request, file.etag):
-            return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(file.gzipped, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media)
-        return Response(file.body, headers=headers, media_type=file.media)
-
-    return Mount("/page", routes=[Route("/{file:path}", serve)])
-
-
-def _read(path: Path) -> _File:
-    body = path.read_bytes()
-    media = SCRIPT_MEDIA.get(path.suffix) or guess_type(path.name)[0] or "text/plain"
-    return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
 
 
 def _wants_page(request: Request) -> bool:

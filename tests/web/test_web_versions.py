@@ -1,0 +1,108 @@
+"""Versions of the page: its files never change, and an open page notices a deployment."""
+
+import asyncio
+import re
+from pathlib import Path
+
+from playwright.async_api import Browser, Page, Request
+
+from support.browser import (
+    SOLO,
+    WINS,
+    browser_marks,
+    join_race,
+    open_page,
+    page_browser,
+    page_server,
+    solo,
+    tap_moves,
+    wait_for_deal,
+    wait_for_ply,
+)
+from support.servers import Server
+from support.updated_server import UpdatedServer
+
+pytestmark = browser_marks("versions")
+server, chromium = page_server, page_browser
+VERSION = re.compile(r"/page/([0-9a-f]{16})/")
+
+
+async def loaded_version(page: Page) -> str:
+    source = await page.get_attribute("script[type=module]", "src")
+    assert source
+    match = VERSION.search(source)
+    assert match
+    return match[1]
+
+
+def is_version_request(request: Request) -> bool:
+    return request.url.endswith("/page/version")
+
+
+async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(server: Server, chromium: Browser) -> None:
+    race_id = server.create("corners", seed="1", **SOLO)
+    paths = ["/", f"/r/{race_id}", f"/w/{race_id}", "/rules/corners", "/login", "/verify"]
+    for path in paths:
+        async with open_page(chromium) as watched:
+            page = watched.page
+            await page.goto(server.url + path)
+            await page.wait_for_selector("main h1, main .standings")
+            names = "document.querySelectorAll('link[rel=modulepreload]')"
+            preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
+            assert preloaded == {url for url in watched.fetched if url.endswith(("js", "mjs"))}, path
+            assert all(VERSION.search(url) for url in preloaded)
+
+
+async def test_second_visit_requests_no_files(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(server.url)
+        await page.wait_for_selector("h1")
+        first = {url for url in watched.fetched if "/page/" in url}
+        assert first
+        watched.fetched.clear()
+        await page.goto(f"{server.url}/?again")
+        await page.wait_for_selector("h1")
+        fetched = {url: size for url, size in watched.fetched.items() if "/page/" in url and size}
+        assert fetched == {}
+
+
+async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_path: Path, chromium: Browser) -> None:
+    moves = WINS["corners"]["moves"]
+    old = Server(data_dir=tmp_path)
+    async with open_page(chromium) as watched:
+        page = watched.page
+        with old:
+            race_id = solo(old, "corners")
+            await join_race(page, old, race_id)
+            await wait_for_deal(page)
+            await tap_moves(page, moves[:5])
+            await wait_for_ply(page, 5)
+            before = await loaded_version(page)
+        asked = asyncio.ensure_future(page.wait_for_event("requestfinished", is_version_request))
+        with UpdatedServer(data_dir=tmp_path).start(old.port):
+            await asked
+            await tap_moves(page, moves[5:9], first=5)
+            await wait_for_ply(page, 9)
+            assert await loaded_version(page) == before
+            await tap_moves(page, moves[9:], first=9)
+            await page.wait_for_selector("h1:text('Won in')")
+            await page.wait_for_function(f"!document.querySelector('script[src*=\"{before}\"]')")
+            await page.wait_for_selector("h1:text('Won in')")
+            await page.wait_for_selector("text=digests received during the race match", state="attached")
+            assert await loaded_version(page) != before
+    # While the server was down, requests failed.
+    assert not [error for error in watched.errors if "ERR_CONNECTION" not in error]
+
+
+async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Path, chromium: Browser) -> None:
+    old = Server(data_dir=tmp_path)
+    async with open_page(chromium) as watched:
+        page = watched.page
+        with old:
+            await page.goto(old.url)
+            await page.wait_for_selector("h1")
+        with UpdatedServer(data_dir=tmp_path).start(old.port):
+            before = await loaded_version(page)
+            exports = await page.evaluate(f"import('/page/{before}/verifier.js').then(Object.keys)")
+            assert exports == ["checkReplay"]
