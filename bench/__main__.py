@@ -17,6 +17,7 @@ from bench.finished import finished
 from bench.growth import growth
 from bench.memory import memory
 from bench.moves import echo, moves
+from bench.page import misses, page
 from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
@@ -31,6 +32,8 @@ EVERY_ROUND: dict[str, Part] = {
 }
 ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": restoring}
 """Parts whose results hardly vary between rounds, or that take long."""
+ON_REQUEST: dict[str, Part] = {"page": page}
+"""Parts that a full run leaves out, because they need other programs."""
 LONGEST_S = 12 * 60.0
 """No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
 CASE_S = 90.0
@@ -38,7 +41,7 @@ CASE_S = 90.0
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("parts", nargs=-1, type=click.Choice([*EVERY_ROUND, *ONCE]))
+@click.argument("parts", nargs=-1, type=click.Choice([*EVERY_ROUND, *ONCE, *ON_REQUEST]))
 @click.option(
     "--rounds",
     type=click.IntRange(1),
@@ -64,7 +67,8 @@ def main(
     to: Path | None,
     write: bool,
 ) -> None:
-    """Measure the server's performance, in all PARTS by default, next to a plain echo. Needs Linux and two cores.
+    """Measure the server's performance, in all PARTS but "page" by default, next to a plain echo. Needs Linux and two
+    cores.
 
     Results of a full run are written to bench/results/latest.json, of others to quick.json. If a measurement fails, the
     others continue, and the exit code is 1.
@@ -95,11 +99,15 @@ def main(
         report.write()
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
-    sys.exit(bool(figures.missing))
+    missed = [*misses(figures)]
+    for miss in missed:
+        click.echo(f"Missed: {miss}", err=True)
+    sys.exit(bool(figures.missing or missed))
 
 
 async def _rounds(plan: Plan, figures: Figures, wanted: set[str], rounds: int, began: float) -> None:
-    await _measure([case for name, part in ONCE.items() if name in wanted for case in part(plan)], figures, began)
+    once = [part for name, part in (ONCE | ON_REQUEST).items() if name in wanted]
+    await _measure([case for part in once for case in part(plan)], figures, began)
     parts = [part for name, part in EVERY_ROUND.items() if name in wanted]
     first_began = time.monotonic()
     for figures.round in range(1, rounds + 1 if parts else 1):

@@ -33,9 +33,9 @@ async def _finished(plan: Plan, game: str, figures: Figures) -> None:
         lines = await guests(server, RACERS)
         few, many = plan.plies[:2]
         sizes = {}
-        await _race(server, store, lines, game, few)  # so that the players' lists of races exist
+        await finish_race(server, store, lines, game, few)  # so that the players' lists of races exist
         for plies in plan.plies if game == plan.games[0] else (few, many):
-            replay, sizes[plies] = await _race(server, store, lines, game, plies)
+            replay, sizes[plies] = await finish_race(server, store, lines, game, plies)
             _verify(figures, f"verify/{game}/{plies}", replay)
         await close_all(lines)
         per_move = (sizes[many] - sizes[few]) / (many - few) / RACERS
@@ -43,7 +43,7 @@ async def _finished(plan: Plan, game: str, figures: Figures) -> None:
         figures.note(f"store/{game}/bytes-besides", sizes[few] - per_move * few * RACERS)
 
 
-async def _race(server: Server, store: Store, lines: Sequence[Line], game: str, plies: int) -> tuple[bytes, int]:
+async def finish_race(server: Server, store: Store, lines: Sequence[Line], game: str, plies: int) -> tuple[bytes, int]:
     """Play a race with `plies` moves per racer. Return its replay and the bytes that it takes in the store."""
     with Redis.from_url(store.url) as redis:
         before = _lasting(redis)

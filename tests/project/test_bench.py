@@ -14,6 +14,7 @@ import pytest
 from bench import report
 from bench.__main__ import EVERY_ROUND, ONCE
 from bench.figures import Figure, Figures, summary
+from bench.page import misses
 from bench.peers import FOLDER
 from bench.plan import TINY, Plan
 from bench.report import Found
@@ -101,6 +102,27 @@ def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "Left out: boardgame.io and Colyseus, because there is no Node with npm here." in run.stdout
     assert Found(file).run["left_out"] == "there is no Node with npm here"
+
+
+def test_without_lighthouse_the_page_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    run = bench("page", "--to", str(file), PATH=str(tools))
+    assert run.returncode == 1
+    missing = Found(file).run["missing"]
+    assert set(missing) == {"page/front", "page/lobby", "page/replay", "page/player"}
+    assert all("npm install --global lighthouse" in why for why in missing.values())
+
+
+def test_pages_that_miss_a_target_are_listed() -> None:
+    figures = Figures()
+    for name, value in {"performance": 97, "seo": 98, "layout-shift": 0.02, "largest-paint-ms": 1001}.items():
+        figures.note(f"page/front/{name}", value)
+    assert [*misses(figures)] == [
+        "page/front/performance is 97, expected at least 98",
+        "page/front/largest-paint-ms is 1001, expected at most 1000",
+    ]
 
 
 # Reports of invented figures.

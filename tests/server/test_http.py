@@ -119,7 +119,7 @@ def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedS
     for headers, media in [(each, "text/html") for each in PREVIEWS] + [(each, "text/plain") for each in TERMINALS]:
         answer = request(server, "GET", path.format(race=race_id), None, **headers)
         assert answer.headers["content-type"] == f"{media}; charset=utf-8", headers
-        assert answer.headers["vary"] == "Accept, User-Agent"
+        assert answer.headers["vary"] == "Accept, Accept-Encoding, User-Agent"
         title = f'<meta property="og:title" content="Corners · {race_id} · Same Deal">'
         assert (title in answer.body.decode()) is (media == "text/html")
 

@@ -1,5 +1,6 @@
 """The web page: the URLs that people open, each with its own title."""
 
+import gzip
 import re
 from collections.abc import Mapping
 from html import escape
@@ -14,7 +15,7 @@ from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
-from samedeal_server.http.page_files import HEADERS, PageFiles
+from samedeal_server.http.page_files import HEADERS, PageFiles, accepts_gzip
 from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
@@ -22,14 +23,14 @@ from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
 NO_TAGS: Final[Mapping[str, str]] = {}
-VARY: Final = {"Vary": "Accept, User-Agent"}
+VARY: Final = {"Vary": "Accept, Accept-Encoding, User-Agent"}
 TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
 """How the User-Agent of clients starts that show what they receive in a terminal, in lower case. Like the clients that
 fetch a link's preview for a chat, most accept every type."""
 SHELL: Final = ResponseSpec(
     media=(PAGE, TEXT),
     description="The page; text for curl, Wget and HTTPie, and for clients that prefer text or JSON to HTML.",
-    headers={"Vary": "The form depends on Accept and User-Agent."},
+    headers={"Vary": "The form depends on Accept, Accept-Encoding and User-Agent."},
 )
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
@@ -141,7 +142,10 @@ class Page:
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
         more = "".join(f'    <meta property="{name}" content="{escape(text)}">\n' for name, text in tags.items())
         shell = shell.replace("  </head>", f"{more}  </head>")
-        return HTMLResponse(shell, status, headers=HEADERS | VARY)
+        if not accepts_gzip(request):
+            return HTMLResponse(shell, status, headers=HEADERS | VARY)
+        zipped = gzip.compress(shell.encode(), compresslevel=6, mtime=0)
+        return HTMLResponse(zipped, status, headers=HEADERS | VARY | {"Content-Encoding": "gzip"})
 
     def _base(self, request: Request) -> str:
         return base_url(request, self._settings)

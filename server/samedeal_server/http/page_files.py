@@ -44,6 +44,11 @@ _ROUTE = re.compile(r'^  \[/\^\\/(\w*).*loadModule\("\./(.+?)"\)', re.MULTILINE)
 _IMPORT = re.compile(r'^(?:import|export|\}) .*"(\.{1,2}/.+)";$', re.MULTILINE)
 
 
+def accepts_gzip(request: Request) -> bool:
+    """Return whether a client accepts compressed responses, as every browser does."""
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
 def page_dir() -> Path:
     """Return the directory of the page: in the installed package, or next to the server in a checkout."""
     installed = Path(str(files("samedeal_server"))) / "page"
@@ -146,7 +151,7 @@ class PageFiles:
         headers = HEADERS | {"ETag": f"W/{file.etag}", "Vary": "Accept-Encoding"} | (IMMUTABLE if immutable else {})
         if if_none_match_matches(request, file.etag):
             return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if accepts_gzip(request):
             return Response(file.gzipped, headers=headers | {"Content-Encoding": "gzip"}, media_type=file.media)
         return Response(file.body, headers=headers, media_type=file.media)
 
