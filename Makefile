@@ -2,7 +2,7 @@
 # make check        lint, types, and the quick tests      under a minute; starts no server and no browser
 # make test         all tests                             make test ARGS="-k deal"
 # make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
-# make lint         formatting, ruff and mypy
+# make lint         formatting, ruff and mypy           also the page's JavaScript: oxlint, and tsc if npm is installed
 # make format       fix the formatting
 # make generate     rewrite the generated files         review the diff
 # make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
@@ -25,9 +25,10 @@ FUZZ_EXAMPLES ?= 100
 PLAYS ?= 10000
 REPLAYS ?= 5000
 DEALS ?= 100
+TYPESCRIPT := 7.0.2
 BIN := .venv/bin
 
-.PHONY: demo check test coverage torture simulate agree weakened conformance fuzz bench lint format generate clean
+.PHONY: demo check test coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
@@ -78,6 +79,16 @@ lint: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/oxlint --quiet
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; else \
+		echo 'Not checked: the types of the JavaScript. This needs Node.js with npm.' >&2; test -z "$$CI"; fi
+
+types: .venv/typescript-$(TYPESCRIPT)
+	.venv/node_modules/.bin/tsc
+
+.venv/typescript-%: | $(BIN)/python
+	npm install --prefix .venv --no-save --no-audit --no-fund --loglevel error typescript@$*
+	@touch '$@'
 
 format: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff format

@@ -1,6 +1,6 @@
 // Colyseus with a room that has one message and sends its state with default settings.
 import { createServer } from "node:http";
-import { LocalDriver, LocalPresence, Room, Server } from "@colyseus/core";
+import { Room, Server } from "@colyseus/core";
 import { schema, t } from "@colyseus/schema";
 import { WebSocketTransport } from "@colyseus/ws-transport";
 

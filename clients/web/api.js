@@ -6,17 +6,22 @@ import { store, stored } from "./storage.js";
 export class ApiError extends Error {
   constructor(status, code, detail) {
     super(detail);
-    Object.assign(this, { status, code });
+    this.status = status;
+    this.code = code;
   }
 }
 
-/** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError. */
+/** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError.
+ *  @param {string} path
+ *  @param {{ body?: any, token?: string }} [options] */
 export async function fetchJson(path, options = {}) {
   const { data } = await fetchStatusAndJson(path, options);
   return data;
 }
 
-/** Like fetchJson, but also returns the status, for results that may not be ready yet (202). */
+/** Like fetchJson, but also returns the status, for results that may not be ready yet (202).
+ *  @param {string} path
+ *  @param {{ body?: any, token?: string }} [options] */
 export async function fetchStatusAndJson(path, { body, token } = {}) {
   const response = await send(`/api/v1${path}`, {
     method: body === undefined ? "GET" : "POST",
@@ -52,7 +57,7 @@ export async function* fetchLines(path) {
   let rest = "";
   for (;;) {
     const timer = setTimeout(() => reader.cancel(), SILENT_MS);
-    const { done, value } = await reader.read().catch(() => ({ done: true }));
+    const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
     clearTimeout(timer);
     if (done) return;
     const lines = (rest + value).split("\n");

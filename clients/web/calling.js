@@ -20,10 +20,11 @@ export function notifyButton() {
 }
 
 export class Caller {
+  audio; // once the user has interacted with the page
+
   constructor(page) {
     this.page = page;
     this.text = null; // returns the title that calls, given the time left in ms; null while nobody is called
-    // Browsers allow sound only after the user has interacted with the page.
     const unlock = () => (this.audio ??= "AudioContext" in window ? new AudioContext() : null);
     for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, unlock, { once: true });
   }

@@ -28,7 +28,11 @@ const FINAL_CODES = {
  */
 export class Connection {
   constructor(raceId, { watch = false, name = null, onChange, onReaction }) {
-    Object.assign(this, { raceId, watch, name, onChange, onReaction });
+    this.raceId = raceId;
+    this.watch = watch;
+    this.name = name;
+    this.onChange = onChange;
+    this.onReaction = onReaction;
     this.view = null;
     this.header = null;
     this.standings = [];

@@ -5,6 +5,7 @@ import { fill, h, homeLink, notice } from "./dom.js";
 import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
 
+/** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
   [/^\/$/, async () => new (await loadModule("./home.js")).HomePage()],
   [/^\/r\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId)],
@@ -27,11 +28,11 @@ async function open() {
   document.getElementById("top").append(preferencesMenu());
   showConnection();
   const main = document.getElementById("main");
-  const route = ROUTES.map(([pattern, page]) => [pattern.exec(location.pathname), page]).find(([match]) => match);
+  const route = ROUTES.find(([pattern]) => pattern.test(location.pathname));
   try {
     if (!route) throw new ApiError(404, "not-found", "This page does not exist.");
-    const [match, page] = route;
-    await (await page(...match.slice(1))).open(main);
+    const [pattern, page] = route;
+    await (await page(...pattern.exec(location.pathname).slice(1))).open(main);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const retry = error.status === 404 ? null : h("a", { class: "button", href: location.href }, "Try again");

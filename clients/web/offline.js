@@ -19,8 +19,8 @@ export async function startServiceWorker() {
 export function showConnection() {
   const note = h("span", { class: "offline" }, "Offline. ", h("a", { href: "/verify" }, "Verify a file"));
   const facts = document.getElementById("facts");
-  document.addEventListener("connection", ({ detail: { up } }) => {
-    if (up) note.remove();
+  document.addEventListener("connection", (/** @type {CustomEvent} */ { detail }) => {
+    if (detail.up) note.remove();
     else if (facts.childElementCount === 0) {
       facts.append(note);
       announce("Offline: races need a connection, but you can verify a file.");

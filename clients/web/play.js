@@ -72,6 +72,7 @@ export class PlayPage {
     const { connection, game } = this.page;
     const timeLeft = () =>
       connection.leftMs === null ? "The clock is not running." : `${formatClock(connection.leftMs, false)} left`;
+    /** @type {[string, () => string][]} */
     const readers = [
       ["Read board", () => this.table.describe()],
       ["Read last move", () => this.lastMove],

@@ -62,7 +62,10 @@ export class ReplayPage {
       max: String(Math.max(1, this.steps.ms)),
       step: "any",
       "aria-label": "Race time",
-      oninput: () => this.stop() || this.seek(Number(this.slider.value)),
+      oninput: () => {
+        this.stop();
+        this.seek(Number(this.slider.value));
+      },
       onkeydown: (event) => event.stopPropagation() || this.onKey(event),
     });
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });

@@ -153,7 +153,8 @@ export class ResultsPage {
     return true;
   }
 
-  /** Joins the rematch, or opens it; a race like this one for those who had no seat in it. */
+  /** Joins the rematch, or opens it; a race like this one for those who had no seat in it.
+   *  @param {{ ready?: boolean, game?: string }} [options] */
   rematch({ ready = false, game } = {}) {
     const { page } = this;
     const { connection, raceId, header } = page;

@@ -92,6 +92,6 @@ export class Selection {
   }
 
   withPicked(picked) {
-    return new Selection(this.all, this.foundations, picked);
+    return new Selection(this.all, [...this.foundations], picked);
   }
 }

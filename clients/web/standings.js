@@ -19,7 +19,7 @@ export class StandingsList {
   /** Shows standings. `mine` is the user's seat; `chosen` are the seats whose tables are shown. Returns the element. */
   show(standings, { mine = null, chosen = [] } = {}) {
     const names = displayNames(standings);
-    const focused = document.activeElement;
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
     const items = standings.map((standing) => {
       const { seat } = standing;
       if (!this.rows.has(seat)) this.rows.set(seat, this.createRow(seat));
@@ -92,7 +92,7 @@ export function showGhosts(element, ghosts) {
       h("span", { class: "who" }, name, bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
       h("span", { class: "count" }, `${home}/${goal}`),
       h("progress", { max: goal, value: home, "aria-label": `Ghost ${name}: ${home} of ${goal} home` }),
-      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText({ outcome, ms, home, goal })),
+      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText({ outcome, ms })),
     );
   fill(element, ghosts.map(row));
 }

@@ -1,16 +1,16 @@
 // The service worker: keeps the page's files of one version, so that the page opens without a connection.
 
-/* global SHELL -- the server declares it: the version, and the URLs of the files */
-
-const CACHE = `samedeal-${SHELL.version}`;
+const worker = /** @type {any} */ (self);
+const { version, files } = worker.SHELL; // the server sets it: the version, and the URLs of its files
+const CACHE = `samedeal-${version}`;
 const START = "/";
 
-self.addEventListener("install", (event) => event.waitUntil(store()));
-self.addEventListener("activate", (event) => event.waitUntil(removeOthers()));
-self.addEventListener("fetch", (event) => {
+worker.addEventListener("install", (event) => event.waitUntil(store()));
+worker.addEventListener("activate", (event) => event.waitUntil(removeOthers()));
+worker.addEventListener("fetch", (event) => {
   const { request } = event;
   const path = new URL(request.url).pathname;
-  if (SHELL.files.includes(path)) event.respondWith(stored(path).then((file) => file ?? fetch(request)));
+  if (files.includes(path)) event.respondWith(stored(path).then((file) => file ?? fetch(request)));
   else if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => stored(START)));
   // Everything else, such as the API, never passes through here.
 });
@@ -18,7 +18,7 @@ self.addEventListener("fetch", (event) => {
 async function store() {
   const start = new Request(START, { headers: { Accept: "text/html" }, cache: "no-cache" });
   const cache = await caches.open(CACHE);
-  await cache.addAll([start, ...SHELL.files]);
+  await cache.addAll([start, ...files]);
 }
 
 /** Removes the files of other versions. No page uses them: this worker starts only after the last one was closed. */

@@ -30,7 +30,8 @@ const motionIsOff = () =>
 export class Table {
   /** `play(move)` plays a legal move and may return a promise. Without it, the table is read-only. */
   constructor(game, { play = null, label = game.title, small = false } = {}) {
-    Object.assign(this, { game, play });
+    this.game = game;
+    this.play = play;
     this.piles = new Map();
     this.board = null;
     this.selection = new Selection();
@@ -293,6 +294,7 @@ export class Table {
       if (dragged) await this.drop(place, card, last);
       else if (!shown && this.play && last.type === "pointerup") this.tap(place);
     };
+    /** @type {[string, (event: any) => void][]} */
     const listeners = [
       ["pointermove", onMove],
       ["pointerup", onEnd],

@@ -7,7 +7,8 @@ import { verify } from "./verify/proof.mjs";
 
 /** Verifies the bytes of a file. `keys` are those that the server publishes, `games` its games by slug, and `receipts`
  *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay
- *  and whether its key is known, otherwise a note. */
+ *  and whether its key is known, otherwise a note.
+ *  @returns {Promise<any>} */
 export async function checkReplay(bytes, { keys, games, receipts, onProgress }) {
   let replay;
   try {

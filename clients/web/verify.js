@@ -11,6 +11,9 @@ import { readReceipts } from "./verify/format.mjs";
 const TITLE = "Verify a replay";
 
 export class VerifyPage {
+  keys;
+  games;
+
   async open(main) {
     document.title = `${TITLE} · Same Deal`;
     [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames()]);

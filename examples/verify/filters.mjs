@@ -7,6 +7,7 @@ import { visitsToWin } from "./search.mjs";
 const MAX_K = 4095;
 const PLAYS = 20;
 const SPREAD = 6; // between the best and the worst score
+/** @param {number[]} range */
 const isWithin = ([least, most], number) => number >= least && number <= most;
 
 /** Whether the bot wins so many of its first plays. */

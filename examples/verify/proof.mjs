@@ -118,7 +118,9 @@ async function checkSignature({ header, digest, signature }, keys) {
 
 /** Verifies a replay as readReplay returns it. `keys` are the known keys of its server, if any, and `receipts` what
  *  readReceipts returns, if any. `onProgress(done, total)` is called now and then. Returns the facts in order, and the
- *  outcome: refused, not-checked, key-unknown or verified. */
+ *  outcome: refused, not-checked, key-unknown or verified.
+ *  @param {any} replay
+ *  @param {{ keys?: string[], receipts?: any, onProgress?: (done: number, total: number) => void }} [options] */
 export async function verify(replay, { keys = [], receipts, onProgress = () => {} } = {}) {
   const { header, entries } = replay;
   const secret = entries.at(-1)?.[2].secret; // only `closed` has one

@@ -32,7 +32,9 @@ export class Race {
   seed = null;
 
   constructor(header, game, secret) {
-    Object.assign(this, { header, game, secret });
+    this.header = header;
+    this.game = game;
+    this.secret = secret;
     this.options = { max_racers: 8, start_delay_ms: 5000, filter: "any", ...header.options };
     this.isPublic = "seed" in header;
     this.isDaily = "daily" in header;

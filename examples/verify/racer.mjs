@@ -7,8 +7,13 @@ const MAX_MOVES = 5000;
 export class Racer {
   /** `start` is the state of the deal; `undo` and `attempts` are the options of the race. */
   constructor(game, start, { undo = true, attempts = 0 } = {}) {
-    Object.assign(this, { game, start, undoAllowed: undo, maxAttempts: attempts });
-    Object.assign(this, { attempt: 0, made: 0, resigned: false, best: { home: -1, ms: 0 }, revealed: false });
+    this.game = game;
+    this.start = start;
+    this.undoAllowed = undo;
+    this.maxAttempts = attempts;
+    this.attempt = this.made = 0;
+    this.resigned = this.revealed = false;
+    this.best = { home: -1, ms: 0 };
     this.#deal();
   }
 

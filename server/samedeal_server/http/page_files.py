@@ -94,7 +94,7 @@ class PageFiles:
         self.root = f"/page/{self.version}/"
         cached = [self.root + name for name in bodies if name not in ("index.html", SERVICE_WORKER)]
         shell = {"version": self.version, "files": cached}
-        bodies[SERVICE_WORKER] = f"const SHELL = {dumps(shell)};\n".encode() + bodies[SERVICE_WORKER]
+        bodies[SERVICE_WORKER] = f"self.SHELL = {dumps(shell)};\n".encode() + bodies[SERVICE_WORKER]
         self._files = {name: _load(name, body) for name, body in bodies.items()}
         routes = {match[1]: match[2] for match in _ROUTE.finditer(self._text("main.js"))}
         self._html = {first: self._with_preloads("main.js", module) for first, module in routes.items()}
