@@ -6,7 +6,7 @@ import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces, saveRe
 import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
-const FEATURES = ["reactions"];
+const FEATURES = ["reactions", "guidance"];
 const FORMAT = 2; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;

@@ -7,12 +7,21 @@ const POLL_MS = 700;
 const MAX_POLLS = 300;
 const SQUARES = { solved: "won", better: "better", equal: "equal", worse: "worse" };
 
-/** Shows par when the computer has finished playing the deal, or nothing if par is not available. */
+export const percent = (share) => `${Math.round(100 * share)}%`;
+
+/**
+ * Shows par when the computer has finished playing the deal, or nothing if par is not available. Returns the racer's
+ * comparison with the computer, if there is one.
+ */
 export async function showPar(section, raceId, seat = null, name = "You") {
   try {
     for (let polls = 0; polls < MAX_POLLS; polls++) {
       const { status, data } = await fetchStatusAndJson(`/races/${raceId}/par`);
-      if (status === 200) return fill(section, parContent(data, seat, name));
+      if (status === 200) {
+        const racer = data.racers.find((candidate) => candidate.seat === seat);
+        fill(section, parContent(data, racer, name));
+        return racer;
+      }
       const bar = h("progress", { max: data.of, value: data.done, "aria-label": "games played by the computer" });
       const progress = h("p", {}, "The computer is playing this deal: ", bar, ` ${data.done} of ${data.of}`);
       fill(section, h("h2", {}, "Par"), progress);
@@ -25,9 +34,7 @@ export async function showPar(section, raceId, seat = null, name = "You") {
   return undefined;
 }
 
-function parContent(par, seat, name) {
-  const racer = par.racers.find((candidate) => candidate.seat === seat);
-  const percent = (share) => `${Math.round(100 * share)}%`;
+function parContent(par, racer, name) {
   const mean = Math.round(10 * par.mean) / 10;
   const summary =
     `The computer played this deal ${par.plays} times and won ${par.solved}. Cards ${par.counted}: ` +

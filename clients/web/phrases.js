@@ -13,6 +13,14 @@ export function cardName(card) {
   return card === BACK ? "a face-down card" : `${RANKS[card[0]] ?? card[0]} of ${SUITS[card[1]]}`;
 }
 
+/** A text of the server, with cards such as JC as J♣, or as `name` describes them. */
+export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]]) {
+  return text.replace(/\b[A2-9TJQK][SHCD]\b/g, name);
+}
+
+/** What a game says about a table: what to do, or why the attempt ended. Older servers do not send it. */
+export const advice = ({ guidance = {} }) => guidance?.instruction || guidance?.ending || "";
+
 /** A pile in short: its top card and its size. */
 export function topCardSentence(place, pile) {
   if (!pile.length || pile.at(-1) === BACK) return pileSentence(place, pile);

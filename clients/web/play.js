@@ -3,7 +3,16 @@
 import { ApiError } from "./api.js";
 import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
-import { capitalized, changeSentence, displayNames, formatClock, outcomeText } from "./phrases.js";
+import {
+  advice,
+  capitalized,
+  cardName,
+  changeSentence,
+  displayNames,
+  formatClock,
+  outcomeText,
+  withCards,
+} from "./phrases.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
@@ -74,6 +83,7 @@ export class PlayPage {
       connection.leftMs === null ? "The clock is not running." : `${formatClock(connection.leftMs, false)} left`;
     /** @type {[string, () => string][]} */
     const readers = [
+      ["Read what to do", () => (this.board && withCards(advice(this.board), cardName)) || "Nothing to do."],
       ["Read board", () => this.table.describe()],
       ["Read last move", () => this.lastMove],
       ["Read clock", timeLeft],
@@ -129,7 +139,7 @@ export class PlayPage {
     this.board = board;
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
-    announce("Go!");
+    announce(`Go! ${withCards(advice(board), cardName)}`);
     this.table.focus();
   }
 
@@ -160,11 +170,11 @@ export class PlayPage {
       return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
-    const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`);
-    const facts = [`home ${board.home} of ${this.page.game.goal}`, ...notes].join(" · ");
-    if (board.outcome === "playing") return facts;
+    const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`); // of older servers
+    const facts = h("span", { class: "facts" }, (board.guidance?.facts ?? notes).join(" · "));
+    if (board.outcome === "playing") return [h("strong", {}, withCards(advice(board))), " ", facts];
     const text = endText(board, mine, Boolean(view.boards));
-    return [`${facts} · `, h("strong", { class: `end-${board.outcome}` }, text)];
+    return [h("strong", { class: `end-${board.outcome}` }, text), " ", facts];
   }
 
   updateBanner({ status, reason, over }) {
@@ -255,11 +265,13 @@ export class PlayPage {
 }
 
 /** Describes the end of an attempt and what the racer can do now. */
-function endText({ outcome, undo, restart }, mine, canWatch) {
+function endText(board, mine, canWatch) {
+  const { outcome, undo, restart } = board;
+  const cause = withCards(advice(board)) || capitalized(outcomeText(outcome));
   const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
-  if (!mine?.done) return `${outcomeText(outcome)}${actions ? `: ${actions}` : ""}.`;
+  if (!mine?.done) return `${cause}.${actions ? ` You can ${actions}.` : ""}`;
   const watch = canWatch ? " Tap a racer to watch." : "";
-  const end = outcome === "won" ? "You won!" : `${outcomeText(outcome)}.`;
+  const end = outcome === "won" ? "You won!" : `${cause}.`;
   return `${end} Waiting for the others…${watch}`;
 }
 

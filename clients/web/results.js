@@ -2,8 +2,8 @@
 
 import { ApiError, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, notice, playerLink, sleep } from "./dom.js";
-import { showPar } from "./par.js";
-import { displayNames, finishText, formatClock, formatTime, ordinal } from "./phrases.js";
+import { percent, showPar } from "./par.js";
+import { advice, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest } from "./storage.js";
 import { showVerification } from "./verification.js";
@@ -66,6 +66,7 @@ export class ResultsPage {
     announce(headline);
     this.difference = h("p", { class: "difference" });
     this.verification = h("section", { class: "checks", "aria-label": "Verification" });
+    this.verdict = h("p", { class: "better" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.today = h("section", { "aria-label": "Deal of the day" });
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
@@ -78,6 +79,8 @@ export class ResultsPage {
       "div",
       { class: "end" },
       h("h1", {}, headline),
+      mine ? h("p", { class: "cause" }, causeOf(view.board)) : null,
+      this.verdict,
       standings.length > 1 ? podium(standings, view.seat) : null,
       this.nextRace(mine),
       this.page.reactions.element,
@@ -116,7 +119,8 @@ export class ResultsPage {
       if (!(error instanceof ApiError)) throw error;
       fill(this.verification, h("p", {}, error.message));
     }
-    await showPar(this.par, raceId, mine?.seat);
+    const comparison = await showPar(this.par, raceId, mine?.seat);
+    if (comparison) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
     await this.loadShareText(mine);
   }
 
@@ -183,6 +187,11 @@ function headlineOf(mine, places) {
   const rank = places > 1 ? `${ordinal(mine.place)} of ${places}` : "";
   if (mine.outcome === "won") return `Won in ${formatClock(mine.ms)}${rank && `: ${rank}`}`;
   return `${rank && `${rank}, `}${mine.home} of ${mine.goal} home`;
+}
+
+/** Why the last attempt ended. A win needs no cause. */
+function causeOf(board) {
+  return board && board.outcome !== "won" ? withCards(advice(board)) : "";
 }
 
 function resultLine(result) {

@@ -9,6 +9,7 @@ const DOUBLE_TAP_MS = 350;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
 const MAX_CARDS = 14; // in a fan
+const MARKS = { home: "home", jammed: "jammed", only: "nothing else can be played" };
 const HANGING_HEIGHT = 2.2; // of a row of hanging piles, in rows
 
 /** Splits a layout into rows of places; null is a gap. */
@@ -34,6 +35,7 @@ export class Table {
     this.play = play;
     this.piles = new Map();
     this.board = null;
+    this.marks = {}; // by place, from the game
     this.selection = new Selection();
     this.element = h("div", { class: `table${small ? " small" : ""}`, role: "group", "aria-label": label });
     this.build();
@@ -96,14 +98,18 @@ export class Table {
     const moved = before && animate && !motionIsOff() ? this.findMoves(before, board.table) : [];
     this.board = board;
     const moves = this.play ? (board.moves ?? []) : [];
+    const marks = board.guidance?.marks ?? {};
     this.selection = new Selection(
       moves.map((move) => this.parse(move)),
       this.game.foundations,
     );
     for (const place of this.order) {
       const [old, cards] = [before?.[place], board.table[place] ?? []];
-      if (!old || old.join() !== cards.join()) this.draw(place, cards);
+      if (!old || old.join() !== cards.join() || this.marks[place] !== marks[place]) {
+        this.draw(place, cards, marks[place]);
+      }
     }
+    this.marks = marks;
     this.element.dataset.ply = board.ply ?? "";
     this.element.inert = false;
     this.highlight();
@@ -123,7 +129,7 @@ export class Table {
   }
 
   /** Draws a pile. Cards are its only spans, so that :last-of-type is the top card. */
-  draw(place, cards) {
+  draw(place, cards, mark = "") {
     const pile = this.piles.get(place);
     const hidden = cards.at(-1) === BACK;
     const deep = pile.classList.contains("fans") || pile.classList.contains("hangs");
@@ -133,8 +139,11 @@ export class Table {
     pile.style.setProperty("--n", Math.max(1, shown.length));
     pile.setAttribute(
       "aria-label",
-      topCardSentence(place, cards) + (reserved && !cards.length ? ` for ${rankOf(reserved)}` : ""),
+      topCardSentence(place, cards) +
+        (reserved && !cards.length ? ` for ${rankOf(reserved)}` : "") +
+        (mark ? `, ${MARKS[mark] ?? mark}` : ""),
     );
+    pile.dataset.mark = mark;
     fill(
       pile,
       shown.map(cardElement),

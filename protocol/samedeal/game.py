@@ -17,6 +17,10 @@ Outcome = Literal["playing", "won", "lost", "stuck", "over"]
 """The state of a position. Without legal moves it is ``lost`` if a rule ends the game, ``over`` if only the score
 counts, and ``stuck`` otherwise."""
 
+Mark = Literal["home", "jammed", "only"]
+"""What a game marks on a place: its cards are home and stay there; its last card waits for a card under it; nothing but
+this place can be played."""
+
 Variant = Mapping[str, str | bool]
 """Values of the game's own options, such as ``{"cap": False}``. Missing options have their defaults."""
 
@@ -122,6 +126,39 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         """What the player knows besides the piles, by name, such as the phase or the number of passes."""
         return {}
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The notes in words, without what the instruction says: ``face cards 1/12``."""
+        return tuple(f"{name} {value}" for name, value in self.notes.items())
+
+    @property
+    def instruction(self) -> str:
+        """What the player can do now, in one line; empty if the game is over.
+
+        It says which kinds of move are possible, never which move is good, and depends only on cards that the player
+        sees. Cards are in notation form, as in ``why_not``; clients show them with symbols.
+        """
+        words = self._word_moves
+        kinds = [*(["play a card"] if len(words) < len(self._legal) else []), *words]
+        return " or ".join(kinds).capitalize()
+
+    @property
+    def why_over(self) -> str:
+        """How and why the game ended, in one line; empty until then. Cards are in notation form."""
+        return f"{self.outcome.capitalize()}: {self._cause}" if self.over else ""
+
+    @property
+    def _cause(self) -> str:
+        """Why a game that is over is won or has no legal moves."""
+        return f"all {self.goal} cards are home" if self.won else "no card can be moved"
+
+    @property
+    def marks(self) -> dict[str, Mark]:
+        """What is worth noticing about some places, from cards that the player sees."""
+        word = self._legal and len(self._word_moves) == len(self._legal)
+        pile = next((place for place in self.layout.split() if place in self.hidden), None)
+        return {pile: "only"} if word and pile else {}
+
     def recalled(self) -> dict[str, Pile]:
         """Return the face-down piles whose cards the player has seen before, bottom to top."""
         return {}
@@ -149,6 +186,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     @derived
     def _legal(self) -> tuple[Move, ...]:
         return () if self.won else tuple(self._moves())
+
+    @property
+    def _word_moves(self) -> list[Move]:
+        """The legal moves that are words, such as ``draw``, which work the face-down pile."""
+        return [move for move in self._legal if move.isalpha() and len(move) > 1]
 
     def moves(self) -> tuple[Move, ...]:
         """Return the legal moves in canonical form, without duplicates; none if the game is over."""

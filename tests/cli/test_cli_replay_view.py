@@ -12,7 +12,7 @@ import pytest
 
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.render.text_table import card_text, note_phrases
+from samedeal_cli.render.text_table import card_text
 from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
@@ -59,7 +59,7 @@ def test_every_table_shows_all_places_and_notes(slug: str, size: tuple[int, int]
     for keys in ("0", "3", "8", "$"):
         state = player(slug, keys)
         text = "\n".join(draw_screen(state, *size).text())
-        for phrase in note_phrases(state.step.game.notes, state.step.game.view()):
+        for phrase in state.step.game.facts:
             assert phrase in text, text
         for place in state.step.game.layout.split():
             assert place == "." or re.search(rf"\b{place}\b", text), place

@@ -13,8 +13,8 @@ from msgspec import structs
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
-from samedeal.wire.messages import Board
-from samedeal_cli.render.text_table import board_lines, note_phrases, standings_lines
+from samedeal.wire.messages import Board, Guidance
+from samedeal_cli.render.text_table import advice, board_lines, facts, standings_lines
 from samedeal_cli.render.text_width import cells
 
 SCREENS = Path(__file__).parents[1] / "screens"
@@ -106,10 +106,13 @@ def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     assert below.strip() == "l1 --"
 
 
-def test_note_phrases_name_the_card_and_count_the_face_cards() -> None:
-    assert note_phrases({"phase": "place", "faces": "1 of 12"}, {"hand": ["JC"]}) == ["Place the J♣", "face cards 1/12"]
-    assert note_phrases({"phase": "place"}, {"hand": []}) == ["Place the card"]
-    assert note_phrases({"phase": "match", "pass": "1 of 3"}, {}) == ["Match cards", "pass 1 of 3"]
+def test_advice_and_facts_come_from_the_game() -> None:
+    board = structs.replace(shown(GAMES["the-edge"].from_seed("1")), guidance=None)
+    assert (advice(board), facts(board)) == ("", ["phase place", "faces 0 of 12"])  # an older server
+    guided = structs.replace(board, guidance=Guidance(instruction="Place the TC", facts=("face cards 0/12",)))
+    assert (advice(guided), facts(guided)) == ("Place the 10♣", ("face cards 0/12",))
+    ended = structs.replace(board, guidance=Guidance(ending="Lost: no free cell for JS"))
+    assert advice(ended) == "Lost: no free cell for J♠"
 
 
 def test_standings_show_all_columns() -> None:

@@ -38,7 +38,8 @@ def viewers(race: Race) -> list[int | None]:
 
 def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
     """All messages that a viewer can be sent about a race."""
-    return views.view(race, viewer, race.at, re=1, legal=True, header=True), views.progress(race, viewer)
+    view = views.view(race, viewer, race.at, re=1, legal=True, guidance=True, header=True)
+    return view, views.progress(race, viewer)
 
 
 def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
@@ -103,6 +104,25 @@ def test_a_racer_sees_their_table_and_legal_moves(slug: str) -> None:
     assert board
     assert (board.attempt, board.ply, board.restart, board.moves) == (2, 3, True, None)
     assert board.undo == run_of(log.race).may(UNDO)
+
+
+@every_game
+def test_boards_have_guidance_only_on_request(slug: str) -> None:
+    log = running(slug=slug, spectators="open")
+    game = run_of(log.race).game
+    guidance = views.guidance_of(game)
+    assert (guidance.instruction, guidance.facts, guidance.marks) == (game.instruction, game.facts, game.marks)
+    for viewer in (1, None):
+        for wanted in (True, False):
+            view = views.view(log.race, viewer, log.race.at, guidance=wanted)
+            boards = [board for board in (view.board, *(view.boards or {}).values()) if board]
+            assert {board.guidance == guidance for board in boards} == {wanted}
+            assert (b"guidance" in codec.encode(view, "json")) is wanted
+    log.say(Resigned(seat=1))
+    board = views.view(log.race, 1, log.race.at, guidance=True).board
+    assert board
+    assert board.guidance
+    assert (board.guidance.instruction, board.guidance.ending) == ("", "")
 
 
 def test_a_racer_who_is_done_has_no_moves() -> None:

@@ -11,6 +11,7 @@ from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
+from samedeal.wire.views import guidance_of
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import update
 
@@ -37,6 +38,7 @@ def board(game: Game, ply: int = 0, **fields: Any) -> Board:
         "moves": list(game.moves()),
         "undo": ply > 0,
         "restart": ply > 0,
+        "guidance": guidance_of(game),
     }
     return Board(**content | fields)
 

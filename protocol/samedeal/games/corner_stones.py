@@ -89,6 +89,13 @@ class CornerStones(Game, frozen=True):
     def home(self) -> int:
         return self.table.count(FIRSTS) - len(FIRSTS)
 
+    @property
+    def instruction(self) -> str:
+        moves = self.moves()
+        if any(move[2:] in FIRSTS for move in moves):
+            return "Build the foundations up or down in suit, or move cards between stacks"
+        return "No card can go to a foundation yet: move cards between stacks" if moves else ""
+
     def why_not(self, move: Move) -> str:
         source, target = move[:2], move[2:]
         if not {source, target} <= self.table.piles.keys():

@@ -80,6 +80,19 @@ class Corners(Game, frozen=True):
     def notes(self) -> dict[str, str]:
         return {"pass": f"{self.passed} of {PASSES}"}
 
+    @property
+    def instruction(self) -> str:
+        words = {"draw": "draw a card", "redeal": "turn the waste over"}
+        moves = self.moves()
+        others = [words[move] for move in moves if move in words]
+        if len(others) < len(moves):
+            return " or ".join(["Build the foundations up in suit", *others])
+        return f"{others[0].capitalize()}: nothing fits a foundation" if others else ""
+
+    @property
+    def _cause(self) -> str:
+        return super()._cause if self.won else "nothing fits a foundation, and there are no cards left to draw"
+
     def recalled(self) -> dict[str, Pile]:
         """Return the stock after a redeal: all its cards have been on the waste."""
         return {"stock": self.table["stock"]} if self.passed > 1 else {}

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Self
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
-from samedeal.game import Game, Move
+from samedeal.game import Game, Mark, Move
 from samedeal.table import Table
 from samedeal.values import derived, replace
 
@@ -99,6 +99,24 @@ class Gallery(Game, frozen=True):
     def notes(self) -> dict[str, str]:
         return {"score": str(self.score)}
 
+    @property
+    def instruction(self) -> str:
+        if not self.table["stock"]:
+            return "The stock is empty: build the rows up by threes in suit" if self._playable else ""
+        if not self._playable:
+            return "Deal: nothing can be played"
+        return "Build the rows up by threes in suit (2 5 8 J, 3 6 9 Q, 4 7 10 K), or deal"
+
+    @property
+    def why_over(self) -> str:
+        return f"Score {self.score}: nothing can be played" if self.outcome == "over" else super().why_over
+
+    @property
+    def marks(self) -> dict[str, Mark]:
+        home, _, _ = self._spots
+        jammed = [place for place in TABLEAU if self._is_jammed(self.table[place])]
+        return {**dict.fromkeys(home, "home"), **dict.fromkeys(jammed, "jammed"), **super().marks}
+
     def why_not(self, move: Move) -> str:
         if move == "deal":
             return "The stock is empty."
@@ -143,6 +161,16 @@ class Gallery(Game, frozen=True):
         return [
             source for source in (*misplaced, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to
         ]
+
+    def _is_jammed(self, pile: Pile) -> bool:
+        """Return whether the last card of a tableau pile can only be played after a card under it.
+
+        That card has the same suit and is three, six or nine ranks lower, and no pile with its twin is left for the
+        last card to go onto.
+        """
+        home, _, _ = self._spots
+        at_home = [card for spot in home for card in self.table[spot]]
+        return any(_jams(pile[-1], card) and at_home.count(card) == at_home.count(pile[-1]) for card in pile[:-1])
 
     def _spot_for(self, card: Card) -> str:
         """Return the leftmost spot that a card can go to."""

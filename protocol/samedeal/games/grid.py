@@ -25,6 +25,7 @@ OWN_CELLS = {
     QUEEN: ("the middle cells of the top and bottom rows", ("b1", "b4", "c1", "c4")),
     KING: ("the corners", ("a1", "a4", "d1", "d4")),
 }
+_FACE_NAMES = {JACK: "jacks", QUEEN: "queens", KING: "kings"}
 FACES = 12
 EDGE = tuple(cell for _, cells in OWN_CELLS.values() for cell in cells)
 _FACE_CARDS = frozenset(RANKS[rank - 1] + suit for rank in OWN_CELLS for suit in SUITS)
@@ -48,6 +49,7 @@ class Grid(Game, frozen=True):
     """
     largest_group: ClassVar[int] = len(CELLS)
     """The maximum number of cards removed together."""
+    group_name: ClassVar[str] = "pairs that make ten"
     writing: ClassVar[str] = (
         "b2 places the card in hand, a2+b3 removes a pair (cells in alphabetical order), and c2- removes a ten."
     )
@@ -82,6 +84,34 @@ class Grid(Game, frozen=True):
     def notes(self) -> dict[str, str]:
         phase = "place" if self.table["hand"] or self.won else "match"
         return {"phase": phase, "faces": f"{self._faces} of {FACES}"}
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        return (f"face cards {self._faces}/{FACES}",)
+
+    @property
+    def instruction(self) -> str:
+        if self.over:
+            return ""
+        hand = self.table.top("hand")
+        if hand is None:
+            return self._what_to_remove()
+        name = _FACE_NAMES.get(rank_of(hand))
+        where = f": {name} go to cells marked {hand[0]}" if name else " on any empty cell"
+        return f"Place the {hand}{where}"
+
+    def _what_to_remove(self) -> str:
+        """Return the instruction for a position with an empty hand."""
+        kinds = [move.endswith("-") for move in self._groups]
+        names = [*(["tens"] if any(kinds) else []), *([self.group_name] if not all(kinds) else [])]
+        return f"Clear {' and '.join(names)}"
+
+    @property
+    def _cause(self) -> str:
+        if self.won:
+            return f"all {self.goal} cards are placed"
+        hand = self.table.top("hand")
+        return f"no free cell for {hand}" if hand else "the grid is full and nothing can be cleared"
 
     def why_not(self, move: Move) -> str:
         hand = self.table.top("hand")

@@ -24,6 +24,7 @@ class TheEdge(Grid, frozen=True):
     slug = "the-edge"
     title = "The Edge"
     rules = "the-edge/1"
+    group_name = "groups that make ten"
     writing = (
         "b2 places the card in hand, a2+b3+d1 removes a group (cells in alphabetical order), c2- removes a ten, and "
         "draw draws the next card after a removal."
@@ -46,6 +47,15 @@ class TheEdge(Grid, frozen=True):
         groups = list[tuple[str, ...]]()
         _collect_groups(self._numbers, 0, TEN, (), groups)
         return list(map(written, groups))
+
+    def _what_to_remove(self) -> str:
+        if self._full:
+            return super()._what_to_remove()
+        return "Draw the next card, or clear more groups that make ten" if self._groups else "Draw the next card"
+
+    @property
+    def _cause(self) -> str:
+        return f"all {FACES} face cards are in their cells" if self.won else super()._cause
 
     def _why_not_draw(self) -> str:
         if self.table["hand"]:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
+from samedeal.game import Mark
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
@@ -22,6 +23,8 @@ ReactionName = Literal["wave", "good-luck", "well-played", "wow", "laugh", "oops
 """The reactions that a racer can send."""
 REACTIONS: Final = "reactions"
 """The feature of clients that show reactions."""
+GUIDANCE: Final = "guidance"
+"""The feature of clients that show the guidance of boards."""
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="t", tag=str.lower):
@@ -43,7 +46,7 @@ class Hello(Request, frozen=True, kw_only=True, omit_defaults=True):
     format: Annotated[int, Meta(ge=1, le=2**31)] = 1
     """The newest race format that the client reads. Races in a newer one refuse it with unsupported-version."""
     features: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=32)] = ()
-    """The optional messages that the client supports. The server sends no others and ignores unknown names."""
+    """The optional messages and fields that the client supports. The server ignores unknown names."""
 
 
 class Join(Request, frozen=True, kw_only=True):
@@ -156,6 +159,19 @@ class Welcome(Reply, frozen=True, kw_only=True):
     """The server program and its version."""
 
 
+class Guidance(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a game says about a table, from the cards that the racer sees. Cards in texts are in notation form."""
+
+    instruction: str = ""
+    """What the racer can do now."""
+    ending: str = ""
+    """How and why the attempt ended."""
+    facts: tuple[str, ...] = ()
+    """What else the racer knows, in words."""
+    marks: dict[str, Mark] = {}
+    """What is worth noticing about places."""
+
+
 class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A racer's table as the racer sees it."""
 
@@ -174,6 +190,8 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     undo: bool = False
     """Whether undo is possible."""
     restart: bool = False
+    guidance: Guidance | None = None
+    """Only for clients with the feature ``guidance``."""
 
 
 class Rematch(Struct, frozen=True, kw_only=True):

@@ -1,11 +1,12 @@
 """Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
 
+from samedeal.game import Game
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Standing
 from samedeal.race.server_bots import levels
-from samedeal.wire.messages import Board, Host, Progress, Rematch, View
+from samedeal.wire.messages import Board, Guidance, Host, Progress, Rematch, View
 
 
 def view(
@@ -15,6 +16,7 @@ def view(
     *,
     re: int | None = None,
     legal: bool = False,
+    guidance: bool = False,
     header: bool = False,
     rematch: Rematch | None = None,
     ghosts: tuple[Ghost, ...] = (),
@@ -43,8 +45,8 @@ def view(
         standings=standings(race, viewer),
         levels=levels(race) if sees_standings(race, viewer) else {},
         seat=viewer,
-        board=_board(race, seat.run, legal) if seat and seat.run else None,
-        boards={other.number: _board(race, other.run, False) for other in others if other.run} or None,
+        board=_board(race, seat.run, legal, guidance) if seat and seat.run else None,
+        boards={other.number: _board(race, other.run, False, guidance) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
         next=rematch if race.closed else None,
@@ -95,7 +97,7 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     return run.done and (run.game.won or race.options.finishers == "all")
 
 
-def _board(race: Race, run: Run, legal: bool) -> Board:
+def _board(race: Race, run: Run, legal: bool, guidance: bool) -> Board:
     done = race.closed or run.done
     return Board(
         table=run.game.view(),
@@ -107,6 +109,14 @@ def _board(race: Race, run: Run, legal: bool) -> Board:
         moves=(() if done else run.game.moves()) if legal else None,
         undo=not done and run.may(UNDO),
         restart=not done and run.may(RESTART),
+        guidance=guidance_of(run.game, done=done) if guidance else None,
+    )
+
+
+def guidance_of(game: Game, *, done: bool = False) -> Guidance:
+    """Return what a game says about a position; without an instruction if the racer is ``done``."""
+    return Guidance(
+        instruction="" if done else game.instruction, ending=game.why_over, facts=game.facts, marks=game.marks
     )
 
 

@@ -122,4 +122,4 @@ class _Spectator:
         def encode() -> bytes:
             return codec.encode(self._room.view(None) if is_view else self._room.progress(None), "json")
 
-        return self._room.broadcast.shared_encoding(race, ("json", is_view, True), encode)
+        return self._room.broadcast.shared_encoding(race, ("json", is_view, True, False), encode)

@@ -144,7 +144,15 @@ class Room:
                 self._schedule.extend_nonce_grace()
                 command.resolve(Refused("store-unavailable"))
 
-    def view(self, seat: int | None, *, re: int | None = None, legal: bool = False, header: bool = False) -> View:
+    def view(
+        self,
+        seat: int | None,
+        *,
+        re: int | None = None,
+        legal: bool = False,
+        guidance: bool = False,
+        header: bool = False,
+    ) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
         now = self._store.clock.now()
         return view(
@@ -153,6 +161,7 @@ class Room:
             now,
             re=re,
             legal=legal,
+            guidance=guidance,
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),

@@ -77,7 +77,7 @@ class Session:
         self._guest: Guest | None = None
         self._token_digest = ""
         self._revoked = False
-        self._shows_reactions = False
+        self._features = frozenset[str]()
         self._format = 1  # the newest race format that the client reads
         self._room: Room | None = None
         self._seat: int | None = None
@@ -266,7 +266,7 @@ class Session:
             self._token_digest = digest(new_token)
         else:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        self._guest, self._format, self._shows_reactions = guest, hello.format, m.REACTIONS in hello.features
+        self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._name))
         return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
@@ -342,7 +342,7 @@ class Session:
         self._leave_room()
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.broadcast.add(self)
-        if self._shows_reactions:
+        if m.REACTIONS in self._features:
             room.reactions.add(self._on_reaction)
         if seat is not None:
             self._connected_seat = seat
@@ -378,7 +378,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        return self._room.view(self._seat, re=re, legal=self._legal, header=header)
+        return self._room.view(self._seat, re=re, legal=self._legal, guidance=self._has_guidance, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
@@ -393,4 +393,9 @@ class Session:
 
         if seat is not None and is_view:
             return encode()
-        return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None), encode)
+        guided = is_view and self._has_guidance
+        return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None, guided), encode)
+
+    @property
+    def _has_guidance(self) -> bool:
+        return m.GUIDANCE in self._features

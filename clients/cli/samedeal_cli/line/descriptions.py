@@ -10,7 +10,7 @@ from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.render.phrases import card_name, clock, pile_sentence, standing_sentence, with_unique_names
-from samedeal_cli.render.text_table import board_lines, card_text, standings_lines
+from samedeal_cli.render.text_table import advice, board_lines, card_text, facts, standings_lines
 from samedeal_cli.settings import Settings, program
 
 HELP: Final = {
@@ -53,12 +53,17 @@ class Descriptions:
 
     def table(self, board: Board) -> Iterable[str]:
         if self._pictures:
-            return board_lines(
+            lines = board_lines(
                 self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
             )
-        notes = [f"{name} {value}" for name, value in board.notes.items()]
-        piles = (pile_sentence(place, board.table[place]) for place in self._places)
-        return [*piles, f"home {board.home} of {self._game.goal}", *notes]
+        else:
+            piles = (pile_sentence(place, board.table[place]) for place in self._places)
+            lines = [*piles, f"home {board.home} of {self._game.goal}", *facts(board)]
+        return filter(None, [*lines, self.advice(board)])
+
+    def advice(self, board: Board) -> str:
+        """What the racer can do, or why the attempt ended."""
+        return advice(board, self.card)
 
     def standings(self, standings: tuple[Standing, ...], seat: int | None, levels: Mapping[int, str]) -> Iterable[str]:
         if self._pictures:

@@ -188,6 +188,8 @@ class LineMode(Narrator):
             self._say(f"home {after.home} of {self._game.goal}")
         if self._boards == "picture":
             self._show_boards()
+        elif (advice := self._describe.advice(after)) != self._describe.advice(before):
+            self._say(advice)
         if after.outcome != before.outcome:
             self._say(outcome_phrase(after, self._connection.standing))
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from samedeal.wire.messages import REACTIONS, FromServer, Welcome
+from samedeal.wire.messages import GUIDANCE, REACTIONS, FromServer, Welcome
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.nonces import Nonces
@@ -35,7 +35,7 @@ def connect(
         token=credentials.token,
         watch=watching,
         bot=bot,
-        features=(REACTIONS,) if reactions else (),
+        features=() if bot else (GUIDANCE, REACTIONS) if reactions else (GUIDANCE,),
         nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
         on_welcome=on_welcome,

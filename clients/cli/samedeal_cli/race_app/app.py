@@ -386,5 +386,5 @@ def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[
 def par_summary(racer: Compared) -> ParSummary:
     """Describe a racer's par."""
     shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
-    text = "You beat {} % of the computer's plays, matched {} %, lost to {} %".format(*shares)
+    text = "You did better than {} % of the computer, level with {} %, worse than {} %".format(*shares)
     return ParSummary(racer.squares, text)

@@ -10,6 +10,7 @@ from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_headi
 from samedeal_cli.race_app.overlays import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import bot_mark, clock, ghost_sentence
+from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import ParSummary, RaceState
 
@@ -70,6 +71,8 @@ def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
         canvas.write(row + 1, 1, f"You won in {clock(me.ms)}!", GOOD)
     else:
         canvas.write(row + 1, 1, f"You: {me.outcome}, {me.home} of {me.goal} home", BOLD)
+        if state.board and (cause := advice(state.board)):
+            canvas.write(row + 2, 1, cause)
     return row + 3
 
 

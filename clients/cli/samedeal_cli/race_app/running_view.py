@@ -18,7 +18,7 @@ from samedeal_cli.race_app.overlays import BAD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.table_view import Marks, TableDrawing
-from samedeal_cli.render.text_table import note_phrases
+from samedeal_cli.render.text_table import advice, facts
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -119,12 +119,12 @@ def _no_table(state: RaceState) -> str:
 def _draw_rule(state: RaceState, canvas: Canvas, row: int) -> None:
     """Draw the line below the table, with the game's notes."""
     canvas.line(row)
-    notes = note_phrases(state.board.notes, state.board.table) if state.board else []
+    notes = [advice(state.board), *facts(state.board)] if state.board else []
     if state.shown_seat is not None and state.shown_seat != state.seat:
         owner = next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
         notes = [f"{owner}'s table", *notes]
-    if notes:
-        canvas.write(row, 2, f" {' · '.join(notes)} ")
+    if text := " · ".join(filter(None, notes)):
+        canvas.write(row, 2, f" {fitted(text, canvas.width - 6, '…')} ")
 
 
 def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:

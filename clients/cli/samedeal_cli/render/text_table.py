@@ -68,25 +68,8 @@ def board_lines(
             lines += ["", *_hanging(row, piles, width)]
         else:
             lines.append(_row_line(row, starts, piles, fanned, ascii))
-    lines.append(GAP.join([f"home {board.home}", *(f"{name} {value}" for name, value in board.notes.items())]))
+    lines.append(GAP.join([f"home {board.home}", *facts(board)]))
     return [colored(line.rstrip(), color) for line in lines]
-
-
-def note_phrases(notes: Mapping[str, str], table: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the game's notes in words: ``Place the J♣``, ``face cards 1/12``, ``pass 1 of 3``."""
-    phrases = []
-    for name, value in notes.items():
-        match name, value:
-            case "phase", "place":
-                hand = table.get("hand")
-                phrases.append(f"Place the {card_text(hand[-1])}" if hand else "Place the card")
-            case "phase", "match":
-                phrases.append("Match cards")
-            case "faces", _:
-                phrases.append(f"face cards {value.replace(' of ', '/')}")
-            case _:
-                phrases.append(f"{name} {value}")
-    return phrases
 
 
 def standings_lines(
@@ -126,6 +109,17 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
 def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
     """Replace the cards in a text of the server by their display texts."""
     return _WIRE_CARD.sub(lambda match: card(match[0]), text)
+
+
+def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
+    """Return what the racer can do, or why the attempt ended; empty from an older server."""
+    guidance = board.guidance
+    return with_cards(guidance.instruction or guidance.ending, card) if guidance else ""
+
+
+def facts(board: Board) -> Sequence[str]:
+    """Return what the racer knows besides the piles, in words; from an older server, the notes."""
+    return board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
 
 
 def colored(line: str, color: bool) -> str:

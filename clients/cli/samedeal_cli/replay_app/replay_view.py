@@ -9,7 +9,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.table_view import Marks, TableDrawing
-from samedeal_cli.render.text_table import card_text, find_cards, note_phrases, with_cards
+from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
@@ -165,8 +165,8 @@ def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, mark
     marks = Marks(picked=changed)
     TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
     canvas.spots = spots
-    notes = " · ".join(note_phrases(game.notes, game.view()))
-    canvas.write(room.row + room.height - 1, room.column, notes, DIM, most=room.width)
+    facts = " · ".join(filter(None, [with_cards(game.why_over), *game.facts]))
+    canvas.write(room.row + room.height - 1, room.column, facts, DIM, most=room.width)
 
 
 def _arrived(old: Game, new: Game) -> set[str]:

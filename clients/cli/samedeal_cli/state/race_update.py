@@ -9,7 +9,7 @@ from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
 from samedeal_cli.render.phrases import change_sentence, clock, reaction_phrase, with_unique_names
-from samedeal_cli.render.text_table import card_text, with_cards
+from samedeal_cli.render.text_table import advice, card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
 from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
@@ -112,4 +112,4 @@ def _notice_of_outcome(board: Board, me: Standing | None) -> Notice | None:
         case outcome:
             keys = [key for key, possible in (("u undo", board.undo), ("b restart", board.restart)) if possible]
             options = f" ({', '.join([*keys, '! resign'])})." if keys else ". That was your last attempt."
-            return Notice(f"Your game is {outcome}{options}", "bad")
+            return Notice(f"{advice(board) or f'Your game is {outcome}'}{options}", "bad")
