@@ -21,6 +21,11 @@ export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[car
 /** What a game says about a table: what to do, or why the attempt ended. Older servers do not send it. */
 export const advice = ({ guidance = {} }) => guidance?.instruction || guidance?.ending || "";
 
+const MARKS = { home: "home", jammed: "jammed", only: "nothing else can be played" };
+
+/** What the game marks on a pile, at the end of the pile's description. */
+export const markText = (mark) => (mark ? `, ${MARKS[mark] ?? mark}` : "");
+
 /** A pile in short: its top card and its size. */
 export function topCardSentence(place, pile) {
   if (!pile.length || pile.at(-1) === BACK) return pileSentence(place, pile);

@@ -1,7 +1,7 @@
 // A table: draws any game from its layout, and turns taps, drags and keys into moves.
 
 import { announce, fill, h } from "./dom.js";
-import { addedCards, BACK, cardName, pileSentence, rankOf, SUIT_SYMBOLS, topCardSentence } from "./phrases.js";
+import { addedCards, BACK, cardName, markText, pileSentence, rankOf, SUIT_SYMBOLS, topCardSentence } from "./phrases.js";
 import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
@@ -9,7 +9,6 @@ const DOUBLE_TAP_MS = 350;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
 const MAX_CARDS = 14; // in a fan
-const MARKS = { home: "home", jammed: "jammed", only: "nothing else can be played" };
 const HANGING_HEIGHT = 2.2; // of a row of hanging piles, in rows
 
 /** Splits a layout into rows of places; null is a gap. */
@@ -35,7 +34,6 @@ export class Table {
     this.play = play;
     this.piles = new Map();
     this.board = null;
-    this.marks = {}; // by place, from the game
     this.selection = new Selection();
     this.element = h("div", { class: `table${small ? " small" : ""}`, role: "group", "aria-label": label });
     this.build();
@@ -95,21 +93,18 @@ export class Table {
   /** Shows a board. Redraws the piles that changed and animates the cards that moved. */
   show(board, { animate = true } = {}) {
     const before = this.board?.table;
+    const [oldMarks, marks] = [this.board, board].map((each) => each?.guidance?.marks ?? {});
     const moved = before && animate && !motionIsOff() ? this.findMoves(before, board.table) : [];
     this.board = board;
     const moves = this.play ? (board.moves ?? []) : [];
-    const marks = board.guidance?.marks ?? {};
     this.selection = new Selection(
       moves.map((move) => this.parse(move)),
       this.game.foundations,
     );
     for (const place of this.order) {
       const [old, cards] = [before?.[place], board.table[place] ?? []];
-      if (!old || old.join() !== cards.join() || this.marks[place] !== marks[place]) {
-        this.draw(place, cards, marks[place]);
-      }
+      if (!old || old.join() !== cards.join() || marks[place] !== oldMarks[place]) this.draw(place, cards, marks[place]);
     }
-    this.marks = marks;
     this.element.dataset.ply = board.ply ?? "";
     this.element.inert = false;
     this.highlight();
@@ -139,9 +134,7 @@ export class Table {
     pile.style.setProperty("--n", Math.max(1, shown.length));
     pile.setAttribute(
       "aria-label",
-      topCardSentence(place, cards) +
-        (reserved && !cards.length ? ` for ${rankOf(reserved)}` : "") +
-        (mark ? `, ${MARKS[mark] ?? mark}` : ""),
+      topCardSentence(place, cards) + (reserved && !cards.length ? ` for ${rankOf(reserved)}` : "") + markText(mark),
     );
     pile.dataset.mark = mark;
     fill(

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
+from samedeal.wire.messages import Guidance
 from samedeal_cli.race_app.overlays import overlay_lines
 from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.state.race_keys import (
@@ -305,11 +306,14 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     state = racing("corners")
     assert state.view
     assert state.view.board
-    ended = structs.replace(state.view.board, outcome=outcome, ply=99, moves=[], undo=outcome == "stuck")
+    guidance = Guidance(ending="Lost: no free cell for JS") if outcome == "lost" else None
+    board = structs.replace(state.view.board, guidance=guidance, outcome=outcome)
+    ended = structs.replace(board, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
     updated = update(state, structs.replace(news[0], board=ended), *news[1:])
     assert updated.notice
-    wanted = {"won": "You won in", "resigned": "You resigned"}.get(outcome, f"Your game is {outcome}")
+    texts = {"won": "You won in", "resigned": "You resigned", "lost": "Lost: no free cell for J♠"}
+    wanted = texts.get(outcome, f"Your game is {outcome}")
     assert updated.notice.text.startswith(wanted)
     assert ("u undo" in updated.notice.text) == (outcome == "stuck")
 

@@ -9,7 +9,6 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
-from samedeal.game import Mark
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
@@ -168,8 +167,8 @@ class Guidance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How and why the attempt ended."""
     facts: tuple[str, ...] = ()
     """What else the racer knows, in words."""
-    marks: dict[str, Mark] = {}
-    """What is worth noticing about places."""
+    marks: dict[str, str] = {}
+    """What is worth noticing about places, as in ``Game.marks``."""
 
 
 class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):

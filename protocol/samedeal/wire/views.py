@@ -116,7 +116,7 @@ def _board(race: Race, run: Run, legal: bool, guidance: bool) -> Board:
 def guidance_of(game: Game, *, done: bool = False) -> Guidance:
     """Return what a game says about a position; without an instruction if the racer is ``done``."""
     return Guidance(
-        instruction="" if done else game.instruction, ending=game.why_over, facts=game.facts, marks=game.marks
+        instruction="" if done else game.instruction, ending=game.why_over, facts=game.facts, marks={**game.marks}
     )
 
 

@@ -378,7 +378,8 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        return self._room.view(self._seat, re=re, legal=self._legal, guidance=self._has_guidance, header=header)
+        guidance = m.GUIDANCE in self._features
+        return self._room.view(self._seat, re=re, legal=self._legal, guidance=guidance, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
@@ -393,9 +394,5 @@ class Session:
 
         if seat is not None and is_view:
             return encode()
-        guided = is_view and self._has_guidance
+        guided = is_view and m.GUIDANCE in self._features
         return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None, guided), encode)
-
-    @property
-    def _has_guidance(self) -> bool:
-        return m.GUIDANCE in self._features
