@@ -13,6 +13,7 @@ import {
   outcomeText,
   withCards,
 } from "./phrases.js";
+import { isPractice, Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
@@ -31,6 +32,7 @@ export class PlayPage {
       play: this.racing ? (move) => this.move(move) : null,
       label: this.racing ? `Your ${game.title} table` : `${game.title} table`,
     });
+    this.practice = this.racing && isPractice(page.header, game) ? new Practice(game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.hidden = !detail.complete));
@@ -48,7 +50,7 @@ export class PlayPage {
       "div",
       { class: "race" },
       this.banner,
-      h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
+      h("div", { class: "field" }, this.practice?.element, this.table.element, this.boards.element, this.countdown),
       h(
         "div",
         { class: "beside" },
@@ -136,6 +138,7 @@ export class PlayPage {
     const first = !this.table.board;
     this.table.show(board, { animate: !first && this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
+    if (board === view.board) this.practice?.show(board);
     this.board = board;
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
@@ -223,6 +226,8 @@ export class PlayPage {
     this.table.element.classList.add("waiting");
     try {
       const { board: after } = await connection.move(move);
+      this.practice?.played(move);
+      this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       this.refusalUntil = 0;

@@ -1,7 +1,9 @@
-// The rules of a game.
+// The rules of a game, with tables as pictures and a practice deal.
 
 import { ApiError, fetchGames, fetchText } from "./api.js";
-import { fill, h } from "./dom.js";
+import { button, fill, h } from "./dom.js";
+import { startPractice } from "./practice.js";
+import { Table } from "./table.js";
 
 export class RulesPage {
   constructor(slug) {
@@ -16,9 +18,26 @@ export class RulesPage {
     const article = h("article", { class: "rules" });
     // Trusted HTML: generated from the project's own docs.
     article.innerHTML = await fetchText(new URL(`./rules/${this.slug}.html`, import.meta.url));
+    for (const figure of article.querySelectorAll("[data-table]")) {
+      const label = figure.querySelector("figcaption").textContent;
+      const table = new Table(game, { label, small: true });
+      table.show({ table: JSON.parse(figure.dataset.table) });
+      figure.prepend(table.element);
+    }
     const links = [...games.values()].map(({ slug, title }) =>
       h("a", { href: `/rules/${slug}`, "aria-current": slug === this.slug ? "page" : false }, title),
     );
     fill(main, h("nav", { class: "games", "aria-label": "Games" }, links), article);
+    if (game.practice) article.querySelector("h1").after(this.practiceRow(game));
+  }
+
+  practiceRow(game) {
+    const problem = h("span", { class: "refusal", role: "alert" });
+    const start = () =>
+      startPractice(game).catch((error) => {
+        if (!(error instanceof ApiError)) throw error;
+        problem.textContent = error.message;
+      });
+    return h("p", { class: "row" }, button("Practice", start, { class: "first" }), problem);
   }
 }

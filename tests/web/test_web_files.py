@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tomllib
+from html import escape
 from pathlib import Path
 from posixpath import dirname, normpath
 
@@ -18,33 +19,69 @@ import resvg_py
 from markdown_it import MarkdownIt
 
 from samedeal.games.catalogue import GAMES
+from samedeal.games.lessons import PRACTICE
 from samedeal_server.http import page_files
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "web" / "rules"
 
 
-def rules_html(title: str) -> str:
-    """Return the chapter about a game and the chapter about all games as HTML."""
+def rules_html(slug: str) -> str:
+    """Return the rules of a game as HTML: five lines, pictures and strategy, and the rest folded up."""
+    title = GAMES[slug].title
     chapters = re.split(
         r"^(?=## )", (ROOT / "docs" / "play" / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     own = next((chapter for chapter in chapters if chapter.startswith(f"## {title}\n")), None)
     assert own, f"docs/play/rules.md needs a chapter {title}"
     common = next(chapter for chapter in chapters if chapter.startswith("## Rules for all games\n"))
-    text = own.replace("## ", "# ", 1) + "\n" + common
+    brief, *sections = re.split(r"^### (.*)$", own.split("\n", 1)[1], flags=re.MULTILINE)
+    html = f"<h1>{title}</h1>\n{_rendered(brief)}{_figures(slug)}"
+    for heading, text in zip(sections[::2], sections[1::2], strict=True):
+        name = heading.partition(f" in {title}")[0].partition(f" of {title}")[0]
+        if name == "Strategy":
+            html += f"<h2>{name}</h2>\n{_rendered(text)}"
+        else:
+            html += _folded(name, text)
+    return html + _folded("Rules for all games", common.split("\n", 1)[1])
+
+
+def _folded(summary: str, text: str) -> str:
+    return f"<details>\n<summary>{summary}</summary>\n{_rendered(text)}</details>\n"
+
+
+def _rendered(text: str) -> str:
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    # Links to other documents do not work on the page: keep only their text.
-    html = re.sub(r'<a href="[^"]*">(.*?)</a>', r"\1", html)
+    # Links to other games lead to their pages. Those to other documents do not work here: keep only their text.
+    html = re.sub(r'<a href="#([^"]*)">', lambda link: f'<a data-game href="/rules/{link[1]}">', html)
+    html = re.sub(r'<a href="[^"]*">(.*?)</a>', r"\1", html).replace("<a data-game ", "<a ")
     # Wide elements scroll on small screens; a tab index makes them reachable by keyboard.
     return re.sub(r"<(pre|table)>", r'<\1 tabindex="0">', html)
+
+
+def _figures(slug: str) -> str:
+    """Return the practice deal and the table after its steps, which the page draws."""
+    if slug not in PRACTICE:
+        return ""
+    position = GAMES[slug].from_seed(PRACTICE[slug].seed)
+    steps = PRACTICE[slug].steps
+    pictures = [("A deal.", position)]
+    for step in steps:
+        position = position.after(step.move)
+    pictures.append((f"The same deal after {len(steps)} moves.", position))
+    figures = [
+        f'<figure data-table="{escape(json.dumps(at.view(), separators=(",", ":")))}">'
+        f"<figcaption>{caption}</figcaption></figure>\n"
+        for caption, at in pictures
+    ]
+    return f'<div class="examples">\n{"".join(figures)}</div>\n'
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_rules_match_the_document(slug: str) -> None:
     file = FOLDER / f"{slug}.html"
     assert file.exists(), "`make generate` writes it"
-    assert file.read_text(encoding="utf-8") == rules_html(GAMES[slug].title), "`make generate` rewrites it"
+    assert file.read_text(encoding="utf-8") == rules_html(slug), "`make generate` rewrites it"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
@@ -97,6 +134,6 @@ if __name__ == "__main__":
         drawn = resvg_py.svg_to_bytes(svg_path=f"{FOLDER.parent / source}", width=size, height=size)
         (FOLDER.parent / icon).write_bytes(bytes(drawn))
     FOLDER.mkdir(exist_ok=True)
-    for slug, game in GAMES.items():
-        (FOLDER / f"{slug}.html").write_text(rules_html(game.title), encoding="utf-8")
+    for slug in GAMES:
+        (FOLDER / f"{slug}.html").write_text(rules_html(slug), encoding="utf-8")
         sys.stdout.write(f"{slug}\n")

@@ -9,6 +9,7 @@ from samedeal.computer.deal_filters import filters
 from samedeal.computer.par import Compared, Counted
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.games.lessons import PRACTICE, Practice
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.race.seat import Standing
@@ -44,12 +45,15 @@ class GameDescription(Struct, frozen=True):
     """The options of the game and their choices, the default first."""
     filters: Sequence[str] = ()
     """The filters of its sealed deals, the default first."""
+    practice: Practice | None = None
+    """Its practice deal, if it has one. Cards in texts are in notation form."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
-        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name != "filters"}
+        own = [name for name in cls.__struct_fields__ if name not in ("filters", "practice")]
+        fields: dict[str, Any] = {name: getattr(game, name) for name in own}
         fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
-        return cls(**fields, filters=filters(game))
+        return cls(**fields, filters=filters(game), practice=PRACTICE.get(game.slug))
 
 
 class GameList(Struct, frozen=True):

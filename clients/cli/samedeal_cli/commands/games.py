@@ -11,6 +11,7 @@ import msgspec
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.games.lessons import STRATEGY
 from samedeal.wire.documents import GameDescription, GameList
 from samedeal_cli.commands.parameters import GAME
 from samedeal_cli.failure import Unreachable
@@ -74,9 +75,17 @@ def rules_lines(slug: str, width: int) -> Iterator[str]:
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
     yield from _table(GameDescription.of(game))
-    yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
+    yield from (*_strategy(slug, width), *wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
     lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(GameDescription.of(game))}."
     yield from wrap(lasts, width)
+
+
+def _strategy(slug: str, width: int) -> Iterator[str]:
+    if advice := STRATEGY.get(slug):
+        yield from ("Strategy:", "")
+        for text in advice:
+            yield from wrap(text, width, initial_indent="- ", subsequent_indent="  ")
+        yield ""
 
 
 def _table(game: GameDescription) -> Iterator[str]:

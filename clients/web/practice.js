@@ -1,0 +1,47 @@
+// A practice deal: says which move to make next, and marks its piles. The steps come from the game.
+
+import { fetchJson } from "./api.js";
+import { h } from "./dom.js";
+import { withCards } from "./phrases.js";
+import { goToRace, guest } from "./storage.js";
+
+const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
+
+/** Opens a race for one on the practice deal of a game. */
+export async function startPractice({ slug, practice }) {
+  const body = { game: slug, seed: practice.seed, options: SOLO };
+  goToRace((await fetchJson("/races", { body, token: guest()?.token })).race);
+}
+
+/** Whether a race is on the practice deal of its game, for one player. */
+export const isPractice = ({ seed, options }, { practice }) =>
+  Boolean(practice) && seed === practice.seed && options.max_racers === 1;
+
+export class Practice {
+  constructor(game, table) {
+    this.steps = game.practice.steps;
+    this.table = table;
+    this.moves = null; // since the deal, once there is a board
+    this.element = h("p", { class: "practice", role: "status" });
+  }
+
+  /** Records a move of the player. */
+  played(move) {
+    if (move === "undo") this.moves.pop();
+    else if (move === "restart") this.moves = [];
+    else this.moves.push(move);
+  }
+
+  /** Shows the next step. After a reload, the moves so far are taken to be those of the steps. */
+  show({ ply }) {
+    this.moves ??= this.steps.slice(0, ply).map(({ move }) => move);
+    const followed = this.moves.every((move, index) => index >= this.steps.length || move === this.steps[index].move);
+    const step = followed ? this.steps[this.moves.length] : null;
+    const places = step ? this.table.parse(step.move).places : [];
+    for (const [place, pile] of this.table.piles) pile.classList.toggle("wanted", places.includes(place));
+    const count = `Step ${this.moves.length + 1} of ${this.steps.length}. `;
+    const end = followed ? "Now you know how it goes: play on." : "You have left the practice. Play on, or restart.";
+    const text = step ? count + withCards(step.text) : end;
+    if (this.element.textContent !== text) this.element.textContent = text;
+  }
+}
