@@ -50,7 +50,8 @@ export class PlayPage {
       "div",
       { class: "race" },
       this.banner,
-      h("div", { class: "field" }, this.practice?.element, this.table.element, this.boards.element, this.countdown),
+      this.practice?.element,
+      h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
       h(
         "div",
         { class: "beside" },

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from msgspec import to_builtins
 from starlette.types import Message
 
 from samedeal.computer.deal_filters import filters
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
+from samedeal.games.lessons import PRACTICE
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.live_races import LiveRaces
@@ -37,6 +39,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "limit_ms": game.limit_ms,
             "options": {name: list(values) for name, values in game.options.items()},
             "filters": list(filters(game)),
+            "practice": to_builtins(PRACTICE[game.slug]),
         }
 
 
