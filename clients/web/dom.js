@@ -21,6 +21,13 @@ export function fill(element, ...children) {
   element.replaceChildren(...children.flat(3).filter(isNode));
 }
 
+/** Whether the user prefers a page without animations. */
+export const motionIsOff = () =>
+  document.documentElement.dataset.motion === "off" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** A name that players chose, in its own direction of writing. */
+export const nameText = (name) => h("bdi", { dir: "auto" }, name);
+
 /** Announces a text in the status line and to screen readers, even if it repeats the previous one. */
 export function announce(text) {
   const status = document.getElementById("status");

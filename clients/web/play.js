@@ -17,7 +17,6 @@ import { isPractice, Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 
-const REFUSAL_MS = 6000;
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
 
 export class PlayPage {
@@ -65,9 +64,9 @@ export class PlayPage {
 
   createButtons() {
     const { page } = this;
-    const restart = () => confirmAction("Restart this deal? The clock keeps running.", () => this.move("restart"));
+    const restart = () => confirmAction("Restart this deal? The clock keeps running.", () => this.press("restart"));
     const resign = () => page.run("resign", () => page.connection.resign());
-    this.undoButton = button("Undo", () => this.move("undo"), { "aria-keyshortcuts": "u", class: "big" });
+    this.undoButton = button("Undo", () => this.press("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stockButton = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
     this.completeButton = button("Make this move", () => this.completeMove(), {
       "aria-keyshortcuts": "m",
@@ -131,7 +130,7 @@ export class PlayPage {
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     if (this.racing) this.updateButtons(view.board, connection.mine);
-    if (!(performance.now() < this.refusalUntil)) fill(this.note, this.noteContent(view, board));
+    fill(this.note, this.noteContent(view, board));
     this.updateBanner(connection);
   }
 
@@ -221,6 +220,7 @@ export class PlayPage {
 
   // Moves.
 
+  /** Sends a move. Returns the reason if it is refused. */
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
@@ -231,39 +231,42 @@ export class PlayPage {
       this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
-      this.refusalUntil = 0;
       const home = after.home === before.home ? "" : `; home ${after.home}`;
       const end = after.outcome === "playing" ? "" : `; ${outcomeText(after.outcome)}`;
       announce(`${this.lastMove}${home}${end}`);
       this.update(connection.view);
+      return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       announce(error.message);
-      this.showRefusal(error.message);
+      return error.message;
     } finally {
       this.table.element.classList.remove("waiting");
     }
   }
 
   draw() {
-    if (this.stockMove && !this.stockButton.disabled) this.move(this.stockMove);
+    if (this.stockMove && !this.stockButton.disabled) this.press(this.stockMove);
   }
 
   completeMove() {
     const { complete } = this.table.selection;
-    if (complete) this.move(complete.move);
+    if (complete) this.press(complete.move);
   }
 
-  /** Shows a refusal below the table until the next move, or for a few seconds. */
+  /** Sends the move of a button. */
+  async press(move) {
+    const refusal = await this.move(move);
+    if (refusal) this.showRefusal(refusal);
+  }
+
   showRefusal(text) {
-    fill(this.note, h("strong", { class: "refusal" }, text));
-    this.refusalUntil = performance.now() + REFUSAL_MS;
-    this.table.shake();
+    this.table.refuse(text);
   }
 
   onKey({ key }) {
     if (!this.racing) return;
-    if (key === "u" && !this.undoButton.disabled) this.move("undo");
+    if (key === "u" && !this.undoButton.disabled) this.press("undo");
     else if (key === "d") this.draw();
     else if (key === "m") this.completeMove();
     else if (key === "Escape") this.table.clearSelection();

@@ -71,6 +71,14 @@ export class Selection {
     return { selection: next, move: null };
   }
 
+  /** How the game would write an illegal move with these places, to learn why it is refused; null if unknown. */
+  attempt(places) {
+    const has = (kind) => this.all.some((legal) => legal.kind === kind && !legal.isWord);
+    if (places.length > 1 && has("remove")) return places.join("+");
+    if (places.length === 2 && has("carry")) return places.join("");
+    return places.length === 1 && has("tap") ? places[0] : null;
+  }
+
   /** Returns the move for a card dragged from one place to another, or null. */
   dragMove(from, to) {
     const exact = this.all.find(({ kind, places }) => kind === "carry" && places[0] === from && places[1] === to);

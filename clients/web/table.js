@@ -1,15 +1,18 @@
 // A table: draws any game from its layout, and turns taps, drags and keys into moves.
 
-import { announce, fill, h } from "./dom.js";
-import { addedCards, BACK, cardName, markText, pileSentence, rankOf, SUIT_SYMBOLS, topCardSentence } from "./phrases.js";
+import { cardElement } from "./cards.js";
+import { announce, fill, h, motionIsOff } from "./dom.js";
+import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
 import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
 const DOUBLE_TAP_MS = 350;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
+const REFUSAL_MS = 6000;
 const MAX_CARDS = 14; // in a fan
-const HANGING_HEIGHT = 2.2; // of a row of hanging piles, in rows
+const MAX_CARDS_PHONE = 10; // so that their indices are readable
+const phone = matchMedia("(max-width: 559px)");
 
 /** Splits a layout into rows of places; null is a gap. */
 function parseLayout(layout) {
@@ -23,9 +26,6 @@ function parseLayout(layout) {
         .map((place) => (place === "." ? null : place)),
     );
 }
-
-const motionIsOff = () =>
-  document.documentElement.dataset.motion === "off" || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Table {
   /** `play(move)` plays a legal move and may return a promise. Without it, the table is read-only. */
@@ -51,18 +51,23 @@ export class Table {
       grid.some((row) => fanned.has(row[column]) && row.includes(null)),
     );
     const { style } = this.element;
-    style.gridTemplateColumns = wide.map((fan) => (fan ? "minmax(0, 1fr)" : "var(--w)")).join(" ");
+    const isHanging = (row) => row.every((place) => fanned.has(place));
+    const heights = grid.map((row) => (isHanging(row) ? "calc(var(--h) * var(--hang))" : "var(--h)"));
+    style.setProperty("--template-columns", wide.map((fan) => (fan ? "minmax(0, var(--fan))" : "var(--w)")).join(" "));
+    style.setProperty("--template-rows", heights.join(" "));
+    style.setProperty("--columns", columns);
+    style.setProperty("--hanging", grid.filter(isHanging).length);
+    style.setProperty("--flat", grid.length - grid.filter(isHanging).length);
+    style.setProperty("--apart", rows.length - grid.length);
     if (wide.some(Boolean)) this.element.classList.add("fans");
-    let height = 0;
     for (const [rowIndex, row] of rows.entries()) {
-      const hangs = row.every((place) => fanned.has(place));
-      height += hangs ? HANGING_HEIGHT : 1;
+      const hangs = isHanging(row);
       if (!grid.includes(row)) {
         // Places with names of their own, such as the stock and the waste, are in a row below.
         this.element.append(
           h(
             "div",
-            { class: "apart", style: `grid-row:${rowIndex + 1}` },
+            { class: "apart", style: `--row:${rowIndex + 1}` },
             row.map((place) => this.pile(place)),
           ),
         );
@@ -74,11 +79,10 @@ export class Table {
         this.element.append(pile);
       }
     }
-    style.setProperty("--columns", columns);
-    style.setProperty("--rows", height);
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
-    this.element.append(this.spread);
+    this.bubble = h("p", { class: "bubble", hidden: true, "aria-hidden": "true" }); // the text is announced
+    this.element.append(this.spread, this.bubble);
   }
 
   pile(place, kind = "") {
@@ -128,7 +132,7 @@ export class Table {
     const pile = this.piles.get(place);
     const hidden = cards.at(-1) === BACK;
     const deep = pile.classList.contains("fans") || pile.classList.contains("hangs");
-    const shown = cards.slice(deep ? -MAX_CARDS : -1);
+    const shown = cards.slice(deep ? -(phone.matches ? MAX_CARDS_PHONE : MAX_CARDS) : -1);
     const covered = cards.length - shown.length;
     const reserved = this.game.labels?.[place]; // the card that belongs here
     pile.style.setProperty("--n", Math.max(1, shown.length));
@@ -139,7 +143,7 @@ export class Table {
     pile.dataset.mark = mark;
     fill(
       pile,
-      shown.map(cardElement),
+      shown.map((card, position) => cardElement(card, { position, open: position === shown.length - 1 })),
       cards.length ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
       covered > 0 ? h("small", { class: "count", "aria-hidden": "true" }, hidden ? cards.length : `+${covered}`) : null,
       h("small", { class: "name", "aria-hidden": "true" }, place),
@@ -184,10 +188,25 @@ export class Table {
     card.parentElement.animate([{ zIndex: 15 }, { zIndex: 15 }], GLIDE); // over the other piles
   }
 
-  /** Shakes the table after a refusal. */
-  shake() {
-    if (motionIsOff()) return;
-    this.element.animate([{ translate: "0" }, { translate: "4px" }, { translate: "-4px" }, { translate: "0" }], 150);
+  /** Shakes a pile's top card after a refusal and shows the reason next to it until the next tap. */
+  refuse(text, place = null) {
+    const pile = this.piles.get(place) ?? this.element;
+    const shaken = pile.querySelector(".card:last-of-type, .empty");
+    if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
+    this.bubble.textContent = text;
+    this.bubble.hidden = false;
+    const [table, box, own] = [this.element, pile, this.bubble].map((element) => element.getBoundingClientRect());
+    const left = Math.min(Math.max(4, box.left - table.left + box.width / 2 - own.width / 2), table.width - own.width - 4);
+    const below = box.bottom - table.top + 6;
+    const fits = table.top + below + own.height < innerHeight;
+    this.bubble.style.left = `${Math.max(4, left)}px`;
+    this.bubble.style.top = `${fits && place ? below : Math.max(4, box.top - table.top - own.height - 6)}px`;
+    clearTimeout(this.refusal);
+    this.refusal = setTimeout(() => this.dismissRefusal(), REFUSAL_MS);
+  }
+
+  dismissRefusal() {
+    this.bubble.hidden = true;
   }
 
   /** Highlights the piles that can be tapped and the selected ones. */
@@ -237,6 +256,7 @@ export class Table {
 
   tap(place) {
     if (!place || !this.board) return;
+    this.dismissRefusal();
     const now = performance.now();
     const twice = this.tapped?.place === place && now - this.tapped.at < DOUBLE_TAP_MS;
     this.tapped = { place, at: now };
@@ -244,17 +264,72 @@ export class Table {
     const { selection, move, missed } = home
       ? { selection: this.selection.clear(), move: home }
       : this.selection.tap(place);
-    const picked = selection.picked.length > this.selection.picked.length;
+    const before = this.selection.picked;
+    const picked = selection.picked.length > before.length;
+    const possible = picked || before.includes(place) || selection.picked.length > 0;
+    const attempt = move || possible ? null : selection.attempt([...before, place]);
     this.selection = selection;
     this.highlight();
     if (move) {
       this.tapped = null; // the next tap is not a double tap
-      this.play(move);
-    } else if (picked) {
+      this.make(move, place);
+    } else if (attempt) this.make(attempt, place);
+    else if (picked) {
       const top = (this.board.table[place] ?? []).at(-1);
       announce(`${top ? cardName(top) : place} selected. Next: ${[...selection.targets].join(", ")}`);
     } else if (missed) announce("That is not possible. Selection cleared.");
-    else if (!selection.picked.length && !selection.targets.has(place)) announce(`${place} cannot move now`);
+    else if (!possible) announce(`${place} cannot move now`);
+  }
+
+  /** Makes a move, or attempts an illegal one, to show why the server refuses it next to a pile. */
+  async make(move, place) {
+    const card = this.anticipate(move);
+    const refusal = await this.play(move);
+    if (card) this.release(card);
+    if (refusal) this.refuse(refusal, place);
+  }
+
+  /** Lets the card of a legal move glide to its target before the server responds. Returns the card, if any. */
+  anticipate(move) {
+    const legal = this.selection.all.find((each) => each.move === move);
+    if (!legal) return null;
+    const { kind, places } = legal;
+    const [from, to] = kind === "carry" ? places : kind === "tap" ? ["hand", places[0]] : [];
+    const card = from !== to && this.piles.get(from)?.querySelector(".card:last-of-type:not(.back)");
+    if (!card) return null;
+    const here = card.getBoundingClientRect();
+    const [there, step] = this.landing(to);
+    const [x, y] = (card.style.translate || "0px 0px").split(" ").map(parseFloat);
+    const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
+    this.place(card, `${offset[0]}px ${offset[1]}px`);
+    card.classList.add("moving");
+    return card;
+  }
+
+  /** Where a card that comes to a pile will be: the box of its last card or space, and the distance from it. */
+  landing(place) {
+    const pile = this.piles.get(place);
+    const last = pile.querySelector(".card:last-of-type");
+    const step = last && pile.matches(".fans, .hangs") ? parseFloat(getComputedStyle(last).getPropertyValue("--step")) : 0;
+    const isFan = pile.classList.contains("fans");
+    return [
+      (last ?? pile.querySelector(".empty") ?? pile).getBoundingClientRect(),
+      { x: isFan ? step : 0, y: isFan ? 0 : step },
+    ];
+  }
+
+  /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
+  release(card) {
+    if (!card.isConnected) return;
+    card.classList.remove("dragged", "moving");
+    this.place(card, "");
+  }
+
+  /** Moves a card by an offset. */
+  place(card, offset) {
+    const before = card.style.translate || "0px 0px";
+    card.style.translate = offset;
+    if (!motionIsOff()) card.animate([{ translate: before }, { translate: offset || "0px 0px" }], GLIDE);
   }
 
   clearSelection() {
@@ -262,10 +337,15 @@ export class Table {
     this.highlight();
   }
 
-  /** A short press is a tap, a press that moves is a drag, and a long press shows the whole pile. */
+  /**
+   * A short press is a tap, a press that moves is a drag, and a long press shows the whole pile. Every finger has its
+   * own press, and its pointer is captured, so that no finger ends another one's press.
+   */
   onPress(event) {
+    const { pointerId } = event;
     const place = placeOf(event.target);
     if (!place || event.button !== 0 || !this.board) return;
+    this.dismissRefusal();
     const pile = this.piles.get(place);
     if (this.play) {
       event.preventDefault();
@@ -277,10 +357,11 @@ export class Table {
     let shown = false;
     const held = setTimeout(() => (shown = this.showPile(place)), HOLD_MS);
     const onMove = (later) => {
+      if (later.pointerId !== pointerId) return;
       const [dx, dy] = [later.clientX - start.x, later.clientY - start.y];
       if (!dragged && !shown && Math.hypot(dx, dy) > DRAG_PX) {
         clearTimeout(held);
-        if (!card) return;
+        if (!card?.isConnected || this.element.querySelector(".dragged")) return; // one card at a time
         dragged = true;
         card.classList.add("dragged");
         const next = this.selection.clear().withPicked([place]);
@@ -289,11 +370,12 @@ export class Table {
       }
       if (dragged) card.style.translate = `${dx}px ${dy}px`;
     };
-    const onEnd = async (last) => {
+    const onEnd = (last) => {
+      if (last.pointerId !== pointerId) return;
       clearTimeout(held);
       this.spread.hidden = true;
-      for (const [kind, listener] of listeners) window.removeEventListener(kind, listener);
-      if (dragged) await this.drop(place, card, last);
+      for (const [kind, listener] of listeners) pile.removeEventListener(kind, listener);
+      if (dragged) this.drop(place, card, last);
       else if (!shown && this.play && last.type === "pointerup") this.tap(place);
     };
     /** @type {[string, (event: any) => void][]} */
@@ -302,24 +384,24 @@ export class Table {
       ["pointerup", onEnd],
       ["pointercancel", onEnd],
     ];
-    for (const [kind, listener] of listeners) window.addEventListener(kind, listener);
+    for (const [kind, listener] of listeners) pile.addEventListener(kind, listener);
+    pile.setPointerCapture(pointerId);
   }
 
-  /** Ends a drag: plays the move, if there is one, and then releases the card. */
+  /** Ends a drag: makes the move, or attempts it, and releases the card. */
   async drop(place, card, { type, clientX, clientY }) {
     this.clearSelection();
     const under = document
       .elementsFromPoint(clientX, clientY)
       .map(placeOf)
       .find((other) => other && other !== place);
-    const move = type === "pointerup" && this.piles.has(under) ? this.selection.dragMove(place, under) : null;
-    if (move) await this.play(move);
-    else announce(under ? `${place} cannot go to ${under}` : "Card returned.");
-    if (!card.isConnected) return;
-    const there = card.style.translate;
-    card.classList.remove("dragged");
-    card.style.translate = "";
-    if (!motionIsOff()) card.animate([{ translate: there }, { translate: "0px 0px" }], GLIDE);
+    const target = type === "pointerup" && this.piles.has(under) ? under : null;
+    const move = target && this.selection.dragMove(place, target);
+    const attempt = target && !move && this.selection.attempt([place, target]);
+    if (move) await this.make(move, target);
+    else if (attempt) this.make(attempt, target);
+    else announce(target ? `${place} cannot go to ${target}` : "Card returned.");
+    this.release(card);
   }
 
   /** Shows all cards of a pile side by side, the top card last. Returns whether there are cards to show. */
@@ -328,7 +410,7 @@ export class Table {
     if (cards.length < 2 || cards.includes(BACK)) return false;
     fill(
       this.spread,
-      cards.map((card) => cardElement(card, 0)),
+      cards.map((card) => cardElement(card)),
     );
     this.spread.hidden = false;
     return true;
@@ -343,7 +425,7 @@ export class Table {
     else if (event.key === "Escape" || event.key === "Backspace") this.clearSelection();
     else if (event.key === "h") {
       const move = this.selection.homeMove(this.selection.picked[0] ?? place);
-      if (move) this.play(move);
+      if (move) this.make(move, place);
       else announce("That card cannot go home now.");
     } else if (event.key === "s") announce(pileSentence(place, this.board?.table[place] ?? []));
     else return;
@@ -367,17 +449,6 @@ export class Table {
     }
     if (nearest) this.piles.get(nearest).focus();
   }
-}
-
-function cardElement(card, index) {
-  if (card === BACK) return h("span", { class: "card back", style: `--i:${index}`, "aria-hidden": "true" });
-  const [rank, suit] = [rankOf(card), SUIT_SYMBOLS[card[1]]];
-  return h(
-    "span",
-    { class: `card suit-${card[1]}`, style: `--i:${index}`, "aria-hidden": "true", "data-card": card },
-    h("span", { class: "index" }, h("b", {}, rank), h("i", {}, suit)),
-    h("span", { class: "pip" }, suit),
-  );
 }
 
 /** The first and last column of each place in a row. Fans share the gaps between them. */

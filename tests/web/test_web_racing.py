@@ -81,7 +81,8 @@ async def test_dragged_card_moves_or_returns_if_the_move_is_illegal(server: Serv
         await wait_for_deal(page)
         source, target = places_of(WINS["corner-stones"]["moves"][0])
         await drag(page, source, "u1" if target != "u1" else "u2")
-        await page.wait_for_selector(f"#status:text('{source} cannot go to')")
+        await page.wait_for_selector(".bubble:visible")
+        assert await page.inner_text("#status") == await page.inner_text(".bubble")
         await drag(page, source, target)
         await wait_for_ply(page, 1)
         assert not watched.errors
