@@ -1,6 +1,6 @@
 // The tables of several racers at a small size, side by side.
 
-import { fill, h } from "./dom.js";
+import { fill, h, nameText } from "./dom.js";
 import { displayNames } from "./phrases.js";
 import { Table } from "./table.js";
 
@@ -23,7 +23,7 @@ export class Boards {
       if (JSON.stringify(table.board) !== JSON.stringify(boards[seat])) {
         table.show(boards[seat], { animate: Boolean(table.board) });
       }
-      caption.textContent = name;
+      fill(caption, nameText(name));
       return figure;
     });
     const { children } = this.element;

@@ -46,7 +46,7 @@ export class Caller {
     this.text = text;
     this.usual = document.title;
     this.calledAt = performance.now();
-    if (preferences().sound) this.beep();
+    if (preferences().sound) this.play(BEEPS_HZ);
     this.notify(text(left).slice(2));
   }
 
@@ -59,11 +59,12 @@ export class Caller {
     document.title = calls ? this.text(left) : this.usual;
   }
 
-  beep() {
+  /** Plays tones, one after the other. */
+  play(frequencies) {
     const { audio } = this;
     if (!audio) return;
     audio.resume();
-    BEEPS_HZ.forEach((frequency, index) => {
+    frequencies.forEach((frequency, index) => {
       const [tone, volume] = [audio.createOscillator(), audio.createGain()];
       tone.frequency.value = frequency;
       volume.gain.value = VOLUME;

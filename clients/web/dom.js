@@ -53,7 +53,7 @@ export function homeLink(attributes = {}) {
 }
 
 /** Links the name of a player to the player's page. */
-export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, name);
+export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, nameText(name));
 
 /** Asks a yes-or-no question in a dialog and calls `action` on yes. */
 export function confirmAction(question, action) {

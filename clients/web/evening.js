@@ -1,7 +1,7 @@
 // The evening: the score over races that follow each other.
 
 import { ApiError, fetchJson } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, nameText } from "./dom.js";
 import { displayNames } from "./phrases.js";
 import { botTag } from "./standings.js";
 
@@ -41,17 +41,21 @@ const pointsText = (points) => String(Math.round(100 * points) / 100);
 const score = ([first, second]) => h("b", {}, ` ${pointsText(first.points)} : ${pointsText(second.points)} `);
 
 function duel(rows, names, match) {
-  const [first, second] = rows.map(({ seat }) => names.get(seat));
+  const [first, second] = rows.map(({ seat }) => nameText(names.get(seat)));
   return h("p", { class: "duel" }, first, score(rows), second, match && ` · ${match}`);
 }
 
 function line(rows, names, match) {
-  const texts = rows.map((row) => `${row.place}. ${names.get(row.seat)} ${pointsText(row.points)}`);
-  return h("p", {}, texts.join(" · "), match && ` · ${match}`);
+  const texts = rows.map((row, index) => [
+    `${index ? " · " : ""}${row.place}. `,
+    nameText(names.get(row.seat)),
+    ` ${pointsText(row.points)}`,
+  ]);
+  return h("p", {}, texts, match && ` · ${match}`);
 }
 
 function ranking(rows, names, match) {
-  const player = (row) => [names.get(row.seat), row.bot ? botTag() : null];
+  const player = (row) => [nameText(names.get(row.seat)), row.bot ? botTag() : null];
   const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
   const attributes = (tag) => (tag === "th" ? { scope: "col" } : {});
   const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, attributes(tag), each)));

@@ -2,7 +2,7 @@
 
 import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, fill, h } from "./dom.js";
+import { button, confirmAction, copyText, fill, h, nameText } from "./dom.js";
 import { GRADES, displayNames, formatClock, optionText } from "./phrases.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
@@ -11,6 +11,7 @@ import { guest } from "./storage.js";
 export function invitation({ raceId, game, header }, { standings = [], host }, { join, watch }) {
   const name = h("input", {
     id: "name",
+    dir: "auto",
     value: guest()?.name ?? "",
     maxlength: "24",
     required: true,
@@ -28,7 +29,7 @@ export function invitation({ raceId, game, header }, { standings = [], host }, {
   const form = h(
     "form",
     { class: "card-form", onsubmit },
-    h("h1", {}, host ? `${host.name} invites you to ${game.title}` : game.title),
+    h("h1", {}, host ? [nameText(host.name), ` invites you to ${game.title}`] : game.title),
     h("p", {}, max === 1 ? `Play ${raceId} alone, against the clock.` : invited),
     h("label", { for: "name" }, "Your name"),
     name,
@@ -135,7 +136,7 @@ export class LobbyPage {
     BOTS.forEach(([level], index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
     this.hostLine.hidden = !view.host || isHost;
-    this.hostLine.textContent = view.host ? `${view.host.name} is the host.` : "";
+    fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
     this.joinButton.hidden = Boolean(mine) || isFull;
     fill(this.note, this.noteText(standings, mine));
   }

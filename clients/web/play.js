@@ -34,7 +34,7 @@ export class PlayPage {
     this.practice = this.racing && isPractice(page.header, game) ? new Practice(game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
-    this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.hidden = !detail.complete));
+    this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.disabled = !detail.complete));
     this.lists = {
       plain: new StandingsList({ symbols: page.reactions.symbols }),
       choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
@@ -72,6 +72,7 @@ export class PlayPage {
       "aria-keyshortcuts": "m",
       class: "first big",
       hidden: true,
+      disabled: true,
     });
     this.restartButton = button("Restart", restart);
     this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign));
@@ -162,6 +163,8 @@ export class PlayPage {
     this.resignButton.disabled = !board || Boolean(mine?.done);
     this.stockButton.hidden = !board || !this.page.game.hidden?.length;
     this.stockButton.disabled = disabled || !this.stockMove;
+    // Once cards have been removed together, the button stays, so that nothing shifts.
+    if (this.racing && this.table.selection.all.some(({ kind }) => kind === "remove")) this.completeButton.hidden = false;
     if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 

@@ -1,7 +1,7 @@
 // The page of a player: personal bests, streaks, newest races, and the record against the user.
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
-import { fill, h, playerLink } from "./dom.js";
+import { fill, h, nameText, playerLink } from "./dom.js";
 import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 
@@ -23,7 +23,7 @@ export class PlayerPage {
     const record = guest() && !isOwn ? section(`You and ${name}`, await this.record()) : null;
     fill(
       main,
-      h("h1", {}, isOwn ? `${name} (you)` : name, bot ? h("small", { class: "tag" }, "bot") : null),
+      h("h1", {}, nameText(name), isOwn ? " (you)" : null, bot ? h("small", { class: "tag" }, "bot") : null),
       h("p", {}, `${totals.join(", ")} solved.`),
       h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
       h(
@@ -53,7 +53,7 @@ export class PlayerPage {
       const ties = ({ tied }) => (tied ? `, ${tied} tied` : "");
       const score = ({ ahead, behind }) => `${behind} : ${ahead}`;
       const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${score(game)}${ties(game)}`);
-      const total = h("p", { class: "record" }, `${other} ${score(record)} ${record.name}${ties(record)}`);
+      const total = h("p", { class: "record" }, nameText(other), ` ${score(record)} `, nameText(record.name), ties(record));
       return [total, h("ul", { class: "list" }, record.games.map(row))];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -72,7 +72,7 @@ export class PlayerPage {
     const link = h("a", { href: `/replay/${race}` }, h("b", {}, this.titleOf(game)), ` ${race}`);
     const racer = ({ player, name, place }, index) => [
       `${index ? "," : ""} ${place}. `,
-      player === this.player ? name : playerLink(player, name),
+      player === this.player ? nameText(name) : playerLink(player, name),
     ];
     return h("li", {}, link, ` ${new Date(endedAt).toLocaleDateString()}:`, racers.map(racer));
   }

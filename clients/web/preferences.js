@@ -1,16 +1,19 @@
 // The menu in the page header: the player of this device, and preferences.
 
 import { ApiError, loadModule } from "./api.js";
-import { announce, button, fill, h } from "./dom.js";
+import { announce, button, fill, h, nameText } from "./dom.js";
 import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
   theme: ["Theme", { auto: "same as device", light: "light", dark: "dark" }],
   suits: ["Suits", { four: "four colours", two: "two colours" }],
+  size: ["Cards", { normal: "normal", large: "large" }],
+  hand: ["Buttons", { right: "for the right hand", left: "for the left hand" }],
   rivals: ["Rivals", { true: "shown", false: "hidden" }],
   reactions: ["Reactions", { true: "shown", false: "hidden" }],
-  sound: ["Sound when a race starts", { true: "on", false: "off" }],
   motion: ["Animation", { true: "on", false: "off" }],
+  sound: ["Sound", { true: "on", false: "off" }],
+  vibration: ["Vibration", { true: "on", false: "off" }],
 };
 
 /** Creates the menu. A change dispatches "preferences" on the document. */
@@ -56,7 +59,7 @@ function playerRows(menu) {
     }
   };
   return [
-    h("p", {}, "You are ", h("b", {}, current.name)),
+    h("p", {}, "You are ", h("b", {}, nameText(current.name))),
     button("Play on another device", () => act("showCode")),
     button("Log out", () => act("confirmLogOut")),
   ];

@@ -2,6 +2,7 @@
 
 import { ApiError, fetchGames, fetchJson, isOutdated } from "./api.js";
 import { Caller } from "./calling.js";
+import { celebrate } from "./celebration.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
@@ -123,9 +124,17 @@ export class RacePage {
     this.dot.className = `dot ${connection.status}`;
     this.dot.textContent = STATUS[connection.status];
     this.update();
+    this.restoreFocus();
     this.caller.update(view);
     this.tick();
     return undefined;
+  }
+
+  /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */
+  restoreFocus() {
+    if (document.activeElement && document.activeElement !== document.body) return;
+    const ready = this.main.querySelector("#ready:not([hidden])");
+    (ready ?? this.main).focus({ preventScroll: true });
   }
 
   update() {
@@ -217,6 +226,9 @@ export class RacePage {
       }
     }
     const before = this.previous?.get(view.seat);
+    if (before && before.outcome !== "won" && mine?.outcome === "won") {
+      celebrate((frequencies) => this.caller.play(frequencies));
+    }
     const now = performance.now();
     const quiet = now - (this.placeNewsAt ?? -PLACE_NEWS_MS) > PLACE_NEWS_MS;
     if (before && mine && before.place !== mine.place && view.stage === "running" && quiet) {

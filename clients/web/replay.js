@@ -1,7 +1,7 @@
 // The replay page: several racers' tables on one clock, move by move, with verification and par.
 
 import { ApiError, fetchGames, fetchJson } from "./api.js";
-import { announce, button, copyText, fill, fillHeader, h, notice, playerLink, repeatWhileHeld } from "./dom.js";
+import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
 import { StandingsList } from "./standings.js";
@@ -166,7 +166,7 @@ export class ReplayPage {
     const create = (seat) => new Table(this.game, { label: `Table of ${this.names.get(seat)}`, small });
     this.shown = new Map(this.chosen.map((seat) => [seat, create(seat)]));
     const caption = (seat) =>
-      h("figcaption", {}, this.names.get(seat), " ", h("span", { class: "count", "data-count": seat }));
+      h("figcaption", {}, nameText(this.names.get(seat)), " ", h("span", { class: "count", "data-count": seat }));
     fill(
       this.tables,
       this.chosen.map((seat) => h("figure", {}, caption(seat), this.shown.get(seat).element)),

@@ -1,7 +1,7 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
 import { ApiError, fetchJson, fetchText } from "./api.js";
-import { announce, button, copyText, fill, h, homeLink, notice, playerLink, sleep } from "./dom.js";
+import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { percent, showPar } from "./par.js";
 import { advice, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
@@ -197,7 +197,7 @@ function causeOf(board) {
 function resultLine(result) {
   const { place, name, bot, outcome, home, goal } = result;
   const count = outcome === "won" ? "" : `${home} of ${goal}, `;
-  return `${place}. ${name}${bot ? " (bot)" : ""}: ${count}${finishText(result)}`;
+  return [`${place}. `, nameText(name), `${bot ? " (bot)" : ""}: ${count}${finishText(result)}`];
 }
 
 /** Describes the first move in which the racer at `seat` and the best other racer differed. */

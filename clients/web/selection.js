@@ -76,7 +76,8 @@ export class Selection {
     const has = (kind) => this.all.some((legal) => legal.kind === kind && !legal.isWord);
     if (places.length > 1 && has("remove")) return places.join("+");
     if (places.length === 2 && has("carry")) return places.join("");
-    return places.length === 1 && has("tap") ? places[0] : null;
+    const [place] = places;
+    return places.length === 1 && place !== "hand" && has("tap") ? (place.length > 2 ? place[0] : place) : null;
   }
 
   /** Returns the move for a card dragged from one place to another, or null. */

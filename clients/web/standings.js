@@ -1,7 +1,7 @@
 // The standings list and the podium.
 
-import { fill, h, playerLink } from "./dom.js";
-import { displayNames, finishText } from "./phrases.js";
+import { fill, h, nameText, playerLink } from "./dom.js";
+import { displayNames, finishText, formatClock } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
@@ -55,9 +55,9 @@ export class StandingsList {
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
     row.place.textContent = racing && visible ? `${place}.` : "";
-    const label = own ? `${name} (you)` : name;
     const player = row.button ? undefined : this.players.get(standing.seat);
-    fill(row.name, player ? playerLink(player, label) : label, bot ? botTag(standing.level) : null);
+    const text = h("span", { class: "text" }, player ? playerLink(player, name) : nameText(name));
+    fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, bot ? botTag(standing.level) : null);
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
@@ -89,7 +89,7 @@ export function showGhosts(element, ghosts) {
     h(
       "li",
       {},
-      h("span", { class: "who" }, name, bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
+      h("span", { class: "who" }, h("span", { class: "text" }, nameText(name)), bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
       h("span", { class: "count" }, `${home}/${goal}`),
       h("progress", { max: goal, value: home, "aria-label": `Ghost ${name}: ${home} of ${goal} home` }),
       h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText({ outcome, ms })),
@@ -113,17 +113,25 @@ function stateText(standing) {
     .join(", ");
 }
 
-/** The first three racers on a podium. */
+/** The first three racers on a podium: how far they came, when they finished, and the gap to the winner. */
 export function podium(standings, mine) {
   const names = displayNames(standings);
   const winners = standings.filter(({ place, outcome }) => place <= 3 && outcome !== "scratched").slice(0, 3);
+  const [first] = winners;
+  const gap = ({ home, outcome, ms }) =>
+    outcome === "won" ? `+${formatClock(ms - first.ms)}` : first.home > home ? `${first.home - home} cards behind` : "";
   const step = (standing) =>
     h(
       "li",
       { class: `p${standing.place}${standing.seat === mine ? " own" : ""}` },
-      h("b", {}, names.get(standing.seat), standing.bot ? botTag(standing.level) : null),
+      h("span", { class: "medal", "aria-hidden": "true" }, standing.place),
+      h("b", {}, nameText(names.get(standing.seat))),
+      standing.seat === mine || standing.bot
+        ? h("span", {}, standing.seat === mine ? "(you)" : null, standing.bot ? botTag(standing.level) : null)
+        : null,
       h("span", {}, `${standing.home} of ${standing.goal}`),
       h("span", {}, finishText(standing)),
+      h("span", { class: "gap" }, standing === first ? "" : gap(standing)),
     );
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
 }

@@ -30,7 +30,17 @@ export const store = (name, value) => write(`server.${name}`, value);
 export const guest = () => read("guest");
 export const saveGuest = (value) => write("guest", value);
 
-const DEFAULTS = { suits: "four", theme: "auto", rivals: true, motion: true, reactions: true, sound: true };
+const DEFAULTS = {
+  theme: "auto",
+  suits: "four",
+  size: "normal",
+  hand: "right",
+  rivals: true,
+  reactions: true,
+  motion: true,
+  sound: true,
+  vibration: true,
+};
 
 export const preferences = () => ({ ...DEFAULTS, ...read("likings") });
 
@@ -40,8 +50,8 @@ export function setPreference(name, value) {
 }
 
 export function applyPreferences() {
-  const { suits, theme, motion } = preferences();
-  Object.assign(document.documentElement.dataset, { suits, theme, motion: motion ? "on" : "off" });
+  const { suits, theme, size, hand, motion } = preferences();
+  Object.assign(document.documentElement.dataset, { suits, theme, size, hand, motion: motion ? "on" : "off" });
 }
 
 /** The nonces of a seat: `next` to commit to, and `opened`, which is public. No nonce is used for two deals. */

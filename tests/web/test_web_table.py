@@ -1,0 +1,352 @@
+"""The table in a real browser: readable cards, a layout that stays still, several fingers, and slow responses."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, WebSocketRoute
+
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import messages as m
+from support.browser import (
+    WINS,
+    browser_marks,
+    find_violations,
+    join_race,
+    open_page,
+    overflow,
+    page_browser,
+    page_server,
+    places_of,
+    solo,
+    tap,
+    tap_moves,
+    wait_for_deal,
+    wait_for_ply,
+)
+from support.servers import Server, racers
+
+pytestmark = browser_marks("table")
+server, chromium = page_server, page_browser
+SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
+
+FAULTS = """() => {
+    const faults = [];
+    const box = (element) => element.getBoundingClientRect();
+    const isVisible = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const { parentElement: element, data } = walker.currentNode;
+        const size = parseFloat(getComputedStyle(element).fontSize);
+        if (data.trim() && isVisible(element) && size > 0 && size < 12) faults.push(`${size} px: ${data}`);
+    }
+    const overlap = (one, other) => one.left < other.right - 0.5 && other.left < one.right - 0.5
+        && one.top < other.bottom - 0.5 && other.top < one.bottom - 0.5;
+    const badges = [...document.querySelectorAll(".table .count")].filter(isVisible);
+    for (const index of [...document.querySelectorAll(".table .index")].filter(isVisible)) {
+        const [card, rank, suit] = [index.closest(".card"), index.querySelector("b"), index.querySelector("svg")];
+        const name = `${card.dataset.card} on ${card.closest(".pile")?.dataset.place}`;
+        for (const badge of badges) if (overlap(box(index), box(badge))) faults.push(`${name}: covered by a badge`);
+        const next = card.nextElementSibling?.matches(".card") ? box(card.nextElementSibling) : null;
+        for (const part of [rank, suit]) {
+            if (next && overlap(box(part), next)) faults.push(`${name}: covered by the next card`);
+            const [inner, outer] = [box(part), box(card)];
+            if (inner.left < outer.left - 1 || inner.right > outer.right + 1) faults.push(`${name}: clipped`);
+        }
+    }
+    const [table, piles] = [box(document.querySelector(".table")), [...document.querySelectorAll(".pile")].map(box)];
+    const left = Math.min(...piles.map((pile) => pile.left)) - table.left;
+    const right = table.right - Math.max(...piles.map((pile) => pile.right));
+    if (Math.max(left, right) > 24) faults.push(`felt wider than the cards: ${left}, ${right}`);
+    return faults;
+}"""
+BOXES = """() => [...document.querySelectorAll(".table, .pile, .keys button, .side li")].map((element) => {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    return [element.dataset.place ?? element.textContent, ...[left, top, width, height].map(Math.round)];
+})"""
+
+
+async def boxes(page: Page) -> list[list[Any]]:
+    measured: list[list[Any]] = await page.evaluate(BOXES)
+    return measured
+
+
+async def open_table(page: Page, server: Server, slug: str) -> list[str]:
+    """Join a race for one on the deal of the recorded win and wait for the deal. Return the winning moves."""
+    await join_race(page, server, solo(server, slug))
+    await wait_for_deal(page)
+    moves: list[str] = WINS[slug]["moves"]
+    return moves
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+async def test_cards_are_readable_at_every_size(slug: str, server: Server, chromium: Browser) -> None:
+    """No text is under 12 px, nothing covers an index, and the felt is no wider than its cards."""
+    async with open_page(chromium, reduced_motion="reduce") as watched:
+        page = watched.page
+        moves = await open_table(page, server, slug)
+        done = 0
+        for goal in (0, len(moves) // 2):
+            await tap_moves(page, moves[done:goal], first=done)
+            await wait_for_ply(page, goal)
+            done = goal
+            if len(places_of(moves[goal])) > 1:
+                await tap(page, places_of(moves[goal])[0])
+            for width, height in SIZES:
+                await page.set_viewport_size({"width": width, "height": height})
+                assert await page.evaluate(FAULTS) == [], (goal, width)
+                assert await overflow(page) <= 0, (goal, width)
+            await page.set_viewport_size({"width": 390, "height": 844})
+            await page.keyboard.press("Escape")
+        await tap_moves(page, moves[done:], first=done)
+        await page.wait_for_selector("text=/Won in /")
+        for width, height in SIZES:
+            await page.set_viewport_size({"width": width, "height": height})
+            assert await overflow(page) <= 0, width
+        assert not watched.errors
+
+
+@pytest.mark.parametrize("slug", sorted(GAMES))
+async def test_nothing_shifts_during_a_turn(slug: str, server: Server, chromium: Browser) -> None:
+    """A selection, a refusal and another note leave the table and the buttons where they are."""
+    async with open_page(chromium, reduced_motion="reduce") as watched:
+        page = watched.page
+        moves = await open_table(page, server, slug)
+        await tap_moves(page, moves[:1])
+        await wait_for_ply(page, 1)
+        for width, height in SIZES:
+            await page.set_viewport_size({"width": width, "height": height})
+            before = await boxes(page)
+            if len(places_of(moves[1])) > 1:
+                await tap(page, places_of(moves[1])[0])
+                assert await page.locator(".picked").count() == 1
+                assert await boxes(page) == before, width
+                await page.keyboard.press("Escape")
+            await attempt_illegal_move(page)
+            assert await boxes(page) == before, width
+            await page.evaluate(
+                "document.querySelector('.note').textContent = 'A note that takes two lines. '.repeat(2)"
+            )
+            assert await boxes(page) == before, width
+
+
+async def attempt_illegal_move(page: Page) -> None:
+    """Drag a card to a place that does not take it, or tap one that cannot be played, until the page says why."""
+    await page.wait_for_function("!document.querySelector('.waiting')")
+    places = await page.eval_on_selector_all("button.pile", "(all) => all.map((pile) => pile.dataset.place)")
+    lit = await page.eval_on_selector_all("button.pile.lit", "(all) => all.map((pile) => pile.dataset.place)")
+    await page.focus(f'[data-place="{lit[0]}"]')
+    dull = (
+        "[...document.querySelectorAll('.pile:not(.lit, .picked):has(.card:not(.back))')].map((p) => p.dataset.place)"
+    )
+    single = [place for place in await page.evaluate(dull) if len(place) == 2]
+    if "hand" not in places and "waste" not in places:
+        await tap(page, lit[-1] if lit[-1] != "stock" else lit[0])
+        target = (await page.evaluate(dull))[0]
+        source = await page.get_attribute(".picked", "data-place")
+        assert source
+        await page.keyboard.press("Escape")
+        await drag(page, source, target)
+    else:
+        await tap(page, single[0])
+    await page.wait_for_selector(".bubble:visible")
+    assert await page.inner_text("#status") == await page.inner_text(".bubble")
+
+
+async def drag(page: Page, source: str, target: str) -> None:
+    card = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
+    end = await page.locator(f'[data-place="{target}"]').bounding_box()
+    assert card
+    assert end
+    await page.mouse.move(card["x"] + 15, card["y"] + 15)
+    await page.mouse.down()
+    await page.mouse.move(card["x"] + 30, card["y"] + 30, steps=3)
+    await page.mouse.move(end["x"] + 15, end["y"] + 15, steps=5)
+    await page.mouse.up()
+
+
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024)])
+async def test_buttons_are_at_the_bottom_of_phones(size: tuple[int, int], server: Server, chromium: Browser) -> None:
+    async with open_page(chromium, *size) as watched:
+        await open_table(watched.page, server, "corners")
+        box = await watched.page.locator(".keys").bounding_box()
+        assert box
+        assert box["y"] > size[1] * 0.8
+        assert box["y"] + box["height"] <= size[1]
+
+
+async def test_cards_in_landscape_are_wider_than_30_px(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium, 844, 390) as watched:
+        await open_table(watched.page, server, "gallery")
+        cards = await watched.page.eval_on_selector_all(".card", "(all) => all.map((card) => card.offsetWidth)")
+        assert min(cards) > 30
+
+
+async def test_each_finger_has_its_own_press(server: Server, chromium: Browser) -> None:
+    """Lifting the second finger does not play the card under the first."""
+    async with open_page(chromium, reduced_motion="reduce") as watched:
+        page = watched.page
+        moves = await open_table(page, server, "corner-stones")
+        first, second = places_of(moves[0])
+        points = [
+            {"x": box["x"] + 12, "y": box["y"] + 12, "id": at}
+            for at, place in enumerate((first, "u1" if first != "u1" else "u2"))
+            if (box := await page.locator(f'[data-place="{place}"]').bounding_box())
+        ]
+        devices = await page.context.new_cdp_session(page)
+
+        async def touch(kind: str, *touching: int) -> None:
+            await devices.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [points[at] for at in touching]}
+            )
+
+        await touch("touchStart", 0)
+        await touch("touchStart", 0, 1)
+        await touch("touchMove", 0)  # lifts the second finger
+        await page.wait_for_selector("#status:text('cannot move now')")
+        assert await page.locator(".picked").count() == 0, "the first finger is still down"
+        await touch("touchEnd")
+        assert await page.get_attribute(".picked", "data-place") == first
+        await page.keyboard.press("Escape")
+        await tap(page, first, second)
+        await wait_for_ply(page, 1)
+        assert not watched.errors
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+async def test_card_goes_to_its_target_before_the_response(motion: Any, server: Server, chromium: Browser) -> None:
+    """It stays there until the response arrives, and returns if the move is refused."""
+    async with open_page(chromium, reduced_motion=motion) as watched:
+        page = watched.page
+        released = asyncio.Event()
+        answers: list[str] = []
+
+        async def withhold(socket: WebSocketRoute) -> None:
+            upstream = socket.connect_to_server()
+            held: list[str | bytes] = []
+
+            def send(message: str | bytes) -> None:
+                text = str(message)
+                if '"t":"move"' in text.replace(" ", "") and not answers:
+                    answers.append(text)
+                    held.append(message)
+                else:
+                    upstream.send(message)
+
+            socket.on_message(send)
+            await released.wait()
+            for message in held:
+                # The server refuses a move at another ply.
+                upstream.send(str(message).replace('"ply":0', '"ply":7'))
+
+        await page.route_web_socket("**/ws", lambda socket: asyncio.ensure_future(withhold(socket)) and None)
+        moves = await open_table(page, server, "corner-stones")
+        source, target = places_of(moves[0])
+        home = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
+        end = await page.locator(f'[data-place="{target}"]').bounding_box()
+        await tap(page, source, target)
+        await page.wait_for_selector(".card.moving")
+        await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+        ahead = await page.locator(".card.moving").bounding_box()
+        assert ahead
+        assert end
+        assert end["x"] - 2 <= ahead["x"] <= end["x"] + end["width"]
+        assert abs(ahead["y"] - end["y"]) < 3
+        assert await page.get_attribute(".table", "data-ply") == "0"
+        released.set()
+        await page.wait_for_selector(".bubble:visible")
+        await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+        assert await page.locator(f'[data-place="{source}"] .card').last.bounding_box() == home
+        await tap(page, source, target)
+        await wait_for_ply(page, 1)
+        assert await page.locator(".bubble").is_hidden()
+        assert not watched.errors
+
+
+async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: Browser) -> None:
+    record = """() => {
+        navigator.vibrate = () => (window.vibrated = (window.vibrated ?? 0) + 1);
+        const start = OscillatorNode.prototype.start;
+        OscillatorNode.prototype.start = function (...at) {
+            window.tones = (window.tones ?? 0) + 1;
+            start.apply(this, at);
+        };
+        new MutationObserver(() => {
+            if (document.querySelector(".celebration")) window.celebrated = true;
+        }).observe(document, { childList: true, subtree: true });
+    }"""
+    moves = WINS["corners"]["moves"]
+    for motion, choices, expected in (
+        ("no-preference", {}, [True, True, True]),
+        ("no-preference", {"sound": "false", "vibration": "false"}, [True, False, False]),
+        ("no-preference", {"motion": "false"}, [False, False, False]),
+        ("reduce", {}, [False, False, False]),
+    ):
+        async with open_page(chromium, reduced_motion=motion) as watched:
+            page = watched.page
+            await page.add_init_script(f"({record})()")
+            await open_table(page, server, "corners")
+            await page.click(".preferences summary")
+            for name, value in choices.items():
+                await page.select_option(f"#preference-{name}", value)
+            await page.keyboard.press("Escape")
+            await tap_moves(page, moves)
+            await page.wait_for_selector("text=/Won in /")
+            happened = await page.evaluate("[window.celebrated, window.tones, window.vibrated].map(Boolean)")
+            assert happened == expected, (motion, choices)
+            await page.wait_for_selector(".celebration", state="detached")
+            assert not watched.errors
+
+
+async def test_cards_and_buttons_follow_the_preferences(server: Server, chromium: Browser) -> None:
+    width = "document.querySelector('.card').offsetWidth"
+    left = "document.querySelector('.keys').getBoundingClientRect().left"
+    async with open_page(chromium, 1440, 900) as watched:
+        page = watched.page
+        await open_table(page, server, "corners")
+        normal, right = await page.evaluate(width), await page.evaluate(left)
+        await page.click(".preferences summary")
+        await page.select_option("#preference-size", "large")
+        await page.select_option("#preference-hand", "left")
+        assert await page.evaluate(width) > normal
+        assert await page.evaluate(left) < right
+        await page.reload()
+        await page.wait_for_selector(".table[data-ply]")
+        assert await page.evaluate(width) > normal
+        assert await page.evaluate(left) < right
+
+
+async def test_long_names_do_not_hide_who_is_who(server: Server, chromium: Browser) -> None:
+    """Names have their own direction, and are cut before "(you)". The podium shows times and gaps."""
+    race_id = server.create("corners", seed=WINS["corners"]["seed"], start_delay_ms=0, spectators="open")
+    async with open_page(chromium, reduced_motion="reduce") as watched, racers(server, "שלום עולם ארוך מאוד") as (bo,):
+        page = watched.page
+        await bo.join(race_id)
+        await join_race(page, server, race_id, name="W" * 24)
+        await bo.ask(m.Ready)
+        await wait_for_deal(page)
+        you, row = page.locator(".standings .you"), page.locator(".standings li.own")
+        inner, outer = await you.bounding_box(), await row.bounding_box()
+        assert inner
+        assert outer
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+        assert await page.locator(".standings bdi[dir=auto]").count() == 2
+        await tap_moves(page, WINS["corners"]["moves"])
+        await page.wait_for_selector("text=Waiting for the others")
+        await bo.dealt()
+        await bo.ask(m.Resign)
+        podium = await page.locator(".podium").inner_text()
+        assert "(you)" in podium
+        assert "won in" in podium
+        assert "48 cards behind" in podium
+        assert not await find_violations(page)
+        assert not watched.errors
+
+
+async def test_focus_follows_the_page_after_joining(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{server.url}/r/{server.create('corners')}")
+        await page.fill("#name", "ada")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("#ready:focus")
