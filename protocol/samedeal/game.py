@@ -33,6 +33,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     slug: ClassVar[str]
     title: ClassVar[str]
+    pitch: ClassVar[str] = ""
+    """The game in one line, for people who choose one."""
     rules: ClassVar[str]
     """The version of the rules, such as ``corners/1``, which logs and replays state."""
     layout: ClassVar[str]

@@ -1,5 +1,8 @@
 """Documents of the HTTP API describe games and races."""
 
+from pathlib import Path
+
+from samedeal.cards import BACK
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import codec
@@ -17,6 +20,23 @@ def test_a_game_is_described_by_its_own_attributes(slug: str) -> None:
     assert (described.labels, described.options) == (game.labels, game.options)
     for name in ("fanned", "foundations", "hidden"):
         assert getattr(described, name) == sorted(getattr(game, name))
+    assert described.pitch == game.pitch != ""
+
+
+@every_game
+def test_the_example_is_a_table_in_play_that_shows_no_hidden_card(slug: str) -> None:
+    game: type[Game] = GAMES[slug]
+    example = GameDescription.of(game).example
+    assert sum(map(len, example.values())) == sum(map(len, game.from_seed("same deal").view().values()))
+    assert example != game.from_seed("same deal").view()
+    assert {card for place in game.hidden for card in example[place]} <= {BACK}
+    assert example == GameDescription.of(game).example
+
+
+def test_the_readme_describes_the_games_as_they_do() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    for game in GAMES.values():
+        assert f"| {game.title} | {game.pitch[0].lower()}{game.pitch[1:].removesuffix('.')} |" in readme
 
 
 @every_game

@@ -26,6 +26,7 @@ class Corners(Game, frozen=True):
 
     slug = "corners"
     title = "Corners"
+    pitch = "Build four foundations around a cross of five cards, in three passes through the stock."
     rules = "corners/1"
     goal = 48
     limit_ms = 6 * 60_000

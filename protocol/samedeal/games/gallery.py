@@ -46,6 +46,7 @@ class Gallery(Game, frozen=True):
 
     slug = "gallery"
     title = "Gallery"
+    pitch = "Hang 24 pictures (jacks, queens and kings), each on a run of its suit; the lowest score wins."
     rules = "gallery/1"
     goal = 96
     limit_ms = 6 * 60_000

@@ -23,6 +23,7 @@ class KingsInTheCorners(Grid, frozen=True):
 
     slug = "kings-in-the-corners"
     title = "Kings in the Corners"
+    pitch = "Fill the grid, and clear tens and pairs that add up to ten, until the stock is empty."
     rules = "kings-in-the-corners/1"
     largest_group = 2
 

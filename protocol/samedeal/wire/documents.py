@@ -1,10 +1,12 @@
 """The JSON documents of the HTTP API that clients read."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
+from samedeal.cards import Pile
 from samedeal.computer.deal_filters import filters
 from samedeal.computer.par import Compared, Counted
 from samedeal.game import Game
@@ -18,6 +20,7 @@ from samedeal.scores.tallies import Personal
 
 Slug = Annotated[str, Meta(description="The slug of a game.", extra_json_schema={"enum": list(GAMES)})]
 DailyStage = Literal["upcoming", "today", "sealed", "revealed"]
+EXAMPLE_MOVES: Final = 12
 
 
 class GameDescription(Struct, frozen=True):
@@ -47,13 +50,26 @@ class GameDescription(Struct, frozen=True):
     """The filters of its sealed deals, the default first."""
     practice: Practice | None = None
     """Its practice deal, if it has one. Cards in texts are in notation form."""
+    pitch: str = ""
+    """The game in one line."""
+    example: Mapping[str, Pile] = {}
+    """The piles a few moves after a deal, to draw a picture of the game."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
-        own = [name for name in cls.__struct_fields__ if name not in ("filters", "practice")]
-        fields: dict[str, Any] = {name: getattr(game, name) for name in own}
+        computed = {"filters": filters(game), "practice": PRACTICE.get(game.slug), "example": _example(game)}
+        fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name not in computed}
         fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
-        return cls(**fields, filters=filters(game), practice=PRACTICE.get(game.slug))
+        return cls(**fields, **computed)
+
+
+@cache
+def _example(game: type[Game]) -> Mapping[str, Pile]:
+    """Return a player's view of a fixed deal after the first legal move of each position."""
+    position = game.from_seed("same deal")
+    for _ in range(EXAMPLE_MOVES):
+        position = position if position.over else position.after(position.moves()[0])
+    return position.view()
 
 
 class GameList(Struct, frozen=True):
