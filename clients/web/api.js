@@ -1,6 +1,6 @@
 // Requests to the server's HTTP API.
 
-import { store, stored } from "./storage.js";
+import { guest, store, stored } from "./storage.js";
 
 /** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
 export class ApiError extends Error {
@@ -17,6 +17,23 @@ export class ApiError extends Error {
 export async function fetchJson(path, options = {}) {
   const { data } = await fetchStatusAndJson(path, options);
   return data;
+}
+
+/** Like fetchJson, as this browser's guest, or as anybody if there is none or the server has forgotten it. */
+export async function fetchAsGuest(path, options = {}) {
+  const token = guest()?.token;
+  try {
+    return await fetchJson(path, { ...options, token });
+  } catch (error) {
+    if (!token || error.code !== "bad-token") throw error;
+    return fetchJson(path, options);
+  }
+}
+
+/** Returns the deal of the day of a race with at most `limit` results, and with that of the user. Throws ApiError. */
+export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
+  const date = new Date(openedAt).toISOString().slice(0, 10);
+  return fetchAsGuest(`/daily/${date}/${game}?limit=${limit}`);
 }
 
 /** Like fetchJson, but also returns the status, for results that may not be ready yet (202).

@@ -280,6 +280,7 @@ export class Connection {
     const error = new ApiError(problem.status, problem.code, problem.detail);
     if (problem.re === this.helloId || problem.re === this.entryId) {
       if (TEMPORARY.has(problem.code)) return this.socket.close();
+      if (problem.re === this.helloId) error.refusedName = this.name;
       return this.fail(error);
     }
     if (problem.re === this.nonceId && TEMPORARY.has(problem.code)) {

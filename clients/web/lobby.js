@@ -8,11 +8,13 @@ import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
 /** A form that calls `join(name)` or `watch()`. */
-export function invitation({ raceId, game, header }, { standings = [], host }, { join, watch }) {
+export function invitation({ raceId, game, header }, { standings = [], host }, { join, watch, refused = null }) {
   const name = h("input", {
     id: "name",
     dir: "auto",
-    value: guest()?.name ?? "",
+    value: refused?.name ?? guest()?.name ?? "",
+    "aria-describedby": "name-problem",
+    "aria-invalid": refused ? "true" : false,
     maxlength: "24",
     required: true,
     autocomplete: "nickname",
@@ -33,6 +35,7 @@ export function invitation({ raceId, game, header }, { standings = [], host }, {
     h("p", {}, max === 1 ? `Play ${raceId} alone, against the clock.` : invited),
     h("label", { for: "name" }, "Your name"),
     name,
+    h("p", { class: "refusal", id: "name-problem", role: "alert" }, refused?.message),
     h("div", { class: "row" }, h("button", { class: "first" }, "Join"), button("Watch", watch)),
   );
   return [form, raceOptions({ game, header })];
@@ -101,7 +104,7 @@ export class LobbyPage {
       { class: "lobby" },
       h("h1", {}, game.title),
       this.hostLine,
-      maxRacers(header) === 1 ? null : inviteSection(`${location.origin}/r/${raceId}`, game.title),
+      maxRacers(header) === 1 ? null : inviteSection(raceId, game.title),
       h(
         "section",
         { "aria-label": "Players" },
@@ -188,7 +191,11 @@ export class LobbyPage {
   }
 }
 
-function inviteSection(link, title) {
+/** Sharing comes first, then the QR code for people in the same room, then the link. */
+function inviteSection(raceId, title) {
+  const link = `${location.origin}/r/${raceId}`;
+  const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
+  const copy = button("Copy link", () => copyText(link, "Link copied."), { class: navigator.share ? "" : "first" });
   const field = h("input", {
     class: "link",
     readonly: true,
@@ -196,17 +203,12 @@ function inviteSection(link, title) {
     "aria-label": "Invitation link",
     onfocus: (event) => event.target.select(),
   });
-  const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
   return h(
     "section",
-    { "aria-label": "Invite friends" },
-    h("p", {}, "Invite friends with this link:"),
-    h(
-      "div",
-      { class: "row" },
-      field,
-      button("Copy", () => copyText(link, "Link copied.")),
-      navigator.share ? button("Share", share) : null,
-    ),
+    { class: "invite", "aria-label": "Invite friends" },
+    h("h2", {}, "Invite friends"),
+    navigator.share ? button("Share the link", share, { class: "first big" }) : null,
+    h("img", { class: "qr", src: `/api/v1/races/${raceId}/qr.svg`, alt: "The link as a QR code", width: "176", height: "176" }),
+    h("div", { class: "row" }, copy, field),
   );
 }

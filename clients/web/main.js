@@ -12,7 +12,9 @@ const ROUTES = [
   [/^\/w\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId, { watch: true })],
   [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
   [/^\/replay\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).ReplayPage(raceId)],
-  [/^\/rules\/([^/]+)$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
+  [/^\/rules(?:\/([^/]+))?$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
+  [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
+  [/^\/daily(?:\/([^/]+))?$/, async (date) => new (await loadModule("./daily.js")).DailyPage(date)],
   [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],
   [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
@@ -27,6 +29,11 @@ const TITLES = {
 async function open() {
   document.getElementById("top").append(preferencesMenu());
   showConnection();
+  await openPage();
+  document.querySelector("footer").hidden = false; // after the content, so that it does not shift
+}
+
+async function openPage() {
   const main = document.getElementById("main");
   const route = ROUTES.find(([pattern]) => pattern.test(location.pathname));
   try {

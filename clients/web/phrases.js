@@ -89,6 +89,12 @@ export const outcomeText = (outcome) => OUTCOMES[outcome] ?? outcome;
 /** How a racer finished: "won in 1:23.4", or the outcome. */
 export const finishText = ({ outcome, ms }) => (outcome === "won" ? `won in ${formatClock(ms)}` : outcomeText(outcome));
 
+/** The result on a deal of the day that counts, and that later ones do not. */
+export function countsText({ place, home, goal, outcome, ms }) {
+  const result = outcome === "won" ? formatClock(ms) : `${home} of ${goal}`;
+  return `Only your first race on this deal counts: ${result}, ${ordinal(place)}.`;
+}
+
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };
 

@@ -1,6 +1,6 @@
 // The page of a player: personal bests, streaks, newest races, and the record against the user.
 
-import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { ApiError, fetchAsGuest, fetchGames } from "./api.js";
 import { fill, h, nameText, playerLink } from "./dom.js";
 import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
@@ -36,15 +36,9 @@ export class PlayerPage {
     );
   }
 
-  /** Requests a document about the player as this browser's guest, or as anybody if the server has forgotten it. */
-  async fetch(path) {
-    const target = `/players/${encodeURIComponent(this.player)}${path}`;
-    try {
-      return await fetchJson(target, { token: guest()?.token });
-    } catch (error) {
-      if (error.code !== "bad-token") throw error;
-      return fetchJson(target);
-    }
+  /** Requests a document about the player. */
+  fetch(path) {
+    return fetchAsGuest(`/players/${encodeURIComponent(this.player)}${path}`);
   }
 
   async record() {

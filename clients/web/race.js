@@ -1,13 +1,13 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, fetchGames, fetchJson, isOutdated } from "./api.js";
+import { ApiError, fetchDaily, fetchGames, fetchJson, isOutdated } from "./api.js";
 import { Caller } from "./calling.js";
 import { celebrate } from "./celebration.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
-import { displayNames, finishText, formatClock, ordinal } from "./phrases.js";
+import { countsText, displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
 import { ResultsPage } from "./results.js";
@@ -54,6 +54,7 @@ export class RacePage {
     setInterval(() => this.tick(), TICK_MS);
     document.addEventListener("keydown", (event) => this.onKey(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
+    this.announceFirstResult();
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
@@ -68,6 +69,13 @@ export class RacePage {
     if (!evening) return;
     const won = showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     if (won && this.connection.over) announce(won);
+  }
+
+  /** Says so if the user has raced this deal of the day before: only the first race counts. */
+  async announceFirstResult() {
+    if (!this.header.daily) return;
+    const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
+    if (yours && yours.race !== this.raceId) announce(countsText(yours));
   }
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
@@ -94,12 +102,16 @@ export class RacePage {
     this.panel = null;
     this.previous = null;
     const onReaction = (message) => this.reactions.receive(message);
-    this.connection = new Connection(this.raceId, { watch, name, onChange: () => this.onChange(), onReaction });
+    const onChange = () => connection === this.connection && this.onChange();
+    const connection = new Connection(this.raceId, { watch, name, onChange, onReaction });
+    this.connection = connection;
   }
 
-  invite(view) {
+  /** Asks for a name; again if the server has `refused` one. */
+  invite(view, refused = null) {
+    this.invited = view;
     const join = (name) => this.start({ name: name === guest()?.name ? null : name });
-    fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }) }));
+    fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }), refused }));
     document.getElementById("name").focus();
   }
 
@@ -171,6 +183,11 @@ export class RacePage {
   /** The server refused a seat: watch the race if possible, but first tell players that they have lost their seat. */
   showRefusal(error) {
     this.hadSeat = false;
+    if (error.refusedName && this.invited) {
+      this.connection.close();
+      this.connection = null;
+      return this.invite(this.invited, { name: error.refusedName, message: error.message });
+    }
     const released = Boolean(this.connection.view);
     if (!released && WATCH_INSTEAD.includes(error.code)) {
       this.start({ watch: true });

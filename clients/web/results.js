@@ -1,9 +1,9 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { ApiError, fetchJson, fetchText } from "./api.js";
+import { ApiError, fetchDaily, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { percent, showPar } from "./par.js";
-import { advice, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
+import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest } from "./storage.js";
 import { showVerification } from "./verification.js";
@@ -135,19 +135,24 @@ export class ResultsPage {
   }
 
   /** Shows the results so far on the deal of the day. Returns whether replays are still sealed. */
-  async showDaily({ game, opened_at: openedAt }, mine) {
-    const date = new Date(openedAt).toISOString().slice(0, 10);
-    const path = `/daily/${date}/${game}`;
-    let day = await fetchJson(path);
-    for (let retries = 0; retries < MAX_RETRIES && !day.results.length; retries++) {
+  async showDaily(header, mine) {
+    let day = await fetchDaily(header);
+    for (let retries = 0; retries < MAX_RETRIES && !(mine ? day.yours : day.results.length); retries++) {
       await sleep(RETRY_MS); // results are listed shortly after the race ends
-      day = await fetchJson(path);
+      day = await fetchDaily(header);
     }
-    const { stage, results, reveals_at: revealsAt } = day;
+    const { date, stage, results, yours, reveals_at: revealsAt } = day;
     const isOwn = ({ race, name }) => race === this.page.raceId && name === mine?.name;
     const row = (result) => h("li", { class: isOwn(result) ? "own" : false }, resultLine(result));
     const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
-    fill(this.today, h("h2", {}, `Deal of the day, ${date}`), rows);
+    const repeated = mine && yours && yours.race !== this.page.raceId;
+    fill(
+      this.today,
+      h("h2", {}, `Deal of the day, ${date}`),
+      repeated ? h("p", { class: "counts" }, countsText(yours)) : null,
+      rows,
+      h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
+    );
     if (stage === "revealed") return false;
     this.replay.hidden = true;
     const sealed =

@@ -1,4 +1,4 @@
-// The rules of a game, with tables as pictures and a practice deal.
+// The rules of a game, with tables as pictures and a practice deal, and what a race proves.
 
 import { ApiError, fetchGames, fetchText } from "./api.js";
 import { button, fill, h } from "./dom.js";
@@ -12,12 +12,11 @@ export class RulesPage {
 
   async open(main) {
     const games = await fetchGames();
+    this.slug ??= games.keys().next().value;
     const game = games.get(this.slug);
     if (!game) throw new ApiError(404, "not-found", `Unknown game: ${this.slug}`);
     document.title = `Rules of ${game.title} · Same Deal`;
-    const article = h("article", { class: "rules" });
-    // Trusted HTML: generated from the project's own docs.
-    article.innerHTML = await fetchText(new URL(`./rules/${this.slug}.html`, import.meta.url));
+    const article = await fetchArticle(`./rules/${this.slug}.html`);
     for (const figure of article.querySelectorAll("[data-table]")) {
       const label = figure.querySelector("figcaption").textContent;
       const table = new Table(game, { label, small: true });
@@ -40,4 +39,17 @@ export class RulesPage {
       });
     return h("p", { class: "row" }, button("Practice", start, { class: "first" }), problem);
   }
+}
+
+export class FairnessPage {
+  async open(main) {
+    document.title = "Fairness · Same Deal";
+    fill(main, await fetchArticle("./fairness.html"));
+  }
+}
+
+async function fetchArticle(path) {
+  const article = h("article", { class: "rules" });
+  article.innerHTML = await fetchText(new URL(path, import.meta.url)); // trusted HTML: generated from the project's own docs
+  return article;
 }

@@ -30,6 +30,10 @@ export const store = (name, value) => write(`server.${name}`, value);
 export const guest = () => read("guest");
 export const saveGuest = (value) => write("guest", value);
 
+/** The slug of the game of the last race opened here, or null. */
+export const lastGame = () => read("game");
+export const saveLastGame = (slug) => write("game", slug);
+
 const DEFAULTS = {
   theme: "auto",
   suits: "four",

@@ -134,6 +134,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         await registry.stop()
         await store.close()
 
+    page = Page(registry, settings, page_files)
+
+    async def http_exception(request: Request, error: HTTPException) -> Response:
+        return page.not_found(request) if error.status_code == 404 else _http_exception(error)
+
     resources = (
         Games(),
         Devices(guests, codes, revocations, renderings.jobs, rate_limits, settings),
@@ -142,17 +147,17 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(registry, renderings, settings),
         ParOfDeals(pars, renderings, keys.signing, settings),
         Sharing(registry, renderings, pars, settings),
-        DailyDeals(dailies),
+        DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
         verifications,
         Service(registry, settings, ready),
-        Page(registry, settings, page_files),
+        page,
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,
-        HTTPException: _http_exception,
+        HTTPException: http_exception,
         ClientDisconnect: _client_disconnected,
         Exception: _internal_error,
     }
@@ -186,9 +191,7 @@ async def _refused(request: Request, refused: Refused) -> Response:
     return problem_response(refused)
 
 
-async def _http_exception(request: Request, error: HTTPException) -> Response:
-    if error.status_code == 404:
-        return problem_response(Refused("not-found", "Not found."))
+def _http_exception(error: HTTPException) -> Response:
     response = problem_response(Refused("wrong-method" if error.status_code == 405 else "bad-request"))
     response.headers.update(error.headers or {})
     return response

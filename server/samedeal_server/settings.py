@@ -37,6 +37,7 @@ StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
 """URLs of clusters cannot name a database."""
+LinkUrl = Annotated[str, Meta(pattern=r"^https?://[^@\s]+$(?!\n)")]
 PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
 Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
@@ -78,6 +79,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         PublicUrl | None,
         "`https://` or `http://` and a host, without a path",
         "The public URL of the server, for invitations",
+    ] = None
+    source_url: Annotated[
+        LinkUrl | None, "`https://` or `http://` and an address", "Where the source code is, for the footer of the page"
     ] = None
     master_key: Annotated[
         OptionalKey, "The key that derives the secrets of sealed deals; by default, the content of `master.key`"
@@ -280,7 +284,7 @@ def _unknown(name: str, names: Iterable[str]) -> str:
 def _redact(name: str, value: str) -> str:
     if name in {"master_key", "signing_key"}:
         return "(not shown)"
-    if name in {"redis_url", "public_url"} and (hidden := re.search(r"[@?]", value)):
+    if name in {"redis_url", "public_url", "source_url"} and (hidden := re.search(r"[@?]", value)):
         scheme = re.match(r"[a-z+]+://", value)
         rest = value.rpartition("@")[2] if "?" not in value else ""
         return f"{scheme.group() if scheme else ''}…{hidden.group() if rest else ''}{rest}"

@@ -75,6 +75,31 @@ async def test_each_game_and_day_has_one_deal(server: TimedServer, day: Day) -> 
     assert GAMES[code].from_seed(seed).view() == tables[0]
 
 
+async def test_guests_get_the_result_that_counts_for_them(server: TimedServer, day: Day) -> None:
+    path = f"/api/v1/daily/{day.date}/corners"
+
+    def yours(racer: Racer) -> dict[str, Any] | None:
+        result: dict[str, Any] | None = request(server, "GET", path, Authorization=f"Bearer {racer.token}").json[
+            "yours"
+        ]
+        return result
+
+    race = opened(server, "corners", max_racers=1)
+    async with player(server, "ada") as ada, player(server, "bo") as bo:
+        assert yours(ada) is None
+        await ada.begin(race)
+        await stopped(ada, moves=3)
+        await once(server, day, lambda document: document["results"], "corners")
+        first = yours(ada)
+        assert first
+        assert (first["name"], first["race"], first["place"]) == ("ada", race, 1)
+        assert yours(bo) is None
+        assert request(server, "GET", path).json["yours"] is None
+        today = request(server, "GET", "/api/v1/daily", Authorization=f"Bearer {ada.token}").json["daily"]
+        assert {each["game"] for each in today if each["yours"]} == {"corners"}
+        assert request(server, "GET", path, Authorization="Bearer unknown").status == 401
+
+
 async def test_the_deal_depends_on_master_key_game_and_date_but_not_on_nonces(server: TimedServer, day: Day) -> None:
     race = opened(server, "corners", max_racers=2)
     async with player(server, "ada") as ada, player(server, "bo") as bo:

@@ -48,6 +48,18 @@ def test_results_do_not_depend_on_order_or_duplicates() -> None:
 
 def test_a_day_without_races_has_no_results() -> None:
     assert results([]) == ()
+    assert DayResults().of("ada") is None
+
+
+def test_the_result_of_a_player_is_that_of_their_first_race() -> None:
+    day = DayResults()
+    day.add(race("second-2", 2_000, ada=(48, 100, "won"), bo=(3, 100, "resigned")))
+    assert (found := day.of("ada"))
+    assert (found.place, found.race) == (1, "second-2")
+    day.add(race("first-1", 1_000, ada=(1, 100, "resigned")))
+    assert (found := day.of("ada"))
+    assert (found.place, found.race) == (2, "first-1")
+    assert day.of("cy") is None
 
 
 def race(name: str, started_at: int, *, unlisted: bool = False, **racers: tuple[int, int, str]) -> DailyRace:

@@ -252,6 +252,28 @@ def test_unknown_path_is_not_found(server: LoggedServer, path: str) -> None:
     assert problem(request(server, "GET", path), "not-found")
 
 
+BROWSER = {"User_Agent": "Mozilla/5.0", "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_unknown_path_is_a_page_for_browsers_and_a_problem_for_programs(server: LoggedServer) -> None:
+    answer = request(server, "GET", "/nonsense", None, **BROWSER)
+    assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "<title>Not found · Same Deal</title>" in answer.body.decode()
+    for path in ("/api/v1/nonsense", "/page/nonsense.js"):
+        assert problem(request(server, "GET", path, None, **BROWSER), "not-found")
+    assert problem(request(server, "GET", "/nonsense", None, Accept="application/json"), "not-found")
+    assert problem(request(server, "GET", "/nonsense", None, Accept="*/*"), "not-found")
+
+
+def test_page_of_an_invalid_date_is_refused(server: LoggedServer) -> None:
+    assert (
+        b"<title>Deals of 2026-11-21 \xc2\xb7 Same Deal"
+        in request(server, "GET", "/daily/2026-11-21", None, **BROWSER).body
+    )
+    assert request(server, "GET", "/daily/yesterday", None, **BROWSER).status == 400
+    assert problem(request(server, "GET", "/daily/yesterday", None, **CURL), "bad-request")
+
+
 async def test_internal_error_is_a_problem_without_details(monkeypatch: pytest.MonkeyPatch) -> None:
     async def failing(*_: object) -> None:
         raise ZeroDivisionError("hush")

@@ -33,6 +33,7 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_STORE_WAIT_SECONDS": "5",
         "SAMEDEAL_DATA_DIR": "/var/lib/samedeal",
         "SAMEDEAL_PUBLIC_URL": "https://race.example",
+        "SAMEDEAL_SOURCE_URL": "https://code.example/samedeal",
         "SAMEDEAL_MASTER_KEY": KEY,
         "SAMEDEAL_ACCEPT_MASTER_KEY": "0123456789abcdef",
         "SAMEDEAL_SIGNING_KEY": KEY[::-1],
@@ -78,6 +79,7 @@ def test_every_setting_can_be_set() -> None:
         store_wait_seconds=5,
         data_dir=Path("/var/lib/samedeal"),
         public_url="https://race.example",
+        source_url="https://code.example/samedeal",
         master_key=KEY,
         accept_master_key="0123456789abcdef",
         signing_key=KEY[::-1],
@@ -191,6 +193,7 @@ def test_unknown_setting_is_refused_with_a_suggestion(wrong: str, right: str) ->
         ("REDIS_URL", "http://store?password=hush"),
         ("REDIS_URL", "http://store?password=a@hush"),
         ("SAMEDEAL_PUBLIC_URL", "https://ada:hush@race.example"),
+        ("SAMEDEAL_SOURCE_URL", "https://ada:hush@race.example/code"),
     ],
 )
 def test_error_does_not_contain_secrets(variable: str, value: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import segno
 
 from conftest import kept_store
 from samedeal.replays.timeline import steps
@@ -190,3 +191,16 @@ def test_invalid_requests_are_refused(server: TimedServer) -> None:
     for query in ("seat=0", "seat=x", "sea=1"):
         assert problem(card(server, race_id, f"txt?{query}"), "bad-request")
     assert problem(card(server, race_id, "gif"), "not-found")
+
+
+def test_the_link_is_a_qr_code_that_a_phone_can_read(server: TimedServer) -> None:
+    race_id = create(server, game="corners").json["race"]
+    answer = request(server, "GET", f"/api/v1/races/{race_id}/qr.svg")
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert answer.headers["cache-control"] == "public, max-age=86400"
+    _, path = ElementTree.fromstring(answer.body)
+    modules = {(int(x), int(y)) for x, y in re.findall(r"M(\d+) (\d+)h1v1h-1z", path.attrib["d"])}
+    link = segno.make(f"{server.url}/r/{race_id}", error="l", micro=False)
+    expected = {(x, y) for y, row in enumerate(link.matrix_iter(border=4)) for x, module in enumerate(row) if module}
+    assert modules == expected
+    assert problem(request(server, "GET", f"/api/v1/races/{UNKNOWN}/qr.svg"), "not-found")

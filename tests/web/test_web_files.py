@@ -1,6 +1,6 @@
-"""The page's files without a browser: the modules parse, and the rules match docs/play/rules.md.
+"""The page's files without a browser: the modules parse, and the texts match the documents.
 
-``make generate`` rewrites the rules.
+``make generate`` rewrites the texts.
 """
 
 import json
@@ -77,6 +77,18 @@ def _figures(slug: str) -> str:
     return f'<div class="examples">\n{"".join(figures)}</div>\n'
 
 
+def fairness_html() -> str:
+    """Return the summary of docs/play/fairness.md as HTML."""
+    text = (ROOT / "docs" / "play" / "fairness.md").read_text(encoding="utf-8")
+    return _rendered(text.partition("\n## Who could cheat")[0])
+
+
+def test_fairness_matches_the_document() -> None:
+    assert (FOLDER.parent / "fairness.html").read_text(encoding="utf-8") == fairness_html(), (
+        "`make generate` rewrites it"
+    )
+
+
 @pytest.mark.parametrize("slug", sorted(GAMES))
 def test_rules_match_the_document(slug: str) -> None:
     file = FOLDER / f"{slug}.html"
@@ -134,6 +146,7 @@ if __name__ == "__main__":
         drawn = resvg_py.svg_to_bytes(svg_path=f"{FOLDER.parent / source}", width=size, height=size)
         (FOLDER.parent / icon).write_bytes(bytes(drawn))
     FOLDER.mkdir(exist_ok=True)
+    (FOLDER.parent / "fairness.html").write_text(fairness_html(), encoding="utf-8")
     for slug in GAMES:
         (FOLDER / f"{slug}.html").write_text(rules_html(slug), encoding="utf-8")
         sys.stdout.write(f"{slug}\n")

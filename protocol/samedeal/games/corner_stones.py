@@ -39,7 +39,7 @@ class CornerStones(Game, frozen=True):
 
     slug = "corner-stones"
     title = "Corner Stones"
-    pitch = "Two decks, all face up: build eight foundations from their rows and from four corners that accept any card."
+    pitch = "Two decks, all face up: build eight foundations from their rows and four corners that accept any card."
     rules = "corner-stones/1"
     goal = 96
     limit_ms = 15 * 60_000

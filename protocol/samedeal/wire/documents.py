@@ -57,7 +57,8 @@ class GameDescription(Struct, frozen=True):
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
-        computed = {"filters": filters(game), "practice": PRACTICE.get(game.slug), "example": _example(game)}
+        practice = PRACTICE.get(game.slug)
+        computed: dict[str, Any] = {"filters": filters(game), "practice": practice, "example": _example(game)}
         fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name not in computed}
         fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
         return cls(**fields, **computed)
@@ -178,6 +179,8 @@ class Daily(Struct, frozen=True):
     """The number of players on all pages."""
     next: int | None
     """The `skip` of the next page; null on the last page."""
+    yours: Result | None = None
+    """The result of the guest whose token was sent: of their first race on the deal, whatever they do in later ones."""
 
 
 class Today(Struct, frozen=True):

@@ -5,15 +5,17 @@ from starlette.requests import Request
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Daily, Today
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
+from samedeal_server.http.players import viewer_of
 from samedeal_server.races.daily import Dailies, Page, day_of
 from samedeal_server.races.registry import checked_game
+from samedeal_server.store.guests import Guests
 
 
 class DailyDeals:
     """The endpoints of daily deals."""
 
-    def __init__(self, dailies: Dailies) -> None:
-        self._dailies = dailies
+    def __init__(self, dailies: Dailies, guests: Guests) -> None:
+        self._dailies, self._guests = dailies, guests
 
     @route(
         "GET",
@@ -27,13 +29,13 @@ class DailyDeals:
                 )
             ],
         ),
-        refuses=("store-unavailable",),
+        refuses=("bad-token", "store-unavailable"),
         cost=5,
     )
     async def today(self, request: Request, query: Page) -> Today:
-        """Return today's deal of every game, each with a page of results."""
-        today = self._dailies.today
-        return Today([await self._dailies.get(game, today, query) for game in GAMES.values()])
+        """Return today's deal of every game, each with a page of results and, with a guest's token, that guest's."""
+        today, viewer = self._dailies.today, await viewer_of(request, self._guests)
+        return Today([await self._dailies.get(game, today, query, viewer) for game in GAMES.values()])
 
     @route(
         "GET",
@@ -48,10 +50,12 @@ class DailyDeals:
                 ),
             ),
         ),
-        refuses=("not-found", "store-unavailable"),
+        refuses=("not-found", "bad-token", "store-unavailable"),
         cost=5,
     )
     async def one(self, request: Request, query: Page) -> Daily:
-        """Return the deal of a game on a date (at most a year ahead) with a page of results."""
+        """Return the deal of a game on a date (at most a year ahead) with a page of results and, with a guest's token,
+        that guest's.
+        """
         game, day = checked_game(request.path_params["game"]), day_of(request.path_params["date"])
-        return await self._dailies.get(game, day, query)
+        return await self._dailies.get(game, day, query, await viewer_of(request, self._guests))

@@ -16,12 +16,16 @@ from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.page_files import HEADERS, PageFiles, accepts_gzip
-from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality
+from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, problem_response
+from samedeal_server.races.daily import day_of
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
+SOURCE: Final = "<!-- source -->"
+"""Where the page links to the source code."""
+DAILY: Final = "One deal per game and day, the same for everyone, with the results and an archive."
 NO_TAGS: Final[Mapping[str, str]] = {}
 VARY: Final = {"Vary": "Accept, Accept-Encoding, User-Agent"}
 TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
@@ -33,6 +37,8 @@ SHELL: Final = ResponseSpec(
     headers={"Vary": "The form depends on Accept, Accept-Encoding and User-Agent."},
 )
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
+PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
+"""What only programs request."""
 RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 
 
@@ -41,6 +47,8 @@ class Page:
 
     def __init__(self, registry: Registry, settings: Settings, page_files: PageFiles) -> None:
         self._registry, self._settings, self._files = registry, settings, page_files
+        url = settings.source_url
+        self._source = f'<a href="{escape(url)}">Source code</a>' if url else ""
 
     @route("GET", "/", SHELL)
     async def front(self, request: Request) -> Response:
@@ -87,6 +95,13 @@ class Page:
         }
         return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags)
 
+    @route("GET", "/rules", SHELL)
+    async def all_rules(self, request: Request) -> Response:
+        """The rules of the first game, with links to those of the others."""
+        return self._respond(
+            request, f"Rules · {TITLE}", "How the games are played and raced.", "samedeal rules GAME\n"
+        )
+
     @route("GET", "/rules/{game}", SHELL, refuses=("not-found",), html_refusals=True)
     async def rules(self, request: Request) -> Response:
         """The rules of a game."""
@@ -105,6 +120,26 @@ class Page:
             return self._refused(request, Refused("not-found", "This is not the public ID of a player."))
         description = "Races, best results and daily streaks."
         return self._respond(request, f"Player · {TITLE}", description, f"samedeal versus {player}\n")
+
+    @route("GET", "/daily", SHELL)
+    async def today(self, request: Request) -> Response:
+        """Today's deals of the day, with results."""
+        return self._respond(request, f"Deals of the day · {TITLE}", DAILY, "samedeal daily\n")
+
+    @route("GET", "/daily/{date}", SHELL, refuses=("bad-request",), html_refusals=True)
+    async def day(self, request: Request) -> Response:
+        """The deals of a day, with results."""
+        try:
+            date = day_of(request.path_params["date"]).date
+        except Refused as refused:
+            return self._refused(request, refused)
+        return self._respond(request, f"Deals of {date} · {TITLE}", DAILY, f"samedeal daily --date {date}\n")
+
+    @route("GET", "/fairness", SHELL)
+    async def fairness(self, request: Request) -> Response:
+        """What a race proves, and what it cannot prove."""
+        text = "What a race proves, and what it cannot prove."
+        return self._respond(request, f"Fairness · {TITLE}", text, "samedeal verify RACE\n")
 
     @route("GET", "/verify", SHELL)
     async def verify(self, request: Request) -> Response:
@@ -128,6 +163,14 @@ class Page:
             request, f"Log in · {TITLE}", description, f"samedeal --server {self._base(request)} login\n"
         )
 
+    def not_found(self, request: Request) -> Response:
+        """Return the response for an unknown path: the page for browsers, a problem for programs."""
+        refused = Refused("not-found", "Not found.")
+        path, accept = request.url.path, request.headers.get("accept", "")
+        if path.startswith(PROGRAM_PATHS) or "text/html" not in accept or not _wants_page(request):
+            return problem_response(refused)
+        return self._page(request, f"Not found · {TITLE}", "This page does not exist.", refused.status)
+
     def _refused(self, request: Request, refused: Refused) -> Response:
         if not _wants_page(request):
             raise refused
@@ -136,7 +179,8 @@ class Page:
     def _page(
         self, request: Request, title: str, description: str, status: int = 200, tags: Mapping[str, str] = NO_TAGS
     ) -> Response:
-        shell = self._files.html(request.url.path).replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
+        shell = self._files.html(request.url.path).replace(SOURCE, self._source)
+        shell = shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]

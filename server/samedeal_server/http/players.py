@@ -36,7 +36,7 @@ class PlayerScores:
         """Return a player's personal scores and newest races. With a guest's token, unlisted races in which that guest
         raced count, too.
         """
-        return await self._players.get(request.path_params["player"], await self._viewer(request), query)
+        return await self._players.get(request.path_params["player"], await viewer_of(request, self._guests), query)
 
     @route(
         "GET",
@@ -49,8 +49,10 @@ class PlayerScores:
         count, too.
         """
         player, other = request.path_params["player"], request.path_params["other"]
-        return await self._players.versus(player, other, await self._viewer(request))
+        return await self._players.versus(player, other, await viewer_of(request, self._guests))
 
-    async def _viewer(self, request: Request) -> Guest | None:
-        token = bearer_token(request)
-        return await self._guests.authenticate(token) if token else None
+
+async def viewer_of(request: Request, guests: Guests) -> Guest | None:
+    """Return the guest whose token a request has, if it has one. Raises Refused("bad-token")."""
+    token = bearer_token(request)
+    return await guests.authenticate(token) if token else None

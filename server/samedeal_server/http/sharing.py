@@ -1,9 +1,10 @@
 """Sharing: a race as a picture for link previews, and as a line of text."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final, Literal
 
-from msgspec import Struct, msgpack
+from msgspec import Struct, json, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,6 +27,9 @@ LIVE: Final = {"Cache-Control": "public, max-age=30"}
 """A card of a race that is not over is soon out of date."""
 INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff"}
 """A card contains names, and nothing in it may run or load."""
+LINK: Final = {"Cache-Control": "public, max-age=86400"}
+QUIET_ZONE: Final = 4
+"""The empty modules around a QR code."""
 REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 CARD_HEADERS: Final = {
     "Cache-Control": "The card of a finished race never changes.",
@@ -74,6 +78,20 @@ class Sharing:
         """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
         return await self._card(request, "png")
 
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/qr.svg",
+        ResponseSpec(media=(MEDIA["svg"],), headers={"Cache-Control": "The link does not change."}),
+        refuses=REFUSALS,
+        cost=5,
+    )
+    async def qr(self, request: Request) -> Response:
+        """Return the link to a race as a QR code."""
+        race_id = (await self._registry.summary(request.path_params["race"])).race
+        link = f"{base_url(request, self._settings)}/r/{race_id}"
+        rows = json.decode(await render(self._renderings, request, "qr", link.encode()), type=list[str])
+        return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
+
     @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=REFUSALS, cost=10)
     async def text(self, request: Request, query: ShareQuery) -> Response:
         """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
@@ -118,3 +136,18 @@ class Sharing:
             return await self._registry.archive.render_input(race.id, self._registry.clock.now())
         except Refused:
             return None
+
+
+def qr_svg(rows: Sequence[str]) -> str:
+    """Draw rows of modules, ``1`` for dark, as a QR code with its quiet zone."""
+    size = len(rows) + 2 * QUIET_ZONE
+    dark = "".join(
+        f"M{x} {y}h1v1h-1z"
+        for y, row in enumerate(rows, QUIET_ZONE)
+        for x, module in enumerate(row, QUIET_ZONE)
+        if module == "1"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" shape-rendering="crispEdges">'
+        f'<path fill="#fff" d="M0 0h{size}v{size}H0z"/><path d="{dark}"/></svg>\n'
+    )

@@ -16,6 +16,7 @@ from samedeal.wire.documents import Daily
 from samedeal_server.races.day_results import Days
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.guests import Guest
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +47,8 @@ class Dailies:
     def today(self) -> Day:
         return Day.at(self._clock.now())
 
-    async def get(self, game: type[Game], day: Day, page: Page = FIRST_PAGE) -> Daily:
-        """Return the deal of a game on a day, with a page of the results.
+    async def get(self, game: type[Game], day: Day, page: Page = FIRST_PAGE, viewer: Guest | None = None) -> Daily:
+        """Return the deal of a game on a day, with a page of the results and that of the viewer.
 
         Raises Refused("bad-request") for a day that is too far ahead, Refused("store-unavailable").
         """
@@ -72,6 +73,7 @@ class Dailies:
             results=table[page.skip : after],
             players=len(table),
             next=after if after < len(table) else None,
+            yours=day_results.of(viewer.player) if viewer else None,
         )
 
     async def _deal(self, game: type[Game], day: Day, root: str, known: str | None) -> str | None:

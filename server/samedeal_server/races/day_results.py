@@ -23,6 +23,7 @@ class DayResults:
         self.updating = asyncio.Lock()
         self._first: dict[str, tuple[Standing, DailyRace]] = {}
         self._table: tuple[Result, ...] | None = ()
+        self._by_player = dict[str, Result]()
 
     def add(self, race: DailyRace) -> None:
         """Add a race. Only a player's earliest deal counts: in later races, the player has already seen the cards."""
@@ -36,24 +37,17 @@ class DayResults:
     def table(self) -> tuple[Result, ...]:
         """All players, best first; ties share a place."""
         if self._table is None:
-            table: list[Result] = []
-            for _, equals in groupby(self.ranked(), key=_rank):
-                place = len(table) + 1
-                table += (
-                    Result(
-                        place=place,
-                        name=standing.name,
-                        bot=standing.bot,
-                        outcome=standing.outcome,
-                        home=standing.home,
-                        goal=standing.goal,
-                        ms=standing.ms,
-                        race=None if race.unlisted else race.race,
-                    )
-                    for standing, race in equals
-                )
-            self._table = tuple(table)
+            results: dict[str, Result] = {}
+            ranked = sorted(self._first.items(), key=lambda item: _order(item[1]))
+            for _, equals in groupby(ranked, key=lambda item: _rank(item[1])):
+                place = len(results) + 1
+                results |= {player: _result(place, *first) for player, first in equals}
+            self._table, self._by_player = tuple(results.values()), results
         return self._table
+
+    def of(self, player: str) -> Result | None:
+        """Return the result of a player, or None if the player has none."""
+        return self._by_player.get(player) if self.table else None
 
     def ranked(self) -> list[tuple[Standing, DailyRace]]:
         """Return what counts for each player, best first."""
@@ -85,6 +79,19 @@ class Days:
                             results.add(race)
                 results.checked_at_s = now_s()
         return results
+
+
+def _result(place: int, standing: Standing, race: DailyRace) -> Result:
+    return Result(
+        place=place,
+        name=standing.name,
+        bot=standing.bot,
+        outcome=standing.outcome,
+        home=standing.home,
+        goal=standing.goal,
+        ms=standing.ms,
+        race=None if race.unlisted else race.race,
+    )
 
 
 def _rank(result: tuple[Standing, DailyRace]) -> tuple[bool, int, int]:

@@ -1,0 +1,117 @@
+// The deals of a day: the results of each game, and earlier days.
+
+import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
+import { button, fill, h } from "./dom.js";
+import { createRace, SOLO } from "./opening.js";
+import { countsText, finishText, formatTime } from "./phrases.js";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ARCHIVE_DAYS = 14;
+
+const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
+const longDate = (date, year = "numeric") =>
+  new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year, timeZone: "UTC" });
+
+export class DailyPage {
+  /** Without a date, the page shows the server's day. */
+  constructor(date = null) {
+    this.date = date;
+  }
+
+  async open(main) {
+    fill(main, h("p", { class: "wait" }, "Loading the deals of the day…"));
+    const [games, today] = await Promise.all([fetchGames(), fetchAsGuest("/daily")]);
+    this.today = today.daily[0]?.date ?? dateOf(Date.now());
+    this.date ??= this.today;
+    const isToday = this.date === this.today;
+    const fetchDay = (slug) => fetchAsGuest(`/daily/${this.date}/${slug}`);
+    const days = isToday ? today.daily : await Promise.all([...games.keys()].map(fetchDay));
+    document.title = `Deals of ${this.date} · Same Deal`;
+    this.problem = h("p", { class: "refusal", role: "alert" });
+    const sections = days.map((day) => this.gameSection(games.get(day.game)?.title ?? day.game, day));
+    fill(
+      main,
+      h("h1", {}, isToday ? "Deals of the day" : `Deals of ${longDate(this.date)}`),
+      h("p", {}, introduction(days[0])),
+      this.problem,
+      h("div", { class: "columns daily" }, sections, this.archive()),
+    );
+  }
+
+  gameSection(title, day) {
+    const { game, deal, stage, players, results, yours } = day;
+    const open = (body) => createRace({ game, options: SOLO, ...body }, this.problem);
+    const seed = deal?.slice(deal.indexOf(":") + 1);
+    const [text, body] = stage === "today" ? [yours ? "Play again" : "Play", { daily: true }] : ["Play this deal", { seed }];
+    const play = stage === "today" || seed ? button(text, () => open(body), { "aria-label": `${text}: ${title}` }) : null;
+    const rows = h("tbody", {}, results.map((result) => resultRow(result, day)));
+    const more = button("More results", () => this.showMore(day, rows, more));
+    more.hidden = day.next === null;
+    return h(
+      "section",
+      { "aria-label": title },
+      h("div", { class: "split" }, h("h2", {}, title), play),
+      yours ? h("p", { class: "counts" }, countsText(yours)) : null,
+      players ? resultTable(`${title}, ${players} ${players === 1 ? "player" : "players"}`, rows) : h("p", {}, "Nobody has played it."),
+      more,
+    );
+  }
+
+  async showMore(day, rows, more) {
+    try {
+      const { results, next } = await fetchJson(`/daily/${day.date}/${day.game}?skip=${day.next}`);
+      day.next = next;
+      more.hidden = next === null;
+      rows.append(...results.map((result) => resultRow(result, day)));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.problem.textContent = error.message;
+    }
+  }
+
+  /** Links to the days around this one. */
+  archive() {
+    const shown = new Date(this.date).getTime();
+    const newest = Math.min(new Date(this.today).getTime(), shown + (ARCHIVE_DAYS / 2) * DAY_MS);
+    const days = Array.from({ length: ARCHIVE_DAYS }, (_, back) => dateOf(newest - back * DAY_MS));
+    const link = (date) =>
+      h(
+        "a",
+        { href: date === this.today ? "/daily" : `/daily/${date}`, "aria-current": date === this.date ? "page" : false },
+        date === this.today ? "Today" : longDate(date),
+      );
+    return h(
+      "nav",
+      { "aria-label": "Archive" },
+      h("h2", {}, "Archive"),
+      h("ul", { class: "list" }, days.map((date) => h("li", {}, link(date)))),
+    );
+  }
+}
+
+function introduction(day) {
+  const rule = "One deal per game, the same for everyone. Your first race on it counts.";
+  if (!day || day.stage === "revealed") return rule;
+  return `${rule} Deals and replays are sealed until ${formatTime(day.reveals_at)}.`;
+}
+
+function resultTable(caption, rows) {
+  const heads = ["Place", "Player", "Cards", "Result"].map((text) => h("th", { scope: "col" }, text));
+  return h("table", { class: "results" }, h("caption", { class: "sr" }, caption), h("thead", {}, h("tr", {}, heads)), rows);
+}
+
+function resultRow(result, { stage, yours }) {
+  const { place, name, bot, home, goal, race } = result;
+  const keys = ["place", "name", "ms", "home", "race"];
+  const own = yours && keys.every((key) => result[key] === yours[key]);
+  const text = finishText(result);
+  const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
+  return h(
+    "tr",
+    { class: own ? "own" : false },
+    h("td", {}, `${place}.`),
+    h("td", {}, h("bdi", {}, name), bot ? h("small", { class: "tag" }, "bot") : null, own ? " (you)" : null),
+    h("td", {}, `${home}/${goal}`),
+    h("td", {}, end),
+  );
+}
