@@ -99,12 +99,14 @@ export class LobbyPage {
     this.hostLine = h("p", {});
     this.notify = h("div", {}, notifyButton());
     const { game, raceId, header } = page;
+    const invite = maxRacers(header) === 1 ? null : inviteSection(raceId, game.title);
+    const isGuest = page.connection.view.host && !page.connection.isHost; // guests only need to get ready
     this.element = h(
       "div",
       { class: "lobby" },
       h("h1", {}, game.title),
       this.hostLine,
-      maxRacers(header) === 1 ? null : inviteSection(raceId, game.title),
+      isGuest ? null : invite,
       h(
         "section",
         { "aria-label": "Players" },
@@ -118,6 +120,7 @@ export class LobbyPage {
         this.notify,
         page.reactions.element,
       ),
+      isGuest ? invite : null,
       raceOptions(page),
     );
   }
