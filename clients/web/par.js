@@ -5,7 +5,7 @@ import { fill, h, sleep } from "./dom.js";
 
 const POLL_MS = 700;
 const MAX_POLLS = 300;
-const SQUARES = { solved: "won", better: "better", equal: "equal", worse: "worse" };
+const MAX_BARS = 24;
 
 export const percent = (share) => `${Math.round(100 * share)}%`;
 
@@ -39,25 +39,45 @@ function parContent(par, racer, name) {
   const summary =
     `The computer played this deal ${par.plays} times and won ${par.solved}. Cards ${par.counted}: ` +
     `median ${par.median}, mean ${mean}, range ${par.minimum} to ${par.maximum}.`;
-  if (!racer) return [h("h2", {}, "Par"), h("p", {}, summary)];
+  const content = [h("h2", {}, "Par"), h("p", {}, summary)];
+  if (!racer) return [...content, histogram(par)];
   const comparison =
     `${name} did better than ${percent(racer.worse)} of its games, the same as ${percent(racer.equal)}, ` +
     `and worse than ${percent(racer.better)}.`;
-  return [h("h2", {}, "Par"), h("p", {}, summary), h("p", {}, comparison), parChart(racer.squares)];
+  return [...content, h("p", {}, comparison), histogram(par, racer.result, name)];
 }
 
-/** One square for each of the computer's games, compared with the racer's result. */
-function parChart(squares) {
-  const counts = Object.entries(SQUARES)
-    .map(([kind, text]) => [kind, text, squares.filter((square) => square === kind).length])
-    .filter(([, , count]) => count);
-  const label = counts.map(([, text, count]) => `${count} ${text}`).join(", ");
-  const image = squares.map((square) => h("span", { class: square }));
-  const entry = ([kind, text, count]) => h("span", { class: "key" }, h("i", { class: kind }), ` ${count} ${text}`);
+/** How often the computer had which result, with a mark at the racer's own. */
+function histogram({ results, counted }, own = null, name = "") {
+  const all = own === null ? results : [...results, own];
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const width = Math.ceil((high - low + 1) / MAX_BARS);
+  const binOf = (result) => Math.floor((result - low) / width);
+  const bins = Array.from({ length: binOf(high) + 1 }, (_, index) => ({ from: low + index * width, count: 0 }));
+  for (const result of results) bins[binOf(result)].count += 1;
+  const most = Math.max(...bins.map(({ count }) => count));
+  const range = ({ from }) => (width === 1 ? `${from}` : `${from} to ${from + width - 1}`);
+  const games = (count) => `${count} ${count === 1 ? "game" : "games"}`;
+  const texts = bins.filter(({ count }) => count).map((bin) => `${range(bin)}: ${games(bin.count)}`);
+  const mark = (index) => own !== null && binOf(own) === index;
+  const bar = (bin, index) =>
+    h(
+      "span",
+      { class: mark(index) ? "own" : false, title: `${range(bin)}: ${games(bin.count)}` },
+      h("i", { style: `height:${(100 * bin.count) / most}%` }),
+    );
+  const at = own === null ? 0 : (100 * (binOf(own) + 0.5)) / bins.length;
+  const side = at > 50 ? `right:${100 - at}%` : `left:${at}%`;
+  const label = `Cards ${counted} in the computer's games. ${texts.join(", ")}.${own === null ? "" : ` ${name}: ${own}.`}`;
   return h(
     "figure",
     { class: "par-chart" },
-    h("div", { role: "img", "aria-label": label }, image),
-    h("figcaption", {}, counts.map(entry)),
+    h(
+      "div",
+      { role: "img", "aria-label": label },
+      own === null ? null : h("p", { class: "mark" }, h("b", { style: side }, at > 50 ? `${name} ▾` : `▾ ${name}`)),
+      h("div", { class: "bars" }, bins.map(bar)),
+    ),
+    h("figcaption", {}, h("span", {}, low), h("span", {}, `cards ${counted}`), h("span", {}, high)),
   );
 }

@@ -83,14 +83,14 @@ export class ReplayPage {
         h("h1", { class: "sr" }, `Replay of ${this.raceId}`),
         this.tables,
         h(
-          "div",
-          { class: "under" },
+          "section",
+          { class: "player", "aria-label": "Player" },
           h("div", { class: "track" }, this.slider, this.marks),
           this.createControls(),
           this.note,
-          this.createDetails(),
         ),
         h("nav", { class: "side", "aria-label": "Racers" }, hint, this.list.element),
+        h("div", { class: "under" }, this.createOptions(), this.createDetails()),
         h("div", { class: "columns" }, this.checks, this.par, this.players),
       ),
     );
@@ -116,16 +116,23 @@ export class ReplayPage {
       { "aria-label": "Speed", onchange: () => (this.speed = Number(this.speedSelect.value)) },
       SPEEDS.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed}×`)),
     );
-    this.skip = h("input", { type: "checkbox", id: "skip", checked: true });
     return h(
       "div",
       { class: "row" },
       this.playButton,
       stepButton("◀", "Previous move", -1),
       stepButton("▶", "Next move", 1),
-      button("Next card home", () => this.jump(1)),
       this.time,
       this.speedSelect,
+    );
+  }
+
+  createOptions() {
+    this.skip = h("input", { type: "checkbox", id: "skip", checked: true });
+    return h(
+      "div",
+      { class: "row" },
+      button("Next card home", () => this.jump(1)),
       h("span", { class: "check" }, this.skip, h("label", { for: "skip" }, "Skip pauses")),
       button("Race against this", () => this.race()),
     );

@@ -29,6 +29,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         await page.click("button:text-is('Join')")
         await wait_for_deal(page)  # a race for one starts by itself
         await page.goto(server.url)
+        await page.click("summary:text-is('Custom race')")
         await page.click("button:text-is('Create a race')")
         await page.wait_for_selector("#ready")
         for other, name in ((guest, "Bo"), (idle, "Cy")):

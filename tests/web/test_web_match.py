@@ -36,8 +36,8 @@ async def test_the_winner_of_a_match_is_named(server: Server, chromium: Browser)
     async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
         page = tab.page
         await page.goto(server.url)
+        await page.click("summary:text-is('Custom race')")
         await page.select_option("#game", "the-edge")
-        await page.click("summary:text-is('More options')")
         await page.select_option("#best-of", "3")
         assert not await find_violations(page)
         assert await overflow(page) <= 0
@@ -72,12 +72,12 @@ async def test_a_deal_of_the_day_and_a_race_for_one_are_no_match(server: Server,
     async with open_page(chromium) as tab:
         page = tab.page
         await page.goto(server.url)
-        await page.click("summary:text-is('More options')")
+        await page.click("summary:text-is('Custom race')")
         await page.select_option("#best-of", "5")
         await page.select_option("#deal", "daily")
         assert await page.is_disabled("#best-of")
         await page.select_option("#deal", "")
-        await page.click("button:text-is('Play alone')")
+        await page.click("button:text-is('Play this alone')")
         await page.wait_for_selector("dt:text-is('Undo')")
         assert await page.locator("dt:text-is('Match')").count() == 0
         assert tab.errors == []
