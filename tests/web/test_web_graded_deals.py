@@ -28,6 +28,7 @@ __all__ = ["gate"]
 async def test_the_form_offers_the_grades_of_a_game(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as tab:
         await tab.page.goto(server.url)
+        await tab.page.click("summary:text-is('Custom race')")
         for slug, game in GAMES.items():
             await tab.page.select_option("#game", slug)
             offered = await tab.page.locator("#filter option").evaluate_all("all => all.map(({ value }) => value)")
@@ -40,6 +41,7 @@ async def test_a_hard_deal_is_requested_and_named_in_the_lobby(server: Server, c
     async with open_page(chromium) as tab:
         page = tab.page
         await page.goto(server.url)
+        await page.click("summary:text-is('Custom race')")
         await page.select_option("#game", "kings-in-the-corners")
         await page.select_option("#filter", "hard/1")
         await page.select_option("#game", "gallery")
