@@ -8,6 +8,8 @@ export class ApiError extends Error {
     super(detail);
     this.status = status;
     this.code = code;
+    /** @type {string | null} The name that was refused, if any. */
+    this.refusedName = null;
   }
 }
 

@@ -97,6 +97,7 @@ export class CustomRace {
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
     const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
+    /** @type {Record<string, any>} */
     const options = solo ? { ...SOLO, unlisted: true } : { max_racers: Number(maxRacers.value || 8) };
     if (unlisted.checked) options.unlisted = true;
     if (deal.value === "daily") return { game: game.value, daily: true, options };

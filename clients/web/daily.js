@@ -9,6 +9,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const ARCHIVE_DAYS = 14;
 
 const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
+/** @param {string} date
+ *  @param {"numeric" | undefined} year */
 const longDate = (date, year = "numeric") =>
   new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year, timeZone: "UTC" });
 

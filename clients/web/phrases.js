@@ -19,7 +19,7 @@ export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[car
 }
 
 /** What a game says about a table: what to do, or why the attempt ended. Older servers do not send it. */
-export const advice = ({ guidance = {} }) => guidance?.instruction || guidance?.ending || "";
+export const advice = ({ guidance }) => guidance?.instruction || guidance?.ending || "";
 
 const MARKS = { home: "home", jammed: "jammed", only: "nothing else can be played" };
 
