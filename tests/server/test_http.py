@@ -1,11 +1,13 @@
 """Every URL, with valid and invalid requests, gets a response without an internal error."""
 
+import json
 import re
 
+import msgspec
 import pytest
-from msgspec import to_builtins
 from starlette.types import Message
 
+from samedeal.cards import BACK
 from samedeal.computer.deal_filters import filters
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
@@ -39,8 +41,12 @@ def test_games_are_described(server: LoggedServer) -> None:
             "limit_ms": game.limit_ms,
             "options": {name: list(values) for name, values in game.options.items()},
             "filters": list(filters(game)),
-            "practice": to_builtins(PRACTICE[game.slug]),
+            "practice": json.loads(msgspec.json.encode(PRACTICE[game.slug])),
+            "pitch": game.pitch,
+            "example": described["example"],
         }
+        assert set(described["example"]) == set(game.layout.split()) - {"."}
+        assert {card for place in game.hidden for card in described["example"][place]} <= {BACK}
 
 
 @pytest.mark.parametrize(
