@@ -1,4 +1,4 @@
-// The selection: turns taps on piles into moves, using nothing but the list of legal moves.
+// The selection: turns taps on piles into moves, using nothing but the list of legal moves. tests/selections.json holds this module and the CLI to the same choices.
 
 /**
  * Splits a legal move into the places to tap: in order, or in any order for cards removed together. A word such as

@@ -3,6 +3,7 @@
 ``make generate`` rewrites the texts.
 """
 
+import gzip
 import json
 import re
 import shutil
@@ -113,6 +114,12 @@ def test_modules_import_only_files_of_the_page() -> None:
     }
     assert imports >= {"dom.js", "verify.js", "verify/proof.mjs", "verify/games/cards.mjs"}
     assert imports <= set(paths)
+
+
+def test_page_weighs_at_most_200_kb() -> None:
+    """With all games, icons and the verifier, compressed as the server sends them."""
+    sizes = {name: len(gzip.compress(path.read_bytes())) for name, path in page_files.page_paths()}
+    assert sum(sizes.values()) <= 200_000, sorted(sizes.items(), key=lambda item: -item[1])[:10]
 
 
 def test_installed_page_has_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

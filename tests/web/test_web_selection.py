@@ -1,4 +1,4 @@
-"""The page and the CLI read the same places from every legal move."""
+"""The page and the CLI read the same places from every legal move, and both select as tests/selections.json says."""
 
 import json
 import shutil
@@ -45,3 +45,47 @@ def test_page_and_cli_read_the_same_places(game: type[Game]) -> None:
         assert choice["kind"] == kind
         assert choice.get("isWord", False) == (not expected.places)
         assert choice["places"] == (list(expected.places) or sorted(game.hidden)[:1])
+
+
+VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "selections.json").read_text(encoding="utf-8"))
+"""Picks among legal moves, with the places that can be picked next, except the stock, and the move to play."""
+PICK = """
+import { readFileSync } from "node:fs";
+const { Selection, parseMove } = await import(process.argv[1]);
+const outcome = ({ moves, places, hidden, foundations, picks }) => {
+  let selection = new Selection(moves.map((move) => parseMove(move, places, hidden)), foundations);
+  let move = null;
+  for (const place of picks) ({ selection, move } = selection.tap(place));
+  return { targets: [...selection.targets].filter((place) => !hidden.includes(place)).sort(), move };
+};
+console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf-8")).map(outcome)));
+"""
+
+
+def expected(vector: dict[str, Any]) -> dict[str, Any]:
+    return {"targets": vector["targets"], "move": vector["move"]}
+
+
+def test_cli_selects_as_the_vectors_say() -> None:
+    for vector in VECTORS:
+        game = GAMES[vector["game"]]
+        selection = Selection(tuple(vector["moves"]), game.layout, game.foundations, game.hidden, auto_drop=False)
+        move = None
+        for place in vector["picks"]:
+            selection, move = selection.pick(place)
+        assert {"targets": sorted(selection.choices), "move": move} == expected(vector), vector
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_page_selects_as_the_vectors_say() -> None:
+    given = [
+        vector | {"places": places(game), "hidden": sorted(game.hidden), "foundations": sorted(game.foundations)}
+        for vector in VECTORS
+        for game in [GAMES[vector["game"]]]
+    ]
+    command = ["node", "--input-type=module", "--eval", PICK, MODULE.as_uri()]
+    run = subprocess.run(
+        command, input=json.dumps(given), capture_output=True, encoding="utf-8", timeout=240, check=True
+    )
+    for vector, outcome in zip(VECTORS, json.loads(run.stdout), strict=True):
+        assert outcome == expected(vector), vector
