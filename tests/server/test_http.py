@@ -1,10 +1,9 @@
 """Every URL, with valid and invalid requests, gets a response without an internal error."""
 
-import json
 import re
 
-import msgspec
 import pytest
+from msgspec import json
 from starlette.types import Message
 
 from samedeal.cards import BACK
@@ -41,7 +40,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "limit_ms": game.limit_ms,
             "options": {name: list(values) for name, values in game.options.items()},
             "filters": list(filters(game)),
-            "practice": json.loads(msgspec.json.encode(PRACTICE[game.slug])),
+            "practice": json.decode(json.encode(PRACTICE[game.slug])),
             "pitch": game.pitch,
             "example": described["example"],
         }
