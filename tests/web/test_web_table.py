@@ -202,7 +202,7 @@ async def test_each_finger_has_its_own_press(server: Server, chromium: Browser) 
 
         await touch("touchStart", 0)
         await touch("touchStart", 0, 1)
-        await touch("touchMove", 0)  # lifts the second finger
+        await touch("touchEnd", 1)
         await page.wait_for_selector("#status:text('cannot move now')")
         assert await page.locator(".picked").count() == 0, "the first finger is still down"
         await touch("touchEnd")
