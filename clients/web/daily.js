@@ -104,8 +104,8 @@ function resultTable(caption, rows) {
 
 function resultRow(result, { stage, yours }) {
   const { place, name, bot, home, goal, race } = result;
-  const keys = ["place", "name", "ms", "home", "race"];
-  const own = yours && keys.every((key) => result[key] === yours[key]);
+  const sameResult = yours && ["place", "name", "ms", "home"].every((key) => result[key] === yours[key]);
+  const own = sameResult && (race === null || race === yours.race); // others do not see the ids of unlisted races
   const text = finishText(result);
   const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
   return h(

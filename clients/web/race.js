@@ -54,7 +54,7 @@ export class RacePage {
     setInterval(() => this.tick(), TICK_MS);
     document.addEventListener("keydown", (event) => this.onKey(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
-    this.announceFirstResult();
+    this.counts = h("p", { class: "counts" }, await this.firstResult());
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
@@ -71,11 +71,11 @@ export class RacePage {
     if (won && this.connection.over) announce(won);
   }
 
-  /** Says so if the user has raced this deal of the day before: only the first race counts. */
-  async announceFirstResult() {
-    if (!this.header.daily) return;
+  /** If the user has raced this deal of the day before, returns the result that counts, in words. */
+  async firstResult() {
+    if (!this.header.daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
-    if (yours && yours.race !== this.raceId) announce(countsText(yours));
+    return yours && yours.race !== this.raceId ? countsText(yours) : "";
   }
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
@@ -130,7 +130,9 @@ export class RacePage {
     if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
     if (!(this.panel instanceof Panel)) {
       this.panel = new Panel(this);
-      fill(this.main, this.evening, this.panel.element);
+      // The results say so themselves.
+      this.counts.hidden = !this.counts.textContent || this.panel instanceof ResultsPage;
+      fill(this.main, this.counts, this.evening, this.panel.element);
       this.loadEvening();
     }
     this.dot.className = `dot ${connection.status}`;

@@ -59,6 +59,9 @@ def test_the_result_of_a_player_is_that_of_their_first_race() -> None:
     day.add(race("first-1", 1_000, ada=(1, 100, "resigned")))
     assert (found := day.of("ada"))
     assert (found.place, found.race) == (2, "first-1")
+    day.add(race("unlisted-0", 500, unlisted=True, ada=(2, 100, "resigned")))
+    assert (found := day.of("ada"))
+    assert (found.race, day.table[1].race) == ("unlisted-0", None)
     assert day.of("cy") is None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Browser, Page
 
+from conftest import kept_store
 from samedeal.games.catalogue import GAMES
 from support.browser import (
     browser_marks,
@@ -24,9 +25,11 @@ TODAY = "2027-03-08"
 
 
 @pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    with TimedServer(store_url, tmp_path_factory.mktemp("daily"), connections_per_address="0").start() as running:
-        yield running
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    folder = tmp_path_factory.mktemp("daily")
+    for url in kept_store(folder / "store"):
+        with TimedServer(url, folder, connections_per_address="0").start() as running:
+            yield running
 
 
 async def resign(page: Page) -> None:
@@ -46,7 +49,7 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
         await page.fill("#name", "ada")
         await page.click("button:text-is('Join')")
         await resign(page)
-        assert await page.locator(".counts").count() == 0
+        assert await page.locator(".counts:visible").count() == 0
         await once(server, day, lambda document: document["results"], "corners")
         await page.goto(server.url)
         row = page.locator(
@@ -56,9 +59,11 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
         assert "ada" in await row.inner_text()
         assert await page.inner_text(play) == "Play again"
         await page.click(play)
-        await page.wait_for_selector("#status:has-text('Only your first race on this deal counts: 0 of 48, 1st.')")
+        await page.wait_for_selector(
+            "main > .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')"
+        )
         await resign(page)
-        await page.wait_for_selector(".counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
+        await page.wait_for_selector(".end .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
         assert not await find_violations(page)
         assert not tab.errors
 

@@ -3,6 +3,8 @@
 import asyncio
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import Result
 from samedeal_server.store.daily_results import DailyRace, DailyResults
@@ -46,8 +48,11 @@ class DayResults:
         return self._table
 
     def of(self, player: str) -> Result | None:
-        """Return the result of a player, or None if the player has none."""
-        return self._by_player.get(player) if self.table else None
+        """Return the result of a player, for this player only: it names the race even if it is unlisted."""
+        if not self.table or player not in self._first:
+            return None
+        _, race = self._first[player]
+        return replace(self._by_player[player], race=race.race)
 
     def ranked(self) -> list[tuple[Standing, DailyRace]]:
         """Return what counts for each player, best first."""
