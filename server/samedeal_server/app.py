@@ -164,7 +164,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     app = Application(
         Admission(rate_limits, settings),
         ws_endpoint,
-        routes=[*starlette_routes(declared, rate_limits.requests), *page_files.routes()],
+        routes=[*starlette_routes(declared, rate_limits.requests), page_files.route()],
         exception_handlers=exception_handlers,
         lifespan=lifespan,
     )

@@ -15,7 +15,7 @@ from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
-from samedeal_server.http.page_files import HEADERS, PageFiles, accepts_gzip
+from samedeal_server.http.page_files import HEADERS, MEDIA_TYPES, PageFiles, accepts_gzip
 from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, problem_response
 from samedeal_server.races.daily import day_of
 from samedeal_server.races.registry import Registry, checked_game
@@ -140,6 +140,11 @@ class Page:
         """What a race proves, and what it cannot prove."""
         text = "What a race proves, and what it cannot prove."
         return self._respond(request, f"Fairness · {TITLE}", text, "samedeal verify RACE\n")
+
+    @route("GET", "/sw.js", ResponseSpec(media=(MEDIA_TYPES[".js"],)))
+    async def service_worker(self, request: Request) -> Response:
+        """The page's service worker, which caches the page's files for use without a connection."""
+        return self._files.service_worker(request)
 
     @route("GET", "/verify", SHELL)
     async def verify(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal_server.http.responses import if_none_match_matches
@@ -100,8 +100,8 @@ class PageFiles:
         self._html = {first: self._with_preloads("main.js", module) for first, module in routes.items()}
         self._html["unknown"] = self._with_preloads("main.js")
 
-    def routes(self) -> list[BaseRoute]:
-        """Return the routes of the files, of the service worker, and of the current version.
+    def route(self) -> Mount:
+        """Return the route of the files and of the current version.
 
         Files without a version, or with another one, are revalidated each time: an open page of another version can
         still load its other modules, and two servers with different versions can serve the same page.
@@ -111,16 +111,14 @@ class PageFiles:
             requested: str = request.path_params["file"]
             return self._respond(request, _VERSION.sub("", requested, count=1), requested.startswith(self.version))
 
-        async def service_worker(request: Request) -> Response:
-            return self._respond(request, SERVICE_WORKER)
-
         async def version(request: Request) -> Response:
             return PlainTextResponse(self.version, headers=HEADERS)
 
-        return [
-            Route(f"/{SERVICE_WORKER}", service_worker),
-            Mount("/page", routes=[Route("/version", version), Route("/{file:path}", serve)]),
-        ]
+        return Mount("/page", routes=[Route("/version", version), Route("/{file:path}", serve)])
+
+    def service_worker(self, request: Request) -> Response:
+        """Return the service worker. Its scope is all of the site, so it is not among the other files."""
+        return self._respond(request, SERVICE_WORKER)
 
     def html(self, path: str) -> str:
         """Return the HTML for the path of a URL. It preloads the modules that this page loads first."""
