@@ -177,8 +177,10 @@ export class PlayPage {
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`); // of older servers
-    const facts = h("span", { class: "facts" }, (board.guidance?.facts ?? notes).join(" · "));
-    if (board.outcome === "playing") return [h("strong", {}, withCards(advice(board))), " ", facts];
+    const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
+    const counts = isGuided ? [] : [`${board.home} of ${this.page.game.goal} home`];
+    const facts = h("span", { class: "facts" }, [...counts, ...(board.guidance?.facts ?? notes)].join(" · "));
+    if (board.outcome === "playing") return [isGuided ? h("strong", {}, withCards(advice(board)), " ") : null, facts];
     const text = endText(board, mine, Boolean(view.boards));
     return [h("strong", { class: `end-${board.outcome}` }, text), " ", facts];
   }

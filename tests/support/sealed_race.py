@@ -159,7 +159,7 @@ async def sealed_race(
             line = lines[name] = await stack.enter_async_context(
                 await Line.open(server, "json" if form == "json" else "msgpack")
             )
-            welcome = await line.ask("hello", name=name, format=RACE_FORMAT, features=[m.REACTIONS])
+            welcome = await line.ask("hello", name=name, format=RACE_FORMAT, features=[m.REACTIONS, m.GUIDANCE])
             assert isinstance(welcome, m.Welcome)
             assert welcome.token
             tokens[name], players[name] = welcome.token, welcome.player
