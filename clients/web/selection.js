@@ -77,7 +77,8 @@ export class Selection {
     if (places.length > 1 && has("remove")) return places.join("+");
     if (places.length === 2 && has("carry")) return places.join("");
     const [place] = places;
-    return places.length === 1 && place !== "hand" && has("tap") ? (place.length > 2 ? place[0] : place) : null;
+    if (places.length > 1 || place === "hand" || this.foundations.has(place) || !has("tap")) return null;
+    return place.length > 2 ? place[0] : place;
   }
 
   /** Returns the move for a card dragged from one place to another, or null. */
