@@ -163,8 +163,8 @@ export class PlayPage {
     this.resignButton.disabled = !board || Boolean(mine?.done);
     this.stockButton.hidden = !board || !this.page.game.hidden?.length;
     this.stockButton.disabled = disabled || !this.stockMove;
-    // Once cards have been removed together, the button stays, so that nothing shifts.
-    if (this.racing && this.table.selection.all.some(({ kind }) => kind === "remove")) this.completeButton.hidden = false;
+    // Once it can be needed, the button stays, so that nothing shifts.
+    if (this.racing && this.table.selection.isAmbiguous) this.completeButton.hidden = false;
     if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 

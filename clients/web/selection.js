@@ -52,6 +52,12 @@ export class Selection {
       : null;
   }
 
+  /** Whether a complete move may be the start of another one. */
+  get isAmbiguous() {
+    const kinds = new Set(this.all.filter(({ isWord }) => !isWord).map(({ kind }) => kind));
+    return kinds.has("remove") || (kinds.has("carry") && kinds.has("tap"));
+  }
+
   /** Taps a place. Returns the next `selection` and the `move` to play, or null; `missed` if the tap did not match. */
   tap(place) {
     if (this.picked.at(-1) === place && this.picked.length === 1)
