@@ -33,6 +33,6 @@ function leap(card, delay) {
       { ...at(from + to / 2, between(5, 45), turns / 2), easing: "cubic-bezier(0.6, 0, 1, 1)" },
       at(from + to, 120, turns),
     ],
-    { duration: between(1300, 1900), delay, fill: "backwards" },
+    { duration: between(1300, 1900), delay, fill: "both" },
   );
 }

@@ -68,7 +68,8 @@ export class PlayPage {
     const resign = () => page.run("resign", () => page.connection.resign());
     this.undoButton = button("Undo", () => this.press("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stockButton = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
-    this.completeButton = button("Make this move", () => this.completeMove(), {
+    this.completeButton = button("Move", () => this.completeMove(), {
+      "aria-label": "Make this move",
       "aria-keyshortcuts": "m",
       class: "first big",
       hidden: true,

@@ -120,7 +120,7 @@ export class ResultsPage {
       fill(this.verification, h("p", {}, error.message));
     }
     const comparison = await showPar(this.par, raceId, mine?.seat);
-    if (comparison) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
+    if (comparison?.worse) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
     await this.loadShareText(mine);
   }
 

@@ -155,8 +155,7 @@ async def wait_for_ply(page: Page, ply: int) -> None:
     """Wait until the given number of moves has been made, pressing "Make this move" if necessary."""
     await page.evaluate(
         """(ply) => new Promise((done, failed) => {
-            const isMakeMove = ({ textContent }) => textContent === "Make this move";
-            const button = [...document.querySelectorAll("button")].find(isMakeMove);
+            const button = document.querySelector('button[aria-label="Make this move"]');
             if (button && !button.hidden) button.click();
             const table = document.querySelector(".table");
             const look = () => Number(table.dataset.ply) >= ply && done();
