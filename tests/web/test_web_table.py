@@ -145,7 +145,7 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
         dull = await page.eval_on_selector_all(DULL, PLACES)
         await tap(page, next(place for place in dull if place[0] in "rabcd"))
     await page.wait_for_selector(".bubble:visible")
-    assert await page.inner_text("#status") == await page.inner_text(".bubble")
+    assert (await page.inner_text("#status")).strip() == await page.inner_text(".bubble")
 
 
 async def drag(page: Page, source: str, target: str) -> None:
