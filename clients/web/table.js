@@ -2,6 +2,7 @@
 
 import { cardElement } from "./cards.js";
 import { announce, fill, h, motionIsOff } from "./dom.js";
+import { layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
 import { parseMove, Selection } from "./selection.js";
 
@@ -13,19 +14,6 @@ const REFUSAL_MS = 6000;
 const MAX_CARDS = 14; // in a fan
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
 const phone = matchMedia("(max-width: 559px)");
-
-/** Splits a layout into rows of places; null is a gap. */
-function parseLayout(layout) {
-  return layout
-    .trim()
-    .split("\n")
-    .map((line) =>
-      line
-        .trim()
-        .split(/\s+/)
-        .map((place) => (place === "." ? null : place)),
-    );
-}
 
 export class Table {
   /** `play(move)` plays a legal move and may return a promise. Without it, the table is read-only. */
@@ -43,42 +31,7 @@ export class Table {
   // Drawing.
 
   build() {
-    const fanned = new Set(this.game.fanned ?? []);
-    const rows = parseLayout(this.game.layout);
-    const grid = rows.filter((row) => row.every((place) => place === null || place.length === 2));
-    const columns = Math.max(1, ...grid.map((row) => row.length));
-    const wide = Array.from({ length: columns }, (_, column) =>
-      grid.some((row) => fanned.has(row[column]) && row.includes(null)),
-    );
-    const { style } = this.element;
-    const isHanging = (row) => row.every((place) => fanned.has(place));
-    const heights = grid.map((row) => (isHanging(row) ? "calc(var(--h) * var(--hang))" : "var(--h)"));
-    style.setProperty("--template-columns", wide.map((fan) => (fan ? "minmax(0, var(--fan))" : "var(--w)")).join(" "));
-    style.setProperty("--template-rows", heights.join(" "));
-    style.setProperty("--columns", columns);
-    style.setProperty("--hanging", grid.filter(isHanging).length);
-    style.setProperty("--flat", grid.length - grid.filter(isHanging).length);
-    style.setProperty("--apart", rows.length - grid.length);
-    if (wide.some(Boolean)) this.element.classList.add("fans");
-    for (const [rowIndex, row] of rows.entries()) {
-      const hangs = isHanging(row);
-      if (!grid.includes(row)) {
-        // Places with names of their own, such as the stock and the waste, are in a row below.
-        this.element.append(
-          h(
-            "div",
-            { class: "apart", style: `--row:${rowIndex + 1}` },
-            row.map((place) => this.pile(place)),
-          ),
-        );
-        continue;
-      }
-      for (const [place, first, last] of spans(row, fanned)) {
-        const pile = this.pile(place, hangs ? "hangs" : fanned.has(place) ? "fans" : "");
-        pile.style.gridArea = `${rowIndex + 1} / ${first + 1} / ${rowIndex + 2} / ${last + 2}`;
-        this.element.append(pile);
-      }
-    }
+    layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
     this.bubble = h("p", { class: "bubble", hidden: true, "aria-hidden": "true" }); // the text is announced
@@ -434,38 +387,8 @@ export class Table {
 
   /** Moves the focus to the nearest pile in a direction. */
   moveFocus(place, dx, dy) {
-    const centre = (pile) => {
-      const box = pile.getBoundingClientRect();
-      return { x: box.left + Math.min(box.width, 60) / 2, y: box.top + Math.min(box.height, 80) / 2 };
-    };
-    const here = centre(this.piles.get(place));
-    let [nearest, least] = [null, Infinity];
-    for (const [other, pile] of this.piles) {
-      const there = centre(pile);
-      const ahead = (there.x - here.x) * dx + (there.y - here.y) * dy;
-      const aside = Math.abs((there.x - here.x) * dy) + Math.abs((there.y - here.y) * dx);
-      const distance = ahead + 2.5 * aside;
-      if (other !== place && ahead > 4 && distance < least) [nearest, least] = [other, distance];
-    }
-    if (nearest) this.piles.get(nearest).focus();
+    this.piles.get(nearestPile(this.piles, place, dx, dy))?.focus();
   }
-}
-
-/** The first and last column of each place in a row. Fans share the gaps between them. */
-function spans(row, fanned) {
-  const placed = row.map((place, column) => [place, column]).filter(([place]) => place);
-  return placed.map(([place, column], at) => {
-    if (!fanned.has(place)) return [place, column, column];
-    const before = at ? placed[at - 1] : null;
-    const after = placed[at + 1];
-    const first = before ? (fanned.has(before[0]) ? Math.ceil((before[1] + column + 1) / 2) : before[1] + 1) : 0;
-    const last = after
-      ? fanned.has(after[0])
-        ? Math.ceil((column + after[1] + 1) / 2) - 1
-        : after[1] - 1
-      : row.length - 1;
-    return [place, Math.min(first, column), Math.max(last, column)];
-  });
 }
 
 const placeOf = (node) => node?.closest?.(".pile")?.dataset.place ?? null;

@@ -1,0 +1,91 @@
+// The layout of a table: where the game's places are, and which is next to another one.
+
+import { h } from "./dom.js";
+
+/** Splits a layout into rows of places; null is a gap. */
+function parseLayout(layout) {
+  return layout
+    .trim()
+    .split("\n")
+    .map((line) =>
+      line
+        .trim()
+        .split(/\s+/)
+        .map((place) => (place === "." ? null : place)),
+    );
+}
+
+/** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. */
+export function layOut(game, element, pile) {
+  const fanned = new Set(game.fanned ?? []);
+  const rows = parseLayout(game.layout);
+  const grid = rows.filter((row) => row.every((place) => place === null || place.length === 2));
+  const columns = Math.max(1, ...grid.map((row) => row.length));
+  const wide = Array.from({ length: columns }, (_, column) =>
+    grid.some((row) => fanned.has(row[column]) && row.includes(null)),
+  );
+  const { style } = element;
+  const isHanging = (row) => row.every((place) => fanned.has(place));
+  const heights = grid.map((row) => (isHanging(row) ? "calc(var(--h) * var(--hang))" : "var(--h)"));
+  style.setProperty("--template-columns", wide.map((fan) => (fan ? "minmax(0, var(--fan))" : "var(--w)")).join(" "));
+  style.setProperty("--template-rows", heights.join(" "));
+  style.setProperty("--columns", columns);
+  style.setProperty("--hanging", grid.filter(isHanging).length);
+  style.setProperty("--flat", grid.length - grid.filter(isHanging).length);
+  style.setProperty("--apart", rows.length - grid.length);
+  if (wide.some(Boolean)) element.classList.add("fans");
+  for (const [rowIndex, row] of rows.entries()) {
+    const hangs = isHanging(row);
+    if (!grid.includes(row)) {
+      // Places with names of their own, such as the stock and the waste, are in a row below.
+      element.append(
+        h(
+          "div",
+          { class: "apart", style: `--row:${rowIndex + 1}` },
+          row.map((place) => pile(place)),
+        ),
+      );
+      continue;
+    }
+    for (const [place, first, last] of spans(row, fanned)) {
+      const placed = pile(place, hangs ? "hangs" : fanned.has(place) ? "fans" : "");
+      placed.style.gridArea = `${rowIndex + 1} / ${first + 1} / ${rowIndex + 2} / ${last + 2}`;
+      element.append(placed);
+    }
+  }
+}
+
+/** The first and last column of each place in a row. Fans share the gaps between them. */
+function spans(row, fanned) {
+  const placed = row.map((place, column) => [place, column]).filter(([place]) => place);
+  return placed.map(([place, column], at) => {
+    if (!fanned.has(place)) return [place, column, column];
+    const before = at ? placed[at - 1] : null;
+    const after = placed[at + 1];
+    const first = before ? (fanned.has(before[0]) ? Math.ceil((before[1] + column + 1) / 2) : before[1] + 1) : 0;
+    const last = after
+      ? fanned.has(after[0])
+        ? Math.ceil((column + after[1] + 1) / 2) - 1
+        : after[1] - 1
+      : row.length - 1;
+    return [place, Math.min(first, column), Math.max(last, column)];
+  });
+}
+
+/** Returns the nearest other place in a direction, or null. `piles` are the elements by place. */
+export function nearestPile(piles, place, dx, dy) {
+  const centre = (pile) => {
+    const box = pile.getBoundingClientRect();
+    return { x: box.left + Math.min(box.width, 60) / 2, y: box.top + Math.min(box.height, 80) / 2 };
+  };
+  const here = centre(piles.get(place));
+  let [nearest, least] = [null, Infinity];
+  for (const [other, pile] of piles) {
+    const there = centre(pile);
+    const ahead = (there.x - here.x) * dx + (there.y - here.y) * dy;
+    const aside = Math.abs((there.x - here.x) * dy) + Math.abs((there.y - here.y) * dx);
+    const distance = ahead + 2.5 * aside;
+    if (other !== place && ahead > 4 && distance < least) [nearest, least] = [other, distance];
+  }
+  return nearest;
+}
