@@ -79,7 +79,7 @@ export class Caller {
     if (!canNotify() || Notification.permission !== "granted") return;
     const { game, raceId } = this.page;
     try {
-      const notification = new Notification(text, { body: game.title, tag: raceId, icon: "/page/icon.svg" });
+      const notification = new Notification(text, { body: game.title, tag: raceId, icon: new URL("./icon.svg", import.meta.url).href });
       notification.onclick = () => {
         window.focus();
         notification.close();
