@@ -31,7 +31,7 @@ export class PlayPage {
       play: this.racing ? (move) => this.move(move) : null,
       label: this.racing ? `Your ${game.title} table` : `${game.title} table`,
     });
-    this.practice = this.racing && isPractice(page.header, game) ? new Practice(game, this.table) : null;
+    this.practice = this.racing && isPractice(page.raceId) ? new Practice(game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.disabled = !detail.complete));
@@ -181,7 +181,7 @@ export class PlayPage {
     const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
     const counts = isGuided ? [] : [`${board.home} of ${this.page.game.goal} home`];
     const facts = h("span", { class: "facts" }, [...counts, ...(board.guidance?.facts ?? notes)].join(" · "));
-    if (board.outcome === "playing") return [isGuided ? h("strong", {}, withCards(advice(board)), " ") : null, facts];
+    if (board.outcome === "playing") return [isGuided ? h("strong", {}, withCards(advice(board))) : null, " ", facts];
     const text = endText(board, mine, Boolean(view.boards));
     return [h("strong", { class: `end-${board.outcome}` }, text), " ", facts];
   }

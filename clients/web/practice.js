@@ -1,21 +1,24 @@
 // A practice deal: says which move to make next, and marks its piles. The steps come from the game.
 
-import { fetchJson } from "./api.js";
+import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
 import { withCards } from "./phrases.js";
-import { goToRace, guest } from "./storage.js";
+import { goToRace } from "./storage.js";
 
 const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
+
+const keyOf = (raceId) => `samedeal.practice.${raceId}`;
 
 /** Opens a race for one on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {
   const body = { game: slug, seed: practice.seed, options: SOLO };
-  goToRace((await fetchJson("/races", { body, token: guest()?.token })).race);
+  const { race } = await fetchAsGuest("/races", { body });
+  sessionStorage.setItem(keyOf(race), "1");
+  goToRace(race);
 }
 
-/** Whether a race is on the practice deal of its game, for one player. */
-export const isPractice = ({ seed, options }, { practice }) =>
-  Boolean(practice) && seed === practice.seed && options.max_racers === 1;
+/** Whether a race was opened to practise in this tab. */
+export const isPractice = (raceId) => sessionStorage.getItem(keyOf(raceId)) !== null;
 
 export class Practice {
   constructor(game, table) {

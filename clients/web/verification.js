@@ -1,8 +1,9 @@
 // Verification of a finished race by the browser and by the server, as shown to the user.
 
-import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText, loadModule } from "./api.js";
+import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText } from "./api.js";
 import { fill, h, sleep } from "./dom.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
+import { checkReplay } from "./verifier.js";
 
 const REPLAY_RETRY_MS = 250;
 const BUSY_RETRY_MS = 1500;
@@ -44,7 +45,6 @@ async function retry(action, waitMs) {
 }
 
 async function checkHere(replay, { receipts, onProgress }) {
-  const { checkReplay } = await loadModule("./verifier.js");
   const [keys, games] = await Promise.all([retry(fetchKeys, BUSY_RETRY_MS), fetchGames()]);
   const lines = receipts && [
     ["header", receipts.header],

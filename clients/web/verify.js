@@ -4,7 +4,7 @@ import { fetchGames, fetchKeys } from "./api.js";
 import { announce, fill, h } from "./dom.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
 import { StandingsList } from "./standings.js";
-import { checkReplay } from "./verifier.js";
+import { checkReplay, startVerifier } from "./verifier.js";
 import { FormatError } from "./verify/encoding.mjs";
 import { readReceipts } from "./verify/format.mjs";
 
@@ -16,6 +16,7 @@ export class VerifyPage {
 
   async open(main) {
     document.title = `${TITLE} · Same Deal`;
+    startVerifier();
     [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames()]);
     this.runs = 0;
     const fileInput = (id) =>

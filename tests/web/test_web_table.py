@@ -141,7 +141,8 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
         await tap(page, lit[-1])
         await drag(page, lit[-1], (await page.eval_on_selector_all(DULL, PLACES))[0])
     elif slug == "gallery":
-        await drag(page, "t1", "t2")
+        columns = [place for place in await page.eval_on_selector_all(DULL, PLACES) if place[0] == "t"]
+        await drag(page, *columns[:2])
     else:
         dull = await page.eval_on_selector_all(DULL, PLACES)
         await tap(page, next(place for place in dull if place[0] in "rabcd"))

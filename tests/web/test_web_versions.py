@@ -105,4 +105,4 @@ async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Pa
         with UpdatedServer(data_dir=tmp_path).start(old.port):
             before = await loaded_version(page)
             exports = await page.evaluate(f"import('/page/{before}/verifier.js').then(Object.keys)")
-            assert exports == ["checkReplay"]
+            assert exports == ["checkReplay", "startVerifier"]

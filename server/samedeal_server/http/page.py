@@ -4,7 +4,9 @@ import gzip
 import re
 from collections.abc import Mapping
 from html import escape
+from http import HTTPStatus
 from typing import Final
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -23,6 +25,8 @@ from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
+DATA: Final = {"r": f"{V1}/races/{{}}", "w": f"{V1}/races/{{}}", "replay": f"{V1}/replays/{{}}/steps"}
+"""The data that a page loads first, by the first part of its path."""
 SOURCE: Final = "<!-- source -->"
 """Where the page links to the source code."""
 DAILY: Final = "One deal per game and day, the same for everyone, with the results and an archive."
@@ -190,6 +194,10 @@ class Page:
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
         more = "".join(f'    <meta property="{name}" content="{escape(text)}">\n' for name, text in tags.items())
+        first, *names = request.url.path.strip("/").split("/")
+        if first in DATA and names and status == HTTPStatus.OK:
+            url = escape(DATA[first].format(quote(names[0])))
+            more += f'    <link rel="preload" href="{url}" as="fetch" crossorigin>\n'
         shell = shell.replace("  </head>", f"{more}  </head>")
         if not accepts_gzip(request):
             return HTMLResponse(shell, status, headers=HEADERS | VARY)

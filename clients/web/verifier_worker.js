@@ -1,15 +1,20 @@
-// Verifies replays on the reader's own device, with the second verifier of the project (examples/verify).
+// The worker that verifies replays, with the second verifier of the project (examples/verify).
 
 import { GAMES } from "./verify/deals.mjs";
 import { FormatError } from "./verify/encoding.mjs";
 import { readReplay } from "./verify/format.mjs";
 import { verify } from "./verify/proof.mjs";
 
-/** Verifies the bytes of a file. `keys` are those that the server publishes, `games` its games by slug, and `receipts`
- *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay
- *  and whether its key is known, otherwise a note.
- *  @returns {Promise<any>} */
-export async function checkReplay(bytes, { keys, games, receipts, onProgress }) {
+self.addEventListener("message", async ({ data: { port, bytes, ...options } }) => {
+  const onProgress = (...progress) => port.postMessage({ progress });
+  try {
+    port.postMessage({ check: await check(bytes, { ...options, onProgress }) });
+  } catch (error) {
+    port.postMessage({ error: error.message });
+  }
+});
+
+async function check(bytes, { keys, games, receipts, onProgress }) {
   let replay;
   try {
     replay = readReplay(bytes);
@@ -19,7 +24,7 @@ export async function checkReplay(bytes, { keys, games, receipts, onProgress }) 
   }
   const { header, signature } = replay;
   const keyKnown = keys.includes(signature.key);
-  if (games.has(header.game) && !GAMES.has(header.game)) {
+  if (games.includes(header.game) && !GAMES.has(header.game)) {
     const rules = { name: "rules", holds: null, unsupported: true };
     return { replay, keyKnown, outcome: "not-checked", facts: [rules] };
   }
