@@ -1,0 +1,33 @@
+// Verifies replays on the reader's own device, in a worker, so that the page stays responsive.
+
+import { ApiError } from "./api.js";
+
+/** @type {Worker | null} */
+let worker = null;
+
+/** Starts the worker, which needs no connection from then on. */
+export function startVerifier() {
+  worker ??= new Worker(new URL("./verifier_worker.js", import.meta.url), { type: "module" });
+  return worker;
+}
+
+/** Verifies the bytes of a file. `keys` are those that the server publishes, `games` its games by slug, and `receipts`
+ *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay
+ *  and whether its key is known, otherwise a note. Throws ApiError if the verifier cannot be loaded.
+ *  @returns {Promise<any>} */
+export function checkReplay(bytes, { keys, games, receipts, onProgress }) {
+  const started = startVerifier();
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve, reject) => {
+    started.onerror = () => {
+      worker = null;
+      reject(new ApiError(0, "unreachable", "The verifier could not be loaded."));
+    };
+    port1.onmessage = ({ data: { progress, check, error } }) => {
+      if (progress) return onProgress(...progress);
+      port1.close();
+      return error ? reject(new Error(error)) : resolve(check);
+    };
+    started.postMessage({ bytes, keys, games: [...games.keys()], receipts, port: port2 }, [port2]);
+  });
+}
