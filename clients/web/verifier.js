@@ -2,32 +2,35 @@
 
 import { ApiError } from "./api.js";
 
-/** @type {Worker | null} */
-let worker = null;
+/** @type {Promise<Worker> | null} */
+let verifier = null;
 
-/** Starts the worker, which needs no connection from then on. */
+/** Starts the worker, which needs no connection from then on. Throws ApiError if it cannot be loaded. */
 export function startVerifier() {
-  worker ??= new Worker(new URL("./verifier_worker.js", import.meta.url), { type: "module" });
-  return worker;
+  verifier ??= new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./verifier_worker.js", import.meta.url), { type: "module" });
+    worker.onmessage = () => resolve(worker); // it is ready
+    worker.onerror = () => {
+      verifier = null;
+      reject(new ApiError(0, "unreachable", "The verifier could not be loaded."));
+    };
+  });
+  return verifier;
 }
 
 /** Verifies the bytes of a file. `keys` are those that the server publishes, `games` its games by slug, and `receipts`
  *  the lines of a receipts file, if any. Returns the outcome and the facts; if the file is a replay, also the replay
  *  and whether its key is known, otherwise a note. Throws ApiError if the verifier cannot be loaded.
  *  @returns {Promise<any>} */
-export function checkReplay(bytes, { keys, games, receipts, onProgress }) {
-  const started = startVerifier();
+export async function checkReplay(bytes, { keys, games, receipts, onProgress }) {
+  const worker = await startVerifier();
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve, reject) => {
-    started.onerror = () => {
-      worker = null;
-      reject(new ApiError(0, "unreachable", "The verifier could not be loaded."));
-    };
     port1.onmessage = ({ data: { progress, check, error } }) => {
       if (progress) return onProgress(...progress);
       port1.close();
       return error ? reject(new Error(error)) : resolve(check);
     };
-    started.postMessage({ bytes, keys, games: [...games.keys()], receipts, port: port2 }, [port2]);
+    worker.postMessage({ bytes, keys, games: [...games.keys()], receipts, port: port2 }, [port2]);
   });
 }

@@ -14,6 +14,8 @@ self.addEventListener("message", async ({ data: { port, bytes, ...options } }) =
   }
 });
 
+self.postMessage("ready");
+
 async function check(bytes, { keys, games, receipts, onProgress }) {
   let replay;
   try {

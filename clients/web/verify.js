@@ -16,8 +16,7 @@ export class VerifyPage {
 
   async open(main) {
     document.title = `${TITLE} · Same Deal`;
-    startVerifier();
-    [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames()]);
+    [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames(), startVerifier()]);
     this.runs = 0;
     const fileInput = (id) =>
       h("input", { type: "file", id, "aria-describedby": `${id}-hint`, onchange: () => this.check() });
