@@ -63,9 +63,7 @@ async def test_overlay_shows_open_tables(server: Server, chromium: Browser) -> N
         await page.wait_for_selector(".boards .table", timeout=240_000)
         assert sorted(await page.locator("figcaption").all_inner_texts()) == ["ada", "bo", "cy", "di"]
         await players[0].move("draw")
-        await page.wait_for_selector(
-            'figure:has(bdi:text-is("ada")) [data-place="waste"] .card', timeout=240_000
-        )
+        await page.wait_for_selector('figure:has(bdi:text-is("ada")) [data-place="waste"] .card', timeout=240_000)
         height = await page.evaluate("document.documentElement.scrollHeight")
         assert height <= 720, "four tables fit a video of 720 lines"
         for player in players:
