@@ -120,7 +120,8 @@ export class ResultsPage {
       fill(this.verification, h("p", {}, error.message));
     }
     const comparison = await showPar(this.par, raceId, mine?.seat);
-    if (comparison?.worse) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
+    const differs = comparison && (comparison.worse || comparison.better);
+    if (differs) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
     await this.loadShareText(mine);
   }
 

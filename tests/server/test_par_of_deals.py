@@ -18,11 +18,12 @@ from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay, read
-from samedeal_server.jobs.par_service import MAX_PENDING, ParProgress, ParService
+from samedeal_server.jobs.par_service import MAX_PENDING, MAX_PENDING_PER_ADDRESS, ParProgress, ParService
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.par_requests import address, computed, par_json, par_keys, settled
+from support.servers import Server, racers
 from support.stores import process, until
 
 SIGNING_KEY = "a5" * 32
@@ -155,6 +156,18 @@ async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: 
         assert last == par(edge, f"queued {MAX_PENDING - 1}")
         assert len(par_keys(redis_url)) == MAX_PENDING
         await service.stop()
+
+
+async def test_a_race_gets_its_deal_while_par_is_computed(redis_url: str) -> None:
+    with Server(redis_url) as server:
+        for number in range(MAX_PENDING_PER_ADDRESS):
+            assert server.get(address(f"gallery:{number}"))[0] == 202
+        assert server.process
+        pid = await halted(server.process.pid)
+        race_id = server.create("the-edge", max_racers=1, start_delay_ms=0, filter="certified/1")
+        async with racers(server, "ada") as (ada,):
+            await ada.begin(race_id)
+        os.kill(pid, signal.SIGCONT)
 
 
 async def test_par_can_be_requested_again_after_the_worker_is_killed(redis_url: str, tmp_path: Path) -> None:

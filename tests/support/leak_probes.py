@@ -114,8 +114,9 @@ def clean(answer: Answer, race: SealedRace) -> bool:
     assert found(content, race.forbidden()) == []
     if not answer.body.startswith(b"\x89PNG"):  # compressed; test_sharing.py compares it with the same card as SVG
         body = answer.body
-        for game in GAMES.values():  # the same for every race: a table of a fixed deal
-            body = body.replace(codec.encode(GameDescription.of(game).example, "json"), b"")
+        for description in map(GameDescription.of, GAMES.values()):
+            for fixed in (description.example, description.practice):  # of fixed deals, the same for every race
+                body = body.replace(codec.encode(fixed, "json"), b"")
         assert CARD.findall(body.decode("latin-1")) == []
     return True
 
@@ -173,6 +174,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/fairness": [""],
         "/verify": ["", f"?race={race.race_id}", f"/{race.race_id}"],
         "/page": ["/main.js", f"/{race.race_id}", "/verify/proof.mjs", f"/verify/{race.race_id}"],
+        "/sw.js": ["", f"?race={race.race_id}"],
         "/": [""],
     }
 

@@ -34,7 +34,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         await page.wait_for_selector("#ready")
         for other, name in ((guest, "Bo"), (idle, "Cy")):
             await other.page.goto(page.url)
-            await other.page.wait_for_selector("h1:text-is('Ada invites you to Corner Stones')")
+            await other.page.wait_for_selector("h1:has-text('Ada invites you to Corner Stones')")
             await other.page.fill("#name", name)
             await other.page.click("button:text-is('Join')")
             await other.page.wait_for_selector("text=Ada is the host.")

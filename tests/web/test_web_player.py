@@ -52,7 +52,7 @@ async def test_page_shows_scores_races_and_the_record(server: Server, chromium: 
         await page.evaluate(stored_guest(bo))
         await page.reload()
         await page.wait_for_selector("text=2 races, 2 wins, 0 solved")
-        await page.wait_for_selector(".record:text-is('bo 0 : 2 ada')")
+        await page.wait_for_selector(".record:has-text('bo 0 : 2 ada')")
         assert unlisted in await page.inner_text("section[aria-label='Newest races']")
         for width in (320, 1440):
             await page.set_viewport_size({"width": width, "height": 568})
@@ -60,11 +60,11 @@ async def test_page_shows_scores_races_and_the_record(server: Server, chromium: 
             assert not await find_violations(page)
         await page.focus(f"a[href='/p/{bo.player}']")
         await page.keyboard.press("Enter")
-        await page.wait_for_selector("h1:text-is('bo (you)')")
+        await page.wait_for_selector("h1:has-text('bo (you)')")
         await page.focus(f"a[href='/replay/{listed}']")
         await page.keyboard.press("Enter")
         await page.click(f"section[aria-label='Players'] a[href='/p/{ada.player}']")
-        await page.wait_for_selector("h1:text-is('ada')")
+        await page.wait_for_selector("h1 bdi:text-is('ada')")
         assert watched.errors == []
 
 
@@ -73,7 +73,7 @@ async def test_results_link_to_players(server: Server, chromium: Browser) -> Non
         race_id = await race(server, cy, dee)
         await watched.page.goto(f"{server.url}/r/{race_id}")
         await watched.page.click(f".standings a[href='/p/{dee.player}']")
-        await watched.page.wait_for_selector("h1:text-is('dee')")
+        await watched.page.wait_for_selector("h1 bdi:text-is('dee')")
         assert watched.errors == []
 
 
@@ -87,6 +87,6 @@ async def test_players_who_have_not_raced_each_other(server: Server, chromium: B
         await page.wait_for_selector("text=You have not raced each other yet.")
         await page.evaluate("localStorage.setItem('samedeal.guest', JSON.stringify({token: 'gone', player: '0'}))")
         await page.reload()
-        await page.wait_for_selector("h1:text-is('eve')")
+        await page.wait_for_selector("h1 bdi:text-is('eve')")
         await page.goto(f"{server.url}/p/0123456789abcdef")
         await page.wait_for_selector("h1:text-is('Not found')")

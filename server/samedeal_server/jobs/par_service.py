@@ -11,7 +11,7 @@ from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Compared, Par, compared
 from samedeal.errors import Refused
 from samedeal.game import Game, Variant
-from samedeal_server.jobs.pool import JobFailed
+from samedeal_server.jobs.pool import JobFailed, Jobs
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import cancelled
@@ -22,7 +22,9 @@ from samedeal_server.store.connection import Store
 logger = logging.getLogger(__name__)
 
 MAX_PENDING: Final = 16
-"""Maximum number of deals that this process computes or queues. The limit per address is that of the job queue."""
+"""Maximum number of deals that this process computes or queues."""
+MAX_PENDING_PER_ADDRESS: Final = 8
+FULL: Final = "Too many deals are waiting for the computer. Try again in a moment."
 
 
 class ParProgress(Struct, frozen=True):
@@ -33,7 +35,7 @@ class ParProgress(Struct, frozen=True):
 
 
 class ParService:
-    """Computes pars one at a time in the process that searches for deals, and stores them.
+    """Computes pars one at a time in a separate process, and stores them.
 
     Unfinished computations are not stored: after an interruption the next request starts again. If two servers compute
     the same par at the same time, they get the same result.
@@ -41,13 +43,14 @@ class ParService:
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._results, self._registry = par_results.ParResults(store), registry
-        self._jobs = registry.deal_finder.jobs
+        self._jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True)
         self._done: dict[str, int] = {}  # how many plays are finished, by the key of each pending deal
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def stop(self) -> None:
-        """Cancel all computations."""
+        """Cancel all computations, and stop the process."""
         await cancelled(tuple(self._tasks))
+        await self._jobs.stop()
 
     async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | ParProgress:
         """Return the par of a deal, or the progress of its computation, which the first request starts.
@@ -100,8 +103,6 @@ class ParService:
     def _start(self, key: str, game: type[Game], seed: str, variant: Variant, address: str) -> None:
         if key in self._done:  # another request was faster
             return
-        if len(self._done) >= MAX_PENDING:
-            raise Refused("too-many", "Too many deals are waiting for the computer. Try again in a moment.")
         place = self._jobs.turns.place(address)
         self._done[key] = 0
         task = asyncio.get_running_loop().create_task(self._compute(key, game, seed, variant, place))

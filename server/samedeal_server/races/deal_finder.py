@@ -20,7 +20,7 @@ from samedeal_server.ops.logging_setup import about
 logger = logging.getLogger(__name__)
 
 MAX_SEARCHES: Final = 96
-"""Maximum number of searches and par jobs in the queue of this process. A search takes 0.3 s on average."""
+"""Maximum number of searches in the queue of this process. A search takes 0.3 s on average."""
 MAX_SEARCHES_PER_ADDRESS: Final = 8
 """Maximum per address. At 0.3 s each they all finish within the usual countdown of 5 s."""
 FULL: Final = "Too many races are waiting for their deal; wait a few seconds and try again."
@@ -36,7 +36,7 @@ class DealFinder:
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, only_when_idle=True)
-        """The queue of searches and par jobs."""
+        """The queue of searches."""
         self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 
     async def stop(self) -> None:
