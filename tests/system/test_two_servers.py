@@ -70,7 +70,9 @@ async def test_race_runs_on_both_servers(pair: Pair) -> None:
         players = spread(pair, chance)
         async with racing(players):
             await wait_for_more_moves(players, MOVES)
-            while not all(has_moved(standing) for player in players if player.view for standing in player.view.standings):
+            while not all(
+                has_moved(standing) for player in players if player.view for standing in player.view.standings
+            ):
                 await wait_for_more_moves(players)
             await eventually(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
         replays = [await server.replay(players[0].race) for server in pair]
