@@ -17,7 +17,8 @@ from playwright.async_api import Browser, Error, Page, Response, async_playwrigh
 
 from support.servers import Server
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
