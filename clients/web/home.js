@@ -76,12 +76,17 @@ export class HomePage {
 
   tile(game) {
     const { slug, title, pitch, example } = game;
-    const table = new Table(game, { small: true });
-    table.show({ table: example }, { animate: false });
+    const figure = h("figure");
+    setTimeout(() => {
+      // Each table is a task of its own, so that the page reacts in between.
+      const table = new Table(game, { small: true });
+      table.show({ table: example }, { animate: false });
+      figure.append(table.element);
+    });
     return h(
       "li",
       {},
-      h("div", { class: "miniature", "aria-hidden": "true", inert: true }, h("figure", {}, table.element)),
+      h("div", { class: "miniature", "aria-hidden": "true", inert: true }, figure),
       h("h3", {}, title),
       h("p", {}, pitch, " ", h("a", { href: `/rules/${slug}`, "aria-label": `Rules of ${title}` }, "Rules")),
       h(
@@ -89,7 +94,7 @@ export class HomePage {
         { class: "row" },
         button("Race", () => this.race(slug), { class: "first", "aria-label": `Race a friend at ${title}` }),
         button("Play alone", () => this.race(slug, { ...SOLO, unlisted: true }), {
-          "aria-label": `Play ${title} alone`,
+          "aria-label": `Play alone: ${title}`,
         }),
       ),
     );

@@ -73,7 +73,7 @@ function raceOptions({ game, header }) {
       {},
       rows.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
     ),
-    h("p", { class: "seal" }, "Commitment ", h("code", {}, header.commitment)),
+    h("details", { class: "seal" }, h("summary", {}, "Commitment"), h("code", {}, header.commitment)),
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
   );
 }

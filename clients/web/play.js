@@ -238,8 +238,7 @@ export class PlayPage {
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       const home = after.home === before.home ? "" : `; home ${after.home}`;
-      const end = after.outcome === "playing" ? "" : `; ${outcomeText(after.outcome)}`;
-      announce(`${this.lastMove}${home}${end}`);
+      announce(after.outcome === "playing" ? `${this.lastMove}${home}` : outcomeText(after.outcome));
       this.update(connection.view);
       return null;
     } catch (error) {

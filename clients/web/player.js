@@ -11,7 +11,6 @@ export class PlayerPage {
   }
 
   async open(main) {
-    fill(main, h("p", { class: "wait" }, "Loading the player…"));
     const [{ scores, races }, games] = await Promise.all([this.fetch(""), fetchGames()]);
     this.games = games;
     const { name, bot } = scores;

@@ -37,9 +37,8 @@ export class RacePage {
 
   async open(main) {
     this.main = main;
-    fill(main, h("p", { class: "wait" }, "Loading the race…"));
-    const view = await fetchJson(`/races/${this.raceId}`);
-    const games = await fetchGames();
+    if (!main.querySelector("h1")) fill(main, h("p", { class: "wait" }, "Loading the race…"));
+    const [view, games] = await Promise.all([fetchJson(`/races/${this.raceId}`), fetchGames()]);
     this.header = view.header;
     this.games = games;
     this.game = games.get(view.header.game);

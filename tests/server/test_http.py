@@ -1,5 +1,8 @@
 """Every URL, with valid and invalid requests, gets a response without an internal error."""
 
+import base64
+import gzip
+import hashlib
 import re
 
 import pytest
@@ -16,13 +19,18 @@ from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.live_races import LiveRaces
 from support.http_api import UNKNOWN, create, logs_no_errors, problem, server
 from support.logged_server import Answer, LoggedServer, request
+from support.servers import racers
 
 __all__ = ["logs_no_errors", "server"]
 CURL = {"User_Agent": "curl/8.17.0", "Accept": "*/*"}
 
 
 def test_games_are_described(server: LoggedServer) -> None:
-    games = request(server, "GET", "/api/v1/games").json["games"]
+    answer = request(server, "GET", "/api/v1/games")
+    zipped = request(server, "GET", "/api/v1/games", Accept_Encoding="gzip")
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(zipped.body) == answer.body
+    games = answer.json["games"]
     assert [game["slug"] for game in games] == list(GAMES)
     for described in games:
         game = GAMES[described["slug"]]
@@ -96,7 +104,27 @@ def test_browser_gets_the_page_with_a_specific_title(server: LoggedServer, path:
     if path != "/":
         assert "<title>Same Deal</title>" not in text
         assert ("Verify a replay" if path == "/verify" else "Corners") in text.partition("</title>")[0]
-    assert not re.search(r"<(script|style)>| style=| on[a-z]+=", text)
+    assert not re.search(r"<script>| style=| on[a-z]+=", text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert answer.headers["content-security-policy"].endswith(f"; style-src 'self' 'sha256-{digest}'")
+
+
+async def test_page_begins_with_what_it_is_about(server: LoggedServer) -> None:
+    def first(path: str) -> str:
+        body = request(server, "GET", path, Accept="text/html").body.decode()
+        return " ".join(re.sub("<[^>]*>", " ", body.partition("<main")[2].partition(">")[2]).split())
+
+    race_id = create(server, game="corners").json["race"]
+    assert first("/").startswith("Race your friends at patience on the same shuffled deck")
+    assert first("/rules/corners").startswith("Rules of Corners How Corners is played")
+    assert first("/nonsense").startswith("Not found This page does not exist.")
+    assert first(f"/r/{race_id}").startswith(f"Corners Race {race_id}: everyone gets the same cards. 0 of 8 seats")
+    async with racers(server, "<b>&ada") as (ada,):
+        race_id = server.create("corners", token=ada.token)
+        assert first(f"/r/{race_id}").startswith("&lt;b&gt;&amp;ada invites you to Corners")
+        for path in ("/w", "/o", "/replay"):
+            assert first(f"{path}/{race_id}").startswith("This page needs JavaScript."), path
 
 
 IMAGE = "image/avif,image/webp,*/*;q=0.8"

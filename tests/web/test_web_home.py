@@ -45,7 +45,7 @@ async def test_each_game_has_a_picture_its_pitch_and_two_buttons(server: Server,
             assert game.pitch in await tile.inner_text()
             assert await tile.locator(".miniature[aria-hidden] .card").count() >= 8
             assert await tile.locator(f"button[aria-label='Race a friend at {game.title}']").is_visible()
-            assert await tile.locator(f"button[aria-label='Play {game.title} alone']").is_visible()
+            assert await tile.locator(f"button[aria-label='Play alone: {game.title}']").is_visible()
         assert not await find_violations(page)
         for width, height in SIZES:
             await page.set_viewport_size({"width": width, "height": height})
@@ -78,7 +78,7 @@ async def test_play_alone_deals_at_once(server: Server, chromium: Browser) -> No
     async with open_page(chromium) as tab:
         page = tab.page
         await page.goto(server.url)
-        await page.click("button[aria-label='Play Corner Stones alone']")
+        await page.click("button[aria-label='Play alone: Corner Stones']")
         await page.fill("#name", "ada")
         await page.click("button:text-is('Join')")
         await wait_for_deal(page)

@@ -18,7 +18,7 @@ ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem(
 async def visit(page: Page, server: Server, path: str = "/") -> None:
     """Open a page, and wait until it could be opened without a connection."""
     await page.goto(server.url + path)
-    await page.wait_for_selector("h1")
+    await page.wait_for_selector("footer:not([hidden])")
     await wait_until(page, ACTIVE)
 
 
@@ -96,7 +96,7 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, chromium: Bro
             before = await page.evaluate(names)
         with UpdatedServer(data_dir=tmp_path).start(old.port):
             await page.reload()
-            await page.wait_for_selector("h1")
+            await page.wait_for_selector("footer:not([hidden])")
             source = await page.get_attribute("script[type=module]", "src")
             assert source
             assert before[0].removeprefix("samedeal-") not in source

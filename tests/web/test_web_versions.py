@@ -46,7 +46,7 @@ async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(serve
         async with open_page(chromium) as watched:
             page = watched.page
             await page.goto(server.url + path)
-            await page.wait_for_selector("main h1, main .standings")
+            await page.wait_for_selector("footer:not([hidden])")
             names = "document.querySelectorAll('link[rel=modulepreload]')"
             preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
             loaded = {url for url in watched.fetched if url.endswith(("js", "mjs"))}
@@ -60,12 +60,12 @@ async def test_second_visit_requests_no_files(server: Server, chromium: Browser)
     async with open_page(chromium) as watched:
         page = watched.page
         await page.goto(server.url)
-        await page.wait_for_selector("h1")
+        await page.wait_for_selector("footer:not([hidden])")
         first = {url for url in watched.fetched if "/page/" in url}
         assert first
         watched.fetched.clear()
         await page.goto(f"{server.url}/?again")
-        await page.wait_for_selector("h1")
+        await page.wait_for_selector("footer:not([hidden])")
         fetched = {url: size for url, size in watched.fetched.items() if "/page/" in url and size}
         assert fetched == {}
 
@@ -104,7 +104,7 @@ async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Pa
         page = watched.page
         with old:
             await page.goto(old.url)
-            await page.wait_for_selector("h1")
+            await page.wait_for_selector("footer:not([hidden])")
         with UpdatedServer(data_dir=tmp_path).start(old.port):
             before = await loaded_version(page)
             exports = await page.evaluate(f"import('/page/{before}/verifier.js').then(Object.keys)")

@@ -17,18 +17,25 @@ from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
-from samedeal_server.http.page_files import HEADERS, MEDIA_TYPES, PageFiles, accepts_gzip
-from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, problem_response
+from samedeal_server.http.page_files import MEDIA_TYPES, PageFiles
+from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, accepts_gzip, problem_response
 from samedeal_server.races.daily import day_of
 from samedeal_server.races.registry import Registry, checked_game
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 
 TITLE: Final = "Same Deal"
-DATA: Final = {"r": f"{V1}/races/{{}}", "w": f"{V1}/races/{{}}", "replay": f"{V1}/replays/{{}}/steps"}
-"""The data that a page loads first, by the first part of its path."""
+DATA: Final = {
+    "r": f"{V1}/races/{{}}",
+    "w": f"{V1}/races/{{}}",
+    "replay": f"{V1}/replays/{{}}/steps",
+}
+"""The data that a page loads first, by the first part of its path; only what it requests without a token."""
 SOURCE: Final = "<!-- source -->"
 """Where the page links to the source code."""
+FACTS: Final = "<!-- facts -->"
+CONTENT: Final = "<!-- content -->"
+"""Where the page shows which race it is about, and a heading and a sentence until its modules have loaded."""
 DAILY: Final = "One deal per game and day, the same for everyone, with the results and an archive."
 NO_TAGS: Final[Mapping[str, str]] = {}
 VARY: Final = {"Vary": "Accept, Accept-Encoding, User-Agent"}
@@ -40,6 +47,11 @@ SHELL: Final = ResponseSpec(
     description="The page; text for curl, Wget and HTTPie, and for clients that prefer text or JSON to HTML.",
     headers={"Vary": "The form depends on Accept, Accept-Encoding and User-Agent."},
 )
+HERO: Final = """<div class="home"><section class="hero">
+<h1>Race your friends at patience on the same shuffled deck</h1>
+<p>Everyone gets the same cards at the same moment, and afterwards <a href="/verify">anyone can verify</a> who won.</p>
+</section></div>"""
+"""The beginning of the front page, as its module shows it."""
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
 """What only programs request."""
@@ -59,7 +71,7 @@ class Page:
         """The front page."""
         text = "Race your friends at patience on the same shuffled deck, and prove who won."
         command = f"samedeal --server {self._base(request)} new corners --join"
-        return self._respond(request, TITLE, text, f"{TITLE}: {text}\n\n{command}\n")
+        return self._respond(request, TITLE, text, f"{TITLE}: {text}\n\n{command}\n", content=HERO)
 
     @route("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
     @route("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
@@ -73,11 +85,13 @@ class Page:
             host = await self._registry.host(summary.race) if is_open else None
         except Refused as refused:
             return self._refused(request, refused)
-        race_id = summary.race
+        race_id, content = summary.race, ""
         title = GAMES[summary.game].title if summary.game in GAMES else summary.game
         if isinstance(summary, Listed):
             seats = f"{summary.racers} of {summary.max_racers} seats are taken."
             description = f"{title}: race {race_id} is {summary.stage}, {seats}"
+            if is_open and request.url.path.startswith("/r/"):
+                content = _invitation(summary, host.name if host else "", title, seats)
             if host:
                 description = f"{host.name} invites you to {title}. {seats}"
         else:
@@ -97,7 +111,7 @@ class Page:
             "og:image:alt": description,
             "twitter:card": "summary_large_image",
         }
-        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags)
+        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags, content)
 
     @route("GET", "/rules", SHELL)
     async def all_rules(self, request: Request) -> Response:
@@ -157,11 +171,21 @@ class Page:
         return self._respond(request, title, description, "samedeal verify FILE\n")
 
     def _respond(
-        self, request: Request, title: str, description: str, text: str, tags: Mapping[str, str] = NO_TAGS
+        self,
+        request: Request,
+        title: str,
+        description: str,
+        text: str,
+        tags: Mapping[str, str] = NO_TAGS,
+        content: str | None = None,
     ) -> Response:
-        """Return the page or the text, whichever the client wants. `tags` are more tags of the page by name."""
+        """Return the page or the text, whichever the client wants.
+
+        `tags` are more tags of the page by name. `content` is the HTML that it shows first; by default, the title and
+        the description.
+        """
         if _wants_page(request):
-            return self._page(request, title, description, tags=tags)
+            return self._page(request, title, description, tags=tags, content=content)
         return PlainTextResponse(text, headers=VARY)
 
     @route("GET", "/login", SHELL)
@@ -186,9 +210,21 @@ class Page:
         return self._page(request, TITLE, refused.text, refused.status)
 
     def _page(
-        self, request: Request, title: str, description: str, status: int = 200, tags: Mapping[str, str] = NO_TAGS
+        self,
+        request: Request,
+        title: str,
+        description: str,
+        status: int = 200,
+        tags: Mapping[str, str] = NO_TAGS,
+        content: str | None = None,
     ) -> Response:
         shell = self._files.html(request.url.path).replace(SOURCE, self._source)
+        subject = escape(title.removesuffix(f" · {TITLE}"))
+        if content is None:
+            content = f"<h1>{subject}</h1>\n<p>{escape(description)}</p>"
+        else:
+            shell = shell.replace(FACTS, f'<span class="what">{subject}</span>' if tags else "")
+        shell = shell.replace(CONTENT, content)
         shell = shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
             before, attribute, rest = shell.partition(f'="{name}" content="')
@@ -200,12 +236,21 @@ class Page:
             more += f'    <link rel="preload" href="{url}" as="fetch" crossorigin>\n'
         shell = shell.replace("  </head>", f"{more}  </head>")
         if not accepts_gzip(request):
-            return HTMLResponse(shell, status, headers=HEADERS | VARY)
+            return HTMLResponse(shell, status, headers=self._files.html_headers | VARY)
         zipped = gzip.compress(shell.encode(), compresslevel=6, mtime=0)
-        return HTMLResponse(zipped, status, headers=HEADERS | VARY | {"Content-Encoding": "gzip"})
+        return HTMLResponse(zipped, status, headers=self._files.html_headers | VARY | {"Content-Encoding": "gzip"})
 
     def _base(self, request: Request) -> str:
         return base_url(request, self._settings)
+
+
+def _invitation(race: Listed, host: str, title: str, seats: str) -> str:
+    """Return the beginning of the page of an open race, as its module shows it."""
+    heading = f"<bdi>{escape(host)}</bdi> invites you to {escape(title)}" if host else escape(title)
+    text = f"Race {race.race}: everyone gets the same cards. {seats}"
+    if race.max_racers == 1:
+        text = f"Play {race.race} alone, against the clock."
+    return f'<div class="card-form"><h1>{heading}</h1>\n<p>{text}</p></div>'
 
 
 def _wants_page(request: Request) -> bool:

@@ -14,7 +14,7 @@ from samedeal.replays.timeline import Steps
 from samedeal.wire.documents import ReplayList
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
 from samedeal_server.http.requests import client_network, while_connected
-from samedeal_server.http.responses import MEDIA, if_none_match_matches, negotiate
+from samedeal_server.http.responses import MEDIA, gzip_response, if_none_match_matches, negotiate
 from samedeal_server.jobs.pool import Task
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import Registry
@@ -91,15 +91,15 @@ class Replays:
     @route(
         "GET",
         f"{V1}/replays/{{race}}/steps",
-        ResponseSpec(kind=Steps, headers={"Cache-Control": "A replay never changes."}),
+        ResponseSpec(kind=Steps, headers={"Cache-Control": "A replay never changes.", "Vary": "It may be compressed."}),
         refuses=("not-found", "replay-sealed", "unsupported-version", "store-unavailable"),
         cost=10,
     )
     async def steps(self, request: Request) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
         archived = await self._archived(request.path_params["race"])
-        data = await render(self._renderings, request, "steps", archived)
-        return Response(data, media_type=MEDIA["json"], headers=FOREVER)
+        zipped = await render(self._renderings, request, "steps", archived)
+        return gzip_response(request, zipped, MEDIA["json"], FOREVER)
 
     async def _archived(self, race_id: str) -> bytes:
         """Return the archived bytes of a race. Waits while the race is being archived."""

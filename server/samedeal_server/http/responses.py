@@ -1,5 +1,6 @@
 """Responses: JSON, problems (RFC 9457) and content negotiation."""
 
+import gzip
 import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
@@ -67,6 +68,19 @@ def negotiate(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
     if not qualities[best]:
         raise Refused("not-acceptable", f"Available media types: {', '.join(types[0] for types in forms.values())}.")
     return best
+
+
+def accepts_gzip(request: Request) -> bool:
+    """Return whether a client accepts compressed responses, as every browser does."""
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
+def gzip_response(request: Request, zipped: bytes, media: str, headers: Mapping[str, str]) -> Response:
+    """Return compressed content, decompressed if the client does not accept it."""
+    headers = {**headers, "Vary": "Accept-Encoding"}
+    if accepts_gzip(request):
+        return Response(zipped, media_type=media, headers=headers | {"Content-Encoding": "gzip"})
+    return Response(gzip.decompress(zipped), media_type=media, headers=headers)
 
 
 def if_none_match_matches(request: Request, etag: str) -> bool:

@@ -4,6 +4,7 @@ Its argument is the limit of memory, in bytes. Only this module calls slow funct
 conversions and verifications of replays, and QR codes.
 """
 
+import gzip
 import os
 import signal
 import sys
@@ -71,8 +72,8 @@ def _replay(question: bytes) -> bytes:
 
 
 def _steps(question: bytes) -> bytes:
-    """Return the tables of a stored race, one after another, in JSON."""
-    return codec.encode(steps(stored_replays.replay(question)), "json")
+    """Return the tables of a stored race, one after another, in JSON, compressed with gzip."""
+    return gzip.compress(codec.encode(steps(stored_replays.replay(question)), "json"), mtime=0)
 
 
 def _ghosts(question: bytes) -> bytes:
