@@ -20,6 +20,8 @@ const ROUTES = [
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
 ];
 
+const FRAME_MS = 100; // the longest wait for the first frame
+
 const TITLES = {
   "not-found": "Not found",
   "replay-sealed": "Not available yet",
@@ -27,10 +29,19 @@ const TITLES = {
 };
 
 async function open() {
+  await firstFrame();
   document.getElementById("top").append(preferencesMenu());
   showConnection();
   await openPage();
   document.querySelector("footer").hidden = false; // after the content, so that it does not shift
+}
+
+/** Waits until the text in the HTML is visible, if the window is. */
+function firstFrame() {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, document.visibilityState === "visible" ? FRAME_MS : 0);
+  });
 }
 
 async function openPage() {

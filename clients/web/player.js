@@ -58,7 +58,7 @@ export class PlayerPage {
     const result = what === "left" ? `best ${best} left` : `best ${best} of ${goal}`;
     const parts = [counted(races, "race"), counted(wins, "win"), `${solved} solved`, result];
     if (ms !== null) parts.push(`fastest ${formatClock(ms)}`);
-    return h("li", {}, h("b", {}, this.titleOf(game)), ` ${parts.join(", ")}`);
+    return h("li", {}, h("b", {}, this.titleOf(game)), h("div", { class: "hint" }, parts.join(", ")));
   }
 
   raceRow({ race, game, ended_at: endedAt, racers }) {

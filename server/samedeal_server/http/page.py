@@ -136,7 +136,7 @@ class Page:
         player = request.path_params["player"]
         if not PLAYER_ID.fullmatch(player):
             return self._refused(request, Refused("not-found", "This is not the public ID of a player."))
-        description = "Races, best results and daily streaks."
+        description = "Races, best results and daily streaks of a player, and the record between the two of you."
         return self._respond(request, f"Player · {TITLE}", description, f"samedeal versus {player}\n")
 
     @route("GET", "/daily", SHELL)

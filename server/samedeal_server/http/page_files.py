@@ -130,7 +130,7 @@ class PageFiles:
 
     def _with_preloads(self, *modules: str) -> str:
         names = dict.fromkeys(name for module in modules for name in (module, *self._imports(module)))
-        links = "".join(f'    <link rel="modulepreload" href="/page/{name}">\n' for name in names)
+        links = "".join(f'    <link rel="modulepreload" fetchpriority="low" href="/page/{name}">\n' for name in names)
         shell = self._text("index.html").replace("  </head>", f"{links}  </head>")
         shell = shell.replace(STYLESHEET, f"<style>\n{self._text('style.css')}</style>")
         return shell.replace('="/page/', f'="{self.root}')
