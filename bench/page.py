@@ -72,12 +72,18 @@ def misses(figures: Figures) -> Iterator[str]:
 
 
 async def _lighthouse(url: str, folder: Path) -> dict[str, Any]:
-    """Return Lighthouse's report, on both cores, with its default throttling: a slow phone on a slow network."""
+    """Return Lighthouse's report, on both cores, at the speed of a slow phone on a slow network."""
     lighthouse, browser = shutil.which("lighthouse"), next(filter(None, map(shutil.which, BROWSERS)), None)
     if not lighthouse or not browser:
         raise LoadError("it needs Chromium and Lighthouse in the PATH (npm install --global lighthouse)")
     file = folder / "lighthouse.json"
-    options = ("--quiet", "--output=json", f"--output-path={file}", f"--chrome-flags={FLAGS}")
+    options = (
+        "--quiet",
+        "--throttling-method=devtools",
+        "--output=json",
+        f"--output-path={file}",
+        f"--chrome-flags={FLAGS}",
+    )
     run = await asyncio.create_subprocess_exec(
         *("taskset", "-c", f"{SERVER_CORE},{LOAD_CORE}", lighthouse, url, *options),
         env=os.environ | {"CHROME_PATH": browser},

@@ -87,8 +87,9 @@ const cornerIndex = (card, kind) =>
     suitIcon(card[1], "suit"),
   );
 
-/** Creates a card. Only cards that lie `open` get a picture; of the others, only the index can be seen. */
-export function cardElement(card, { position = 0, open = true } = {}) {
+/** Creates a card. Only cards that lie `open` get a picture; of the others, only the index can be seen. With `simple`, the
+ * picture is the suit. */
+export function cardElement(card, { position = 0, open = true, simple = false } = {}) {
   const style = `--i:${position}`;
   if (card === BACK) return h("span", { class: "card back", style, "aria-hidden": "true" });
   addSprite();
@@ -96,7 +97,8 @@ export function cardElement(card, { position = 0, open = true } = {}) {
   return h(
     "span",
     { class: `card suit-${suit}${open ? " open" : ""}`, style, "aria-hidden": "true", "data-card": card },
-    open ? [picture(card, () => drawFace(rank, suit)), suitIcon(suit, "pip"), cornerIndex(card, "turned")] : null,
+    open && !simple ? [picture(card, () => drawFace(rank, suit)), cornerIndex(card, "turned")] : null,
+    open ? suitIcon(suit, "pip") : null,
     cornerIndex(card, "upper"),
   );
 }

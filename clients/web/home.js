@@ -79,7 +79,7 @@ export class HomePage {
     const figure = h("figure");
     setTimeout(() => {
       // Each table is a task of its own, so that the page reacts in between.
-      const table = new Table(game, { small: true });
+      const table = new Table(game, { small: true, simple: true });
       table.show({ table: example }, { animate: false });
       figure.append(table.element);
     });

@@ -64,10 +64,11 @@ export class PlayerPage {
   raceRow({ race, game, ended_at: endedAt, racers }) {
     const link = h("a", { href: `/replay/${race}` }, h("b", {}, this.titleOf(game)), ` ${race}`);
     const racer = ({ player, name, place }, index) => [
-      `${index ? "," : ""} ${place}. `,
+      `${index ? ", " : ""}${place}. `,
       player === this.player ? nameText(name) : playerLink(player, name),
     ];
-    return h("li", {}, link, ` ${new Date(endedAt).toLocaleDateString()}:`, racers.map(racer));
+    const date = new Date(endedAt).toLocaleDateString();
+    return h("li", {}, link, ` ${date}`, h("div", { class: "hint" }, racers.map(racer)));
   }
 
   titleOf(slug) {

@@ -17,8 +17,9 @@ const phone = matchMedia("(max-width: 559px)");
 
 export class Table {
   /** `play(move)` plays a legal move and may return a promise. Without it, the table is read-only. */
-  constructor(game, { play = null, label = game.title, small = false } = {}) {
+  constructor(game, { play = null, label = game.title, small = false, simple = false } = {}) {
     this.game = game;
+    this.simple = simple;
     this.play = play;
     this.piles = new Map();
     this.board = null;
@@ -96,7 +97,7 @@ export class Table {
     pile.dataset.mark = mark;
     fill(
       pile,
-      shown.map((card, position) => cardElement(card, { position, open: position === shown.length - 1 })),
+      shown.map((card, position) => cardElement(card, { position, open: position === shown.length - 1, simple: this.simple })),
       cards.length ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
       covered > 0 ? h("small", { class: "count", "aria-hidden": "true" }, hidden ? cards.length : `+${covered}`) : null,
       h("small", { class: "name", "aria-hidden": "true" }, place),
