@@ -65,10 +65,10 @@ async def test_progress_is_reported_during_the_computation(server: LoggedServer)
 
 @pytest.mark.parametrize("seed", ODD)
 async def test_any_seed_works_in_the_path(server: LoggedServer, seed: str) -> None:
-    answer, _ = await computed(server, address(f"corners:{seed}"))
-    assert answer.json["deal"] == f"corners:{seed}"
-    assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
-    replay = read(request(server, "GET", address(f"corners:{seed}", "/3.json")).body)
+    answer, _ = await computed(server, address(f"the-edge:{seed}"))
+    assert answer.json["deal"] == f"the-edge:{seed}"
+    assert answer.json["homes"] == list(par(GAMES["the-edge"], seed).homes)
+    replay = read(request(server, "GET", address(f"the-edge:{seed}", "/3.json")).body)
     assert replay.header.seed == seed
 
 
