@@ -8,8 +8,8 @@ from msgspec import structs
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.messages import Guidance
-from samedeal_cli.race_app.overlays import overlay_lines
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.overlays import overlay_lines
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.state.race_keys import (
     Command,
     PlayMove,

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.state.race_keys import on_key

@@ -18,9 +18,9 @@ from textual.pilot import Pilot
 
 from samedeal.proof.outcomes import Outcome
 from samedeal.wire import codec
+from samedeal_cli.full_screen.replay_screen import ReplayApp
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.app import ReplayApp
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished

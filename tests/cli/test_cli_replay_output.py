@@ -18,11 +18,11 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
 from samedeal_cli.render.picture import draw_picture, picture_svg
 from samedeal_cli.render.svg import canvas_svg
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support import races_by_hand

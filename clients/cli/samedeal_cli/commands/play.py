@@ -32,7 +32,7 @@ from samedeal_cli.settings import Settings, command, program
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal.wire.messages import FromServer
-    from samedeal_cli.race_app.app import FullScreen
+    from samedeal_cli.full_screen.race_screen import FullScreen
 
 as_option = click.option(
     "--as",
@@ -187,8 +187,8 @@ class Session:
         return 0
 
     def _run_full_screen(self) -> int:
-        from samedeal_cli.race_app.race_view import draw_screen
-        from samedeal_cli.race_app.splash import splash_screen
+        from samedeal_cli.full_screen.race_view import draw_screen
+        from samedeal_cli.full_screen.splash import splash_screen
         from samedeal_cli.render.themes import look
         from samedeal_cli.state.race_state import RaceState
 
@@ -213,9 +213,9 @@ class Session:
         )
         theme = look(state.theme, state.suits, colored=settings.colored)
         with splash_screen(draw_screen(state, state.width, state.height), theme):
+            from samedeal_cli.full_screen.race_screen import FullScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
-            from samedeal_cli.race_app.app import FullScreen
             from samedeal_cli.running import run
 
             screen = FullScreen(

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from samedeal_cli.full_screen.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.render.canvas import Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 

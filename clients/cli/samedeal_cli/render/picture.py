@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Final
 
+from samedeal_cli.full_screen.replay_view import VERDICTS, draw_bar, draw_board, outcome_text, racer_name, score_text
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
-from samedeal_cli.replay_app.replay_view import VERDICTS, draw_bar, draw_board, outcome_text, racer_name, score_text
 from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16

@@ -7,7 +7,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
-from samedeal_cli.race_app.overlays import FRAME, overlay_lines
+from samedeal_cli.full_screen.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
 from samedeal_cli.state.selection import LETTERS, Selection

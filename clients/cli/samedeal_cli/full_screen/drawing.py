@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import Final
 
 from samedeal.race.seat import Standing
-from samedeal_cli.race_app.overlays import BAD, GOOD, Keys
+from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase
 from samedeal_cli.render.text_width import cells, fitted

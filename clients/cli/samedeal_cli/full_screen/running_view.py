@@ -4,7 +4,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.race_app.drawing import (
+from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_bar,
     draw_heading,
@@ -14,7 +14,7 @@ from samedeal_cli.race_app.drawing import (
     quit_label,
     top_standings,
 )
-from samedeal_cli.race_app.overlays import BAD, Keys
+from samedeal_cli.full_screen.overlays import BAD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.table_view import Marks, TableDrawing

@@ -5,7 +5,7 @@ from typing import Final
 
 from samedeal.race.events import Header
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.race_app.drawing import (
+from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_heading,
     draw_keys,
@@ -13,7 +13,7 @@ from samedeal_cli.race_app.drawing import (
     draw_question,
     quit_label,
 )
-from samedeal_cli.race_app.overlays import GOOD
+from samedeal_cli.full_screen.overlays import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.text_width import cells, fitted

@@ -25,11 +25,11 @@ from samedeal.wire.documents import RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
+from samedeal_cli.full_screen.canvas_widget import CanvasApp
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
 from samedeal_cli.net.replay_loader import fetch_archived
-from samedeal_cli.race_app.canvas_widget import CanvasApp
-from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys

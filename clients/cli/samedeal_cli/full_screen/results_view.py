@@ -6,8 +6,8 @@ from typing import Final
 
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.seat import Standing
-from samedeal_cli.race_app.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
-from samedeal_cli.race_app.overlays import BAD, GOOD
+from samedeal_cli.full_screen.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
+from samedeal_cli.full_screen.overlays import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import bot_mark, clock, ghost_sentence
 from samedeal_cli.render.text_table import advice
