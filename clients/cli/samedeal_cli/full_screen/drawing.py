@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase
+from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase, short_result
+from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_keys import REACTION_KEYS
 from samedeal_cli.state.race_state import RaceState
@@ -36,7 +38,7 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
     canvas.write(0, end, f" · {state.race_id}", most=max(0, start - end - 2))
     canvas.line(1)
     if state.evening and state.evening.table:
-        text = evening_phrase(state.evening, state.header.options.best_of if state.header else 1)
+        text = f"This evening: {evening_phrase(state.evening, state.header.options.best_of if state.header else 1)}"
         canvas.write(1, 2, f" {fitted(text, canvas.width - 6, '…')} ", NEWS)
 
 
@@ -114,12 +116,23 @@ def quit_label(state: RaceState) -> str:
     return quit_phrase(state.stage, state.away_s) if state.seat is not None else "quit"
 
 
-def top_standings(state: RaceState, most: int) -> Sequence[Standing]:
-    """Return the first standings, and always your own."""
-    shown = state.standings[:most]
+def top_ranking(state: RaceState, most: int) -> Sequence[Standing | Ghost]:
+    """Return the first racers and ghosts, and always your own standing."""
+    shown = state.ranking[:most]
     if state.me and state.me not in shown:
         shown = (*shown[:-1], state.me)
     return shown
+
+
+def result_of(state: RaceState, racer: Standing | Ghost) -> str:
+    """Return a racer's result in a few characters."""
+    return short_result(state.header.game if state.header else "", racer.home, racer.goal)
+
+
+def ending(state: RaceState) -> str:
+    """Return how and why your attempt ended, if it is over."""
+    board = state.view.board if state.view else None
+    return advice(board) if board and board.outcome != "playing" else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:

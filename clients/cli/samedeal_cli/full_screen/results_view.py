@@ -1,21 +1,47 @@
-"""The results of a race: ranking, deal, verification and par."""
+"""The results of a race: ranking, records, deal, verification and par."""
 
-from collections.abc import Sequence
-from textwrap import wrap
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from samedeal.proof.outcomes import OUTCOMES
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.full_screen.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
+from samedeal.wire.documents import Result
+from samedeal_cli.full_screen.drawing import (
+    BAR,
+    NEWS,
+    TONES,
+    draw_bar,
+    draw_heading,
+    draw_keys,
+    ending,
+    result_of,
+    top_ranking,
+)
 from samedeal_cli.full_screen.overlays import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
-from samedeal_cli.render.phrases import bot_mark, clock, ghost_sentence
-from samedeal_cli.render.text_table import advice
+from samedeal_cli.render.phrases import (
+    bot_mark,
+    clock,
+    counted,
+    outcome_phrase,
+    result_phrase,
+    short_deal,
+    short_result,
+    utc_time,
+    versus_phrase,
+)
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.state.race_state import ParSummary, RaceState
+from samedeal_cli.state.race_state import RaceState
 
 SQUARES: Final = {"solved": ("★", GOOD), "better": ("▲", BAD), "equal": ("=", PLAIN), "worse": ("▼", Style("diamond"))}
 """The result of one of the computer's plays, compared with the player's."""
+LEGEND: Final = "★ solved  ▲ better  = equal  ▼ worse than you"
+LABELS: Final = 11
+"""The width of the labels of facts, and the margin before them."""
+
+Line = tuple[str, Sequence[tuple[str, Style]]]
+"""A label and a text in parts."""
 
 
 def draw_results(state: RaceState, canvas: Canvas) -> None:
@@ -23,28 +49,37 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
     keys = _keys_for_next_race(state)
-    keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks"), ("s", "copy result")]
-    keys += [("y", "link"), ("?", "help"), ("q", "quit")]
-    bottom = draw_keys(canvas, keys, 2)
+    keys += [] if cancelled else [("v", "watch replay"), ("f", "checks"), ("s", "copy result"), ("e", "scores")]
+    bottom = draw_keys(canvas, [*keys, ("y", "link"), ("?", "help"), ("q", "quit")], 2)
     canvas.line(bottom)
     if cancelled:
         canvas.write(3, 1, "The race was cancelled. There is no ranking.")
+    facts = list(_facts(state, canvas.width - LABELS - 1))
+    last = max(bottom - len(facts) - (1 if state.notice else 0), 6 + min(3, len(state.ranking)))
     racers = [standing for standing in state.standings if standing.attempts]
-    if len(racers) > 1 and bottom - 3 >= 12 + len(state.standings):
+    if len(racers) > 1 and last - 10 >= len(state.ranking):
         row = _draw_podium(state, canvas, 3 if cancelled else 2, racers[:3])
     else:
         row = _draw_own_result(state, canvas, 3 if cancelled else 2)
-    below = 6 if canvas.height >= 24 else 4
-    row = _draw_ranking(state, canvas, row, bottom - below)
-    _draw_proof(state, canvas, max(row + 1, bottom - below), bottom)
+    row = _draw_ranking(state, canvas, row, last - 1)
+    for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
+        canvas.write(line, 1, label, DIM)
+        column = LABELS
+        for text, style in parts:
+            column = canvas.write(line, column, fitted(text, canvas.width - column - 1, "…"), style)
+    if state.notice:
+        canvas.write(bottom - 1, 0, " " * canvas.width)
+        canvas.write(bottom - 1, 1, fitted(state.notice.text, canvas.width - 2, "…"), TONES[state.notice.tone])
 
 
 def _keys_for_next_race(state: RaceState) -> list[tuple[str, str]]:
+    ghosts = [("h", "race its ghosts")] if state.has_ghosts else []
     if state.rematch:
-        return [("n", "join the rematch"), ("N", "and be ready")]
+        return [("n", "join the rematch"), ("N", "and be ready"), *ghosts]
     if state.me and (state.stage == "over" or (state.header and state.header.follows)):
-        return [("n", "rematch"), ("N", "and be ready"), *([("g", "other game")] if state.stage == "over" else [])]
-    return [("n", "new race like this")]
+        other = [("g", "other game")] if state.stage == "over" else []
+        return [("n", "rematch"), ("N", "and be ready"), *other, *ghosts]
+    return [("n", "new race like this"), *ghosts]
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:
@@ -64,61 +99,91 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
 
 
 def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
-    me = state.me
-    if me is None:
+    if state.me is None:
         return row
+    text, style = own_result(state)
+    canvas.write(row, 1, text, style)
+    if state.me.outcome != "won" and (cause := ending(state)):
+        canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
+        row += 1
+    return row + 2
+
+
+def own_result(state: RaceState) -> tuple[str, Style]:
+    """Return your own result in words; nobody resigns from an attempt that is over."""
+    me, own = state.me, state.view.board if state.view else None
+    if me is None:
+        return "", PLAIN
     if me.outcome == "won":
-        canvas.write(row + 1, 1, f"You won in {clock(me.ms)}!", GOOD)
-    else:
-        canvas.write(row + 1, 1, f"You: {me.outcome}, {me.home} of {me.goal} home", BOLD)
-        if state.board and (cause := advice(state.board)):
-            canvas.write(row + 2, 1, cause)
-    return row + 3
+        return f"You won in {clock(me.ms)}!", GOOD
+    result = result_phrase(state.header.game if state.header else "", me.home, me.goal)
+    finished = me.outcome == "over" or (me.outcome == "resigned" and own is not None and own.outcome != "playing")
+    return f"You: {'finished' if finished else outcome_phrase(me.outcome)}, {result}", BOLD
 
 
 def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> int:
-    shown = top_standings(state, max(1, last - row))
-    name_width = canvas.width - 52
-    for standing in shown:
-        own = standing.seat == state.seat
-        style = BOLD if own else PLAIN
-        name = standing.name + (" (you)" if own else "") + bot_mark(standing.bot, state.levels.get(standing.seat))
-        canvas.write(row, 1, f"{standing.place:>2}", style)
-        canvas.write(row, 4, fitted(name, name_width, "…"), style)
-        column = 5 + name_width
-        draw_bar(canvas, row, column, 10, standing.progress)
-        text = f"{standing.home:>3}/{standing.goal:<3} {standing.outcome:<9}"
-        attempts = f"{standing.attempts} attempts" if standing.attempts > 1 else ""
-        time = clock(standing.ms) if standing.home else ""
-        canvas.write(row, column + 11, f"{text} {time:>8}  {attempts}", style)
+    shown = top_ranking(state, max(1, last - row))
+    for racer in shown:
+        _draw_racer(state, canvas, row, racer)
         row += 1
-    if len(state.standings) > len(shown):
-        canvas.write(row, 1, f"   of {len(state.standings)} racers", DIM)
-        row += 1
-    for ghost in state.ghosts[: max(0, last - row)]:
-        canvas.write(row, 1, fitted(f" ~ {ghost_sentence(ghost)}", canvas.width - 2, "…"), DIM)
+    if len(state.ranking) > len(shown):
+        canvas.write(row, 1, f"   of {counted(len(state.ranking), 'racer')}", DIM)
         row += 1
     return row
 
 
-def _draw_proof(state: RaceState, canvas: Canvas, row: int, end: int) -> None:
-    """Draw the deal, the verdict of the verification, and par."""
+def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost) -> None:
+    """Draw a racer, or a ghost after a ``~`` instead of a place."""
+    if isinstance(racer, Ghost):
+        place, name, attempts, style = "~", f"{racer.name}'s ghost", 1, DIM
+    else:
+        own = racer is state.me
+        mark = (" (you)" if own else "") + bot_mark(racer.bot, state.levels.get(racer.seat))
+        place, name, attempts, style = f"{racer.place}", racer.name + mark, racer.attempts, BOLD if own else PLAIN
+    name_width = canvas.width - 52
+    canvas.write(row, 1, f"{place:>2}", style)
+    canvas.write(row, 4, fitted(name, name_width, "…"), style)
+    draw_bar(canvas, row, 5 + name_width, 10, racer.progress)
+    text = (
+        f"{result_of(state, racer):>8} {outcome_phrase(racer.outcome):<11} {clock(racer.ms) if racer.home else '':>7}"
+    )
+    more = f"  {counted(attempts, 'attempt')}" if attempts > 1 else ""
+    canvas.write(row, 16 + name_width, text + more, style)
+
+
+def _facts(state: RaceState, width: int) -> Iterator[Line]:
+    """Yield records, the results of the day, the deal, the verdict of the verification, and par."""
+    if state.records:
+        yield "versus", [(", ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
+    if state.daily:
+        yield "daily", [(_daily_text(state), NEWS)]
     if state.view and state.view.deal:
-        canvas.write(row, 1, "deal", DIM)
-        for line in wrap(state.view.deal, canvas.width - 12)[:2]:
-            if row < end - 1:
-                canvas.write(row, 11, line)
-                row += 1
-    if state.stage == "over" and row < end:
-        canvas.write(row, 1, "replay", DIM)
-        text, style = _verdict(state)
-        canvas.write(row, 11, fitted(text, canvas.width - 12, "…"), style)
-        row += 1
-    if state.par and row < end:
-        _draw_par(state.par, canvas, row, end)
-        row += 2
-    if state.notice and row < end:
-        canvas.write(end - 1, 1, fitted(state.notice.text, canvas.width - 2, "…"), TONES[state.notice.tone])
+        yield "deal", [(short_deal(state.view.deal), PLAIN)]
+    elif state.header and state.header.daily:
+        yield "deal", [(f"sealed until {utc_time(state.header.reveals_at)}", DIM)]
+    if state.stage == "over":
+        yield "replay", [_verdict(state)]
+    if state.par:
+        squares = [SQUARES.get(square, ("·", DIM)) for square in state.par.squares]
+        for start in range(0, len(squares), width):
+            yield "" if start else "par", squares[start : start + width]
+        yield "", [(LEGEND, DIM)]
+        yield "", [(state.par.text, DIM)]
+
+
+def _daily_text(state: RaceState) -> str:
+    """Return your place among the day's players, and the best of them."""
+    daily = state.daily
+    if daily is None:
+        return ""
+    place = f"You are {daily.yours.place} of {counted(daily.players, 'player')}: " if daily.yours else ""
+    return place + ", ".join(
+        f"{each.place}. {each.name} {_short_result(daily.game, each)}" for each in daily.results[:3]
+    )
+
+
+def _short_result(game: str, result: Result) -> str:
+    return clock(result.ms) if result.outcome == "won" else short_result(game, result.home, result.goal)
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:
@@ -131,17 +196,3 @@ def _verdict(state: RaceState) -> tuple[str, Style]:
         return f"✗ {failed.name}: {failed.text}", BAD
     name = OUTCOMES["verified" if state.key_known else "key-unknown"].capitalize()
     return f"{name} ✓ {len(state.checks)} checks passed here", GOOD if state.key_known else NEWS
-
-
-def _draw_par(par: ParSummary, canvas: Canvas, row: int, end: int) -> None:
-    canvas.write(row, 1, "par", DIM)
-    column = 11
-    for square in par.squares:
-        sign, style = SQUARES.get(square, ("·", DIM))
-        if column >= canvas.width - 1:
-            row, column = row + 1, 11
-        if row < end:
-            canvas.write(row, column, sign, style)
-        column += 1
-    if par.text and row + 1 < end:
-        canvas.write(row + 1, 11, fitted(par.text, canvas.width - 12, "…"), DIM)

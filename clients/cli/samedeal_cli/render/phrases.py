@@ -16,11 +16,14 @@ from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.scores.evening import Evening
+from samedeal.scores.tallies import Versus
 from samedeal.share.phrases import clock as clock
 from samedeal.wire.messages import Board, ReactionName
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
+MAX_NAMES: Final = 4
+"""How many racers a line names."""
 _SECRET: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}(\.\d+)?\b")
 
 
@@ -55,6 +58,34 @@ def result_phrase(game: str, home: int, goal: int) -> str:
     """Return a result as players quote it: ``24 of 44 home`` or, in a game played for its score, ``score 65``."""
     played_for_score = game in GAMES and GAMES[game].dead_end == "over"
     return f"score {goal - home}" if played_for_score else f"{home} of {goal} home"
+
+
+def short_result(game: str, home: int, goal: int) -> str:
+    """Return a result in a few characters: ``24/44`` or, where only the score counts, ``score 65``."""
+    text = result_phrase(game, home, goal)
+    return text if text.startswith("score") else f"{home}/{goal}"
+
+
+def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int | None) -> str:
+    """Return for whom a racer who has finished waits: ``Waiting for bo and cy, at most 3:12 left``."""
+    names = [each.name for each in standings if not each.done and each.seat != seat]
+    if not names:
+        return ""
+    if len(names) > MAX_NAMES:
+        names[MAX_NAMES - 1 :] = [f"{len(names) - MAX_NAMES + 1} more"]
+    text = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"Waiting for {text}" + (f", at most {clock(left_ms, tenths=False)} left." if left_ms is not None else ".")
+
+
+def outcome_phrase(outcome: str) -> str:
+    """Return the outcome of a standing in words."""
+    return {"timeout": "out of time", "over": "finished"}.get(outcome, outcome)
+
+
+def versus_phrase(record: Versus, name: str | None = None) -> str:
+    """Return a head-to-head record: ``ada 3 : 1 bo, 2 tied``."""
+    tied = f", {record.tied} tied" if record.tied else ""
+    return f"{name or record.name} {record.ahead} : {record.behind} {record.other_name}{tied}"
 
 
 def short_deal(code: str) -> str:

@@ -119,7 +119,8 @@ def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
 
 def facts(board: Board) -> Sequence[str]:
     """Return what the racer knows besides the piles, in words; from an older server, the notes."""
-    return board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
+    texts = board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
+    return [with_cards(text) for text in texts]
 
 
 def colored(line: str, color: bool) -> str:
