@@ -16,7 +16,7 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, counted, utc_time
+from samedeal_cli.render.phrases import clock, counted, personal_phrases, utc_time, versus_phrase
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command
 
@@ -67,7 +67,7 @@ def versus(settings: Settings, player: str, name: str | None) -> None:
         click.echo(data)
         return
     record = api.read(data, Versus)
-    print_line(settings, f"{record.name} {record.ahead} : {record.behind} {record.other_name}{_ties(record.tied)}")
+    print_line(settings, versus_phrase(record))
     for game in record.games:
         score = f"{game.ahead} : {game.behind}{_ties(game.tied)}"
         print_item(f"{game.game:<22} {score}", game.game, score)
@@ -100,8 +100,7 @@ def _find(api: Api, guest: Guest, name: str) -> str:
 
 def _facts(scores: Personal) -> Iterator[str]:
     yield f"{name_with_bot(scores.name, scores.bot)}  {scores.player}"
-    yield f"{counted(scores.races, 'race')}, {counted(scores.wins, 'win')}, {counted(scores.solved, 'deal')} solved"
-    yield f"daily streak {counted(scores.streak, 'day')}, longest {counted(scores.longest_streak, 'day')}"
+    yield from personal_phrases(scores)
 
 
 def _print_game(game: GameScores) -> None:

@@ -80,7 +80,7 @@ def _draw_overlay(state: RaceState, canvas: Canvas) -> None:
         "rules": f"Rules of {state.game.title if state.game else 'the game'}",
         "link": "Invite friends",
         "checks": "Checks of the replay on this machine",
-        "evening": "This evening",
+        "evening": "Scores",
         "games": "Which game? Press its number.",
     }
     canvas.write(0, 1, titles[state.overlay], BOLD)

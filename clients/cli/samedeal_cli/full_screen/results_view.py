@@ -11,6 +11,7 @@ from samedeal_cli.full_screen.drawing import (
     BAR,
     NEWS,
     TONES,
+    TWO_COLUMNS,
     draw_bar,
     draw_heading,
     draw_keys,
@@ -36,7 +37,9 @@ from samedeal_cli.state.race_state import RaceState
 
 SQUARES: Final = {"solved": ("★", GOOD), "better": ("▲", BAD), "equal": ("=", PLAIN), "worse": ("▼", Style("diamond"))}
 """The result of one of the computer's plays, compared with the player's."""
-LEGEND: Final = "★ solved  ▲ better  = equal  ▼ worse than you"
+LEGEND: Final = {"solved": "solved", "better": "better", "equal": "equal", "worse": "worse"}
+PODIUM: Final = 6
+"""The height of the podium, with an empty line."""
 LABELS: Final = 11
 """The width of the labels of facts, and the margin before them."""
 
@@ -50,18 +53,19 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
     keys = _keys_for_next_race(state)
     keys += [] if cancelled else [("v", "watch replay"), ("f", "checks"), ("s", "copy result"), ("e", "scores")]
-    bottom = draw_keys(canvas, [*keys, ("y", "link"), ("?", "help"), ("q", "quit")], 2)
+    bottom = draw_keys(
+        canvas, [*keys, ("y", "link"), ("?", "help"), ("q", "quit")], 2 if canvas.width >= TWO_COLUMNS else 3
+    )
     canvas.line(bottom)
     if cancelled:
         canvas.write(3, 1, "The race was cancelled. There is no ranking.")
     facts = list(_facts(state, canvas.width - LABELS - 1))
     last = max(bottom - len(facts) - (1 if state.notice else 0), 6 + min(3, len(state.ranking)))
     racers = [standing for standing in state.standings if standing.attempts]
-    if len(racers) > 1 and last - 10 >= len(state.ranking):
-        row = _draw_podium(state, canvas, 3 if cancelled else 2, racers[:3])
-    else:
-        row = _draw_own_result(state, canvas, 3 if cancelled else 2)
-    row = _draw_ranking(state, canvas, row, last - 1)
+    row = _draw_own_result(state, canvas, 4 if cancelled else 2)
+    if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
+        row = _draw_podium(state, canvas, row, racers[:3])
+    _draw_ranking(state, canvas, row, last - 1)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
         canvas.write(line, 1, label, DIM)
         column = LABELS
@@ -86,7 +90,7 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
     """Draw the first three on steps, with the winner in the middle; return the line after them."""
     width = min(22, (canvas.width - 4) // 3)
     left = (canvas.width - 3 * width) // 2
-    height = 4
+    height = PODIUM - 2
     for position, top, standing in zip((1, 0, 2), (0, 1, 2), racers, strict=False):
         column = left + width * position
         name = fitted(standing.name, width - 2, "…")
@@ -95,7 +99,7 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
         for line in range(top + 1, height + 1):
             canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), BAR)
         canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), BAR)
-    return row + height + 2
+    return row + PODIUM
 
 
 def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
@@ -164,11 +168,11 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
     if state.stage == "over":
         yield "replay", [_verdict(state)]
     if state.par:
-        squares = [SQUARES.get(square, ("·", DIM)) for square in state.par.squares]
+        squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
         for start in range(0, len(squares), width):
             yield "" if start else "par", squares[start : start + width]
-        yield "", [(LEGEND, DIM)]
-        yield "", [(state.par.text, DIM)]
+        counts = (f"{SQUARES[kind][0]} {state.par.count(kind)} {text}" for kind, text in LEGEND.items())
+        yield "computer", [("  ".join(counts), DIM)]
 
 
 def _daily_text(state: RaceState) -> str:

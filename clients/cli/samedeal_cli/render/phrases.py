@@ -16,7 +16,7 @@ from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.scores.evening import Evening
-from samedeal.scores.tallies import Versus
+from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.share.phrases import clock as clock
 from samedeal.wire.messages import Board, ReactionName
 
@@ -54,10 +54,14 @@ def counted(number: float, noun: str) -> str:
     return f"{points(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def played_for_score(game: str) -> bool:
+    """Return whether the results of a game are scores: the cards left, so less is better."""
+    return game in GAMES and GAMES[game].dead_end == "over"
+
+
 def result_phrase(game: str, home: int, goal: int) -> str:
     """Return a result as players quote it: ``24 of 44 home`` or, in a game played for its score, ``score 65``."""
-    played_for_score = game in GAMES and GAMES[game].dead_end == "over"
-    return f"score {goal - home}" if played_for_score else f"{home} of {goal} home"
+    return f"score {goal - home}" if played_for_score(game) else f"{home} of {goal} home"
 
 
 def short_result(game: str, home: int, goal: int) -> str:
@@ -86,6 +90,20 @@ def versus_phrase(record: Versus, name: str | None = None) -> str:
     """Return a head-to-head record: ``ada 3 : 1 bo, 2 tied``."""
     tied = f", {record.tied} tied" if record.tied else ""
     return f"{name or record.name} {record.ahead} : {record.behind} {record.other_name}{tied}"
+
+
+def personal_phrases(scores: Personal) -> tuple[str, str]:
+    """Return a player's totals and streaks."""
+    totals = counted(scores.races, "race"), counted(scores.wins, "win"), f"{counted(scores.solved, 'deal')} solved"
+    streak, longest = counted(scores.streak, "day"), counted(scores.longest_streak, "day")
+    return ", ".join(totals), f"daily streak {streak}, longest {longest}"
+
+
+def game_scores_phrase(scores: GameScores) -> str:
+    """Return a player's scores in a game: ``3 races, 1 win, 1 solved, best 40/48 in 1:02.0``."""
+    best = f"best score {scores.best}" if scores.counted == "left" else f"best {scores.best}/{scores.goal}"
+    time = "" if scores.best_ms is None else f" in {clock(scores.best_ms)}"
+    return f"{counted(scores.races, 'race')}, {counted(scores.wins, 'win')}, {scores.solved} solved, {best}{time}"
 
 
 def short_deal(code: str) -> str:

@@ -35,14 +35,6 @@ class Notice:
     tone: Tone = "news"
 
 
-@dataclass(frozen=True)
-class ParSummary:
-    """The computer's results on this deal, compared with the player's."""
-
-    squares: tuple[str, ...] = ()
-    text: str = ""
-
-
 class Check(NamedTuple):
     """One result of verifying the replay."""
 
@@ -106,7 +98,8 @@ class RaceState:
     key_known: bool = False
     """Whether the replay was checked for the keys that the server publishes."""
     unverified_reason: str = ""
-    par: ParSummary | None = None
+    par: tuple[str, ...] = ()
+    """The result of each of the computer's plays on this deal, compared with the player's."""
     evening: Evening | None = None
     """The scores over the finished races of the evening."""
     daily: Daily | None = None

@@ -59,9 +59,10 @@ def update(
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
+        slug = state.header.game if state.header else ""
         texts = [
-            *race_news(old, new, view.seat, view.levels),
-            *(() if after.over else ghost_news(state.ghosts, ghosts)),
+            *race_news(old, new, view.seat, view.levels, slug),
+            *(() if after.over else ghost_news(state.ghosts, ghosts, slug)),
         ]
         if before.stage != view.stage and view.stage in STAGE_NEWS:
             texts.append(STAGE_NEWS[view.stage])
