@@ -1,4 +1,4 @@
-"""Fetches the scores that the results of a race show: personal scores, records against the rivals, the day's results."""
+"""Fetches the scores that the results of a race show: your own, your records, and the results of the day."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ async def fetch_scores(api: Api, connection: Connection) -> AsyncIterator[dict[s
             yield {"daily": api.read(data, Daily)}
     if welcome is None or connection.view.seat is None:
         return
-    deadline, own, rivals = time.monotonic() + ARCHIVE_TIMEOUT_S, f"/players/{welcome.player}", []
+    deadline, own, rivals = time.monotonic() + ARCHIVE_TIMEOUT_S, f"/players/{welcome.player}", list[str]()
     with suppress(Failure):
         while not rivals and time.monotonic() < deadline:
             page = api.read(await asyncio.to_thread(api.fetch, own, query={"limit": 5}, token=token), PlayerPage)
