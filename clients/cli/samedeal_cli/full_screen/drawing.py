@@ -66,18 +66,21 @@ def draw_keys(canvas: Canvas, keys: Keys, lines: int) -> int:
     return first - 1
 
 
+def notice_lines(state: RaceState, width: int) -> Sequence[tuple[str, Style]]:
+    """Return the notice or the pending move."""
+    if not state.notice:
+        return [(f"> {state.pending}", DIM)] if state.pending else []
+    mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
+    return [(text, TONES[state.notice.tone]) for text in _wrapped(mark + state.notice.text, width)]
+
+
 def draw_messages(state: RaceState, canvas: Canvas, row: int, lines: int) -> None:
     """Draw the notice or the pending move, and below it the latest news."""
     width = canvas.width - 2
-    used = 0
-    if state.pending and state.notice is None:
-        canvas.write(row, 1, f"> {state.pending}", DIM)
-        used = 1
-    elif state.notice:
-        mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
-        for text in _wrapped(mark + state.notice.text, width)[:lines]:
-            canvas.cards(row + used, 1, text, TONES[state.notice.tone])
-            used += 1
+    shown = notice_lines(state, width)[:lines]
+    for line, (text, style) in enumerate(shown, start=row):
+        canvas.cards(line, 1, text, style)
+    used = len(shown)
     if state.rivals_hidden and state.stage == "running":
         return
     room = max(0, lines - (max(used, 1) if state.stage == "running" else used))

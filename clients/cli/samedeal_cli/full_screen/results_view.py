@@ -144,15 +144,17 @@ def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Gh
         own = racer is state.me
         mark = (" (you)" if own else "") + bot_mark(racer.bot, state.levels.get(racer.seat))
         place, name, attempts, style = f"{racer.place}", racer.name + mark, racer.attempts, BOLD if own else PLAIN
-    name_width = canvas.width - 52
+    bar = 11 if canvas.width >= TWO_COLUMNS else 0
+    name_width = canvas.width - 41 - bar
     canvas.write(row, 1, f"{place:>2}", style)
     canvas.write(row, 4, fitted(name, name_width, "…"), style)
-    draw_bar(canvas, row, 5 + name_width, 10, racer.progress)
+    if bar:
+        draw_bar(canvas, row, 5 + name_width, bar - 1, racer.progress)
     text = (
         f"{result_of(state, racer):>8} {outcome_phrase(racer.outcome):<11} {clock(racer.ms) if racer.home else '':>7}"
     )
     more = f"  {counted(attempts, 'attempt')}" if attempts > 1 else ""
-    canvas.write(row, 16 + name_width, text + more, style)
+    canvas.write(row, 5 + name_width + bar, text + more, style)
 
 
 def _facts(state: RaceState, width: int) -> Iterator[Line]:

@@ -13,6 +13,7 @@ from samedeal_cli.full_screen.drawing import (
     draw_keys,
     draw_messages,
     draw_question,
+    notice_lines,
     quit_label,
     result_of,
     top_ranking,
@@ -23,7 +24,7 @@ from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase
 from samedeal_cli.render.table_view import PANE, Marks, TableDrawing, panes
 from samedeal_cli.render.text_table import advice, facts
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.state.race_state import RaceState
+from samedeal_cli.state.race_state import QUESTIONS, RaceState
 
 SIDE: Final = 20
 """The width of the standings column."""
@@ -38,7 +39,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
     key_lines = 2 if small else 3
     bottom = canvas.height - key_lines - 1  # independent of the keys, so that the table does not move
     draw_keys(canvas, _footer_keys(state), key_lines)
-    message_lines = 3 if small else 4 if canvas.height < 30 else 6  # with those of the instruction
+    message_lines = 2 if small else 4 if canvas.height < 30 else 6  # with those of the instruction
     if not small:
         canvas.line(bottom)
     messages = bottom + (1 if small else 0) - message_lines
@@ -55,7 +56,9 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
         canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
-    used = _draw_instruction(state, canvas, messages)
+    asked = state.overlay in QUESTIONS or state.input is not None
+    needed = 1 if asked else len(notice_lines(state, canvas.width - 2))
+    used = _draw_instruction(state, canvas, messages, min(2, message_lines - needed))
     messages, message_lines = messages + used, message_lines - used
     if state.overlay == "resign":
         draw_question(canvas, messages, f"{state.end_verb.capitalize()}? Your best attempt counts.")
@@ -67,10 +70,10 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         draw_messages(state, canvas, messages, message_lines)
 
 
-def _draw_instruction(state: RaceState, canvas: Canvas, row: int) -> int:
-    """Draw what to do now, on at most two lines; return how many it took."""
+def _draw_instruction(state: RaceState, canvas: Canvas, row: int, most: int) -> int:
+    """Draw what to do now, on at most this many lines; return how many it took."""
     text, style = instruction(state)
-    lines = wrap(text, canvas.width - 2, break_on_hyphens=False, max_lines=2, placeholder="…")
+    lines = wrap(text, canvas.width - 2, break_on_hyphens=False, max_lines=most, placeholder="…") if most > 0 else []
     for line, part in enumerate(lines, start=row):
         canvas.cards(line, 1, part, style)
     return len(lines)

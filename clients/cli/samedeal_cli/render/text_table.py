@@ -120,7 +120,7 @@ def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
 def facts(board: Board) -> Sequence[str]:
     """Return what the racer knows besides the piles, in words; from an older server, the notes."""
     texts = board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
-    return [with_cards(text) for text in texts]
+    return tuple(map(with_cards, texts))
 
 
 def colored(line: str, color: bool) -> str:
