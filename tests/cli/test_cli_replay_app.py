@@ -165,7 +165,7 @@ def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) 
     terminal = Terminal("replay", str(file), "--at", "m2")
     shown = terminal.until(" VERIFIED, KEY UNKNOWN")
     assert " 2/30 " in shown
-    assert "‖ 4×" in shown
+    assert "‖ paused, 4×" in shown
     terminal.type("\x1b[C")
     terminal.until(" 3/30 ")
     terminal.type("q")
