@@ -1,5 +1,6 @@
 """Cards, moves, standings and times in words."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from samedeal.cards import BACK
 from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
@@ -19,6 +21,7 @@ from samedeal.wire.messages import Board, ReactionName
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
+_SECRET: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}(\.\d+)?\b")
 
 
 def card_name(card: str) -> str:
@@ -41,6 +44,22 @@ def change_sentence(before: Board, after: Board, card: Callable[[str], str] = ca
     """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
     moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
     return ", ".join([*moved, *hidden]) or "nothing moved"
+
+
+def counted(number: float, noun: str) -> str:
+    """Return a number with its noun: ``1 move``, ``2 moves``, ``1.5 points``."""
+    return f"{points(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def result_phrase(game: str, home: int, goal: int) -> str:
+    """Return a result as players quote it: ``24 of 44 home`` or, in a game played for its score, ``score 65``."""
+    played_for_score = game in GAMES and GAMES[game].dead_end == "over"
+    return f"score {goal - home}" if played_for_score else f"{home} of {goal} home"
+
+
+def short_deal(code: str) -> str:
+    """Shorten the code of a secret deal for display: ``corners:9f3c02b1…``."""
+    return _SECRET.sub(r"\1…", code)
 
 
 def bot_mark(bot: bool, level: str | None = None) -> str:

@@ -30,7 +30,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.phrases import clock, counted, with_unique_names
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
@@ -69,7 +69,7 @@ def heading(header: Header, deal: str | None) -> Iterator[str]:
     rules = [
         f"{clock(options.limit_ms)} on the clock",
         "undo" if options.undo else "no undo",
-        f"{options.attempts} attempt{'s' * (options.attempts > 1)}" if options.attempts else "unlimited attempts",
+        counted(options.attempts, "attempt") if options.attempts else "unlimited attempts",
         *(f"{option} {choice}" for option, choice in header.variant.items()),
     ]
     yield f"Race       {header.race}"
