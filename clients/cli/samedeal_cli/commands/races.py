@@ -149,7 +149,7 @@ def _open(settings: Settings, api: Api, body: dict[str, object], name: str | Non
 
 @command("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
 @click.argument("what", type=click.Choice(["races", "replays"]))
-@click.option("--game", metavar="GAME", help="Only this game.")
+@click.option("--game", type=GAME, metavar="GAME", help="Only this game.")
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
