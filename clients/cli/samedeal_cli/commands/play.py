@@ -242,8 +242,9 @@ class Session:
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":
+            game = state.game.slug if state.game else ""
             for line in standings_lines(
-                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain
+                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
             ):
                 click.echo(line)
             say(f"To watch the replay: {program()} replay {state.link}")

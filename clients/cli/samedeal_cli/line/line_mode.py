@@ -19,6 +19,7 @@ from samedeal_cli.render.phrases import (
     change_sentence,
     clock,
     reaction_named,
+    waiting_phrase,
     with_unique_names,
 )
 from samedeal_cli.render.text_table import with_cards
@@ -158,10 +159,10 @@ class LineMode(Narrator):
                 await self._set_ready()
             case "react":
                 await self._react(rest.strip())
-            case "resign" if self._interactive:
+            case "resign" | "finish" if self._interactive:
                 self._question = self._resign, "not resigned"
-                self._say("resign for good? (y)")
-            case "resign":
+                self._say(f"{self._stop} for good? (y)")
+            case "resign" | "finish":
                 await self._resign()
             case _:
                 await self._move(word)
@@ -181,17 +182,18 @@ class LineMode(Narrator):
         self._last_event = move
         if after.attempt != before.attempt:
             self._last_event += f": attempt {after.attempt}"
-        elif move != "undo":
+        else:
             self._last_event += f": {change_sentence(before, after, self._describe.card)}"
         self._say(f"ok {after.ply}: {self._last_event}")
         if after.home != before.home and self._boards != "picture":
-            self._say(f"home {after.home} of {self._game.goal}")
-        if self._boards == "picture":
+            self._say(self._describe.progress(after))
+        if self._boards == "picture" or after.attempt != before.attempt:
             self._show_boards()
         elif (advice := self._describe.advice(after)) != self._describe.advice(before):
             self._say(advice)
         if after.outcome != before.outcome:
-            self._say(outcome_phrase(after, self._connection.standing))
+            self._say(outcome_phrase(after, self._connection.standing, self._stop))
+            self._say_waiting()
         return None
 
     async def _set_ready(self) -> None:
@@ -227,9 +229,24 @@ class LineMode(Narrator):
         if await self._request(self._connection.remove(player.seat)):
             self._say(f"you have removed {player.name}")
 
+    @property
+    def _stop(self) -> str:
+        """What stopping is called: a game that has ended, with no rivals, is finished and not resigned."""
+        ended = self._board is not None and self._board.outcome != "playing"
+        return "finish" if ended and self._connection.header.options.max_racers == 1 else "resign"
+
+    def _say_waiting(self) -> None:
+        """Say for whom the race waits, if the player is done."""
+        connection = self._connection
+        if self._done and not connection.over:
+            racers = with_unique_names(connection.standings)
+            self._say(*filter(None, [waiting_phrase(racers, connection.seat, connection.left_ms)]))
+
     async def _resign(self) -> None:
+        stopped = f"you have {self._stop}ed"
         if await self._request(self._connection.resign()) and not self._connection.over:
-            self._say("you have resigned; your best attempt counts")
+            self._say(f"{stopped}; your best attempt counts")
+            self._say_waiting()
 
     async def _react(self, text: str) -> None:
         try:

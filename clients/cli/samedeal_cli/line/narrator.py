@@ -83,9 +83,9 @@ class Narrator:
         before = self._standings
         self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
         ghosts, self._ghosts = self._ghosts, self._connection.ghosts
-        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts)
+        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts, self._game.slug)
         for text in (
-            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels),
+            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels, self._game.slug),
             *news_of_ghosts,
         ):
             self._last_event = text
@@ -213,6 +213,6 @@ class Narrator:
     def _show_standings(self) -> None:
         connection = self._connection
         self._say(*self._describe.standings(connection.standings, connection.seat, connection.view.levels))
-        self._say(*map(ghost_sentence, connection.ghosts))
+        self._say(*(ghost_sentence(ghost, self._game.slug) for ghost in connection.ghosts))
         if watching := connection.view.watching:
             self._say(f"{watching} watching")

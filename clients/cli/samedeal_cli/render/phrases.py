@@ -21,6 +21,8 @@ from samedeal.wire.messages import Board, ReactionName
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
+MAX_NAMES: Final = 4
+"""How many racers a line names."""
 _SECRET: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}(\.\d+)?\b")
 
 
@@ -31,10 +33,10 @@ def card_name(card: str) -> str:
     return f"{RANKS.get(card[0], card[0])} of {SUITS[card[1]]}"
 
 
-def pile_sentence(place: str, pile: Sequence[str]) -> str:
-    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``."""
+def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
+    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``; `accepts` is for an empty one."""
     if not pile:
-        return f"{place}: empty"
+        return f"{place}: empty{accepts}"
     if set(pile) == {BACK}:
         return f"{place}: {len(pile)} face down"
     return f"{place}: {', '.join(map(card_name, pile))}"
@@ -57,6 +59,17 @@ def result_phrase(game: str, home: int, goal: int) -> str:
     return f"score {goal - home}" if played_for_score else f"{home} of {goal} home"
 
 
+def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int | None) -> str:
+    """Return for whom a racer who has finished waits: ``Waiting for bo and cy, at most 3:12 left.``"""
+    names = [each.name for each in standings if not each.done and each.seat != seat]
+    if not names:
+        return ""
+    if len(names) > MAX_NAMES:
+        names[MAX_NAMES - 1 :] = [f"{len(names) - MAX_NAMES + 1} more"]
+    left = f", at most {clock(left_ms, tenths=False)} left" if left_ms is not None else ""
+    return f"Waiting for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}{left}."
+
+
 def short_deal(code: str) -> str:
     """Shorten the code of a secret deal for display: ``corners:9f3c02b1…``."""
     return _SECRET.sub(r"\1…", code)
@@ -67,12 +80,12 @@ def bot_mark(bot: bool, level: str | None = None) -> str:
     return f" ({level} bot)" if level else " (bot)" if bot else ""
 
 
-def standing_sentence(standing: Standing, racers: int, level: str | None = None) -> str:
+def standing_sentence(standing: Standing, racers: int, level: str | None = None, game: str = "") -> str:
     """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``. `level` is that of a server bot."""
     parts = [f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"]
     if standing.outcome in ("waiting", "ready", "scratched"):
         return f"{parts[0]}, {standing.outcome}"
-    parts += [f"{standing.home} of {standing.goal} home", standing.outcome]
+    parts += [result_phrase(game, standing.home, standing.goal), standing.outcome]
     if standing.attempts > 1:
         parts.append(f"attempt {standing.attempts}")
     if standing.home:
@@ -80,13 +93,13 @@ def standing_sentence(standing: Standing, racers: int, level: str | None = None)
     return ", ".join(parts)
 
 
-def ghost_sentence(ghost: Ghost) -> str:
+def ghost_sentence(ghost: Ghost, game: str = "") -> str:
     """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
     name = f"ghost {ghost.name}{bot_mark(ghost.bot)}"
     if ghost.outcome == "ready":
         return name
     at = [f"at {clock(ghost.ms)}"] if ghost.home else []
-    return ", ".join([name, f"{ghost.home} of {ghost.goal} home", ghost.outcome, *at])
+    return ", ".join([name, result_phrase(game, ghost.home, ghost.goal), ghost.outcome, *at])
 
 
 def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
