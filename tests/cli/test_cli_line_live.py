@@ -10,6 +10,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from samedeal_cli.main import main
@@ -184,6 +185,13 @@ def test_ls_lists_open_races(
     assert [race, "the-edge", "open", "0/8", "sealed"] in rows
     assert {row[1] for row in rows} == {"the-edge"}
     assert main.exit_code(["ls", "replays"]) == 0
+    capsys.readouterr()
+    assert main.exit_code(["ls", "--limit", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "open and running:"
+    assert "finished:" in lines
+    assert main.exit_code(["ls", "--json"]) == 0
+    assert set(msgspec.json.decode(capsys.readouterr().out)) == {"races", "replays"}
     assert main.exit_code(["games"]) == 0
     assert "kings-in-the-corners" in capsys.readouterr().out
 

@@ -63,7 +63,7 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
         settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
         async with seated(server, race, NAMES[: plan.bots]):
             replay = await run_race(server, plan, race, max_moves=ONCE_MOVES)
-        for line in results(replay.standings):
+        for line in results(replay.standings, replay.header.game):
             settings.say(line)
         settings.say(f"verified: {len(replay.entries)} entries")
     if settings.json:

@@ -66,7 +66,7 @@ class Descriptions:
             )
         else:
             piles = (self._pile(board, place) for place in self._places)
-            lines = dict.fromkeys((*piles, self.progress(board), *facts(board)))
+            lines = [*dict.fromkeys((*piles, self.progress(board), *facts(board)))]
         return filter(None, [*lines, self.advice(board)])
 
     def advice(self, board: Board) -> str:
