@@ -5,13 +5,12 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Final, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
 from samedeal.race.server_bots import Level
-from samedeal.wire.messages import View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
 from samedeal_cli.line.narrator import Narrator
@@ -24,6 +23,7 @@ from samedeal_cli.render.phrases import (
 )
 from samedeal_cli.render.text_table import with_cards
 
+T = TypeVar("T")
 QUIT: Final = ("quit", "q", "exit")
 BEFORE_THE_DEAL: Final = (
     "",
@@ -170,10 +170,11 @@ class LineMode(Narrator):
 
     async def _move(self, move: str) -> None:
         if self._connection.seat is None:
-            return self._say("no: you are watching")
+            return self._refuse("you are watching")
         if self._not_dealt:
-            why = "no: moves come after the deal" if _LIKE_A_MOVE.fullmatch(move) else f"unknown: {move}"
-            return self._say(f"{why}; type ? for help")
+            known = _LIKE_A_MOVE.fullmatch(move)
+            why = "no: moves come after the deal" if known else f"unknown: {move}"
+            return self._refuse(why.removeprefix("no: "), f"{why}; type ? for help")
         before = self._board
         view = await self._request(self._connection.move(move))
         if not view or not before or not view.board:
@@ -211,7 +212,7 @@ class LineMode(Narrator):
 
     async def _add_bot(self, level: str) -> None:
         if level and level not in get_args(Level):
-            self._say(f"no: there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
+            self._refuse(f"there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
         else:
             await self._request(self._connection.add_bot(cast("Level | None", level or None)))
 
@@ -219,7 +220,7 @@ class LineMode(Narrator):
         """Remove a player by name, after a confirmation if a person types."""
         named = (each for each in with_unique_names(self._connection.standings) if each.name.lower() == name)
         if (player := next(named, None)) is None:
-            return self._say(f"no: there is no player {name}" if name else "no: type remove and a name")
+            return self._refuse(f"there is no player {name}" if name else "type remove and a name")
         if not self._interactive:
             return await self._remove(player)
         self._question = partial(self._remove, player), "not removed"
@@ -250,11 +251,13 @@ class LineMode(Narrator):
 
     async def _react(self, text: str) -> None:
         try:
-            await self._connection.react(reaction_named(text))
+            reaction = reaction_named(text)
         except Refused as refused:
-            self._say(f"no: {refused.text}")
+            return self._refuse(refused.text)
+        await self._request(self._connection.react(reaction))
+        return None
 
-    async def _request(self, request: Awaitable[View]) -> View | None:
+    async def _request(self, request: Awaitable[T]) -> T | None:
         """Return the response, or print the refusal and return None."""
         try:
             return await request
