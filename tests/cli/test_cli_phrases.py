@@ -79,6 +79,7 @@ def test_standing_sentence_unique_names_and_clock() -> None:
         ms=83_400,
     )
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
+    assert standing_sentence(standing, 3, game="gallery").startswith("1 of 3: bo (bot), score 24, playing")
     assert standing_sentence(standing, 3, "expert").startswith("1 of 3: bo (expert bot), 24 of 48 home")
     others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
     assert [racer.name for racer in with_unique_names([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]

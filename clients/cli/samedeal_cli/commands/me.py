@@ -104,10 +104,10 @@ def _facts(scores: Personal) -> Iterator[str]:
 
 
 def _print_game(game: GameScores) -> None:
-    best = f"best {game.best} left" if game.counted == "left" else f"best {game.best}/{game.goal}"
+    best = f"best score {game.best}" if game.counted == "left" else f"best {game.best}/{game.goal}"
     time = "" if game.best_ms is None else f"in {clock(game.best_ms)}"
     facts = counted(game.races, "race"), counted(game.wins, "win"), f"{game.solved} solved", best, time
-    row = f"{game.game:<22} {facts[0]:>9}  {facts[1]:>7}  {facts[2]:>9}  {best:<11}  {time}"
+    row = f"{game.game:<22} {facts[0]:>9}  {facts[1]:>7}  {facts[2]:>9}  {best:<13}  {time}"
     print_item(row.rstrip(), game.game, *facts)
 
 

@@ -148,7 +148,7 @@ def _print_race(
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)
     _print_board(settings, races[-1], shown)
-    for line in transcript.results(replay.standings):
+    for line in transcript.results(replay.standings, replay.header.game):
         _print(settings, line)
 
 

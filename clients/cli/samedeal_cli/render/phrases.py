@@ -34,10 +34,10 @@ def card_name(card: str) -> str:
     return f"{RANKS.get(card[0], card[0])} of {SUITS[card[1]]}"
 
 
-def pile_sentence(place: str, pile: Sequence[str]) -> str:
-    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``."""
+def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
+    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``; `accepts` is for an empty one."""
     if not pile:
-        return f"{place}: empty"
+        return f"{place}: empty{accepts}"
     if set(pile) == {BACK}:
         return f"{place}: {len(pile)} face down"
     return f"{place}: {', '.join(map(card_name, pile))}"
@@ -116,12 +116,12 @@ def bot_mark(bot: bool, level: str | None = None) -> str:
     return f" ({level} bot)" if level else " (bot)" if bot else ""
 
 
-def standing_sentence(standing: Standing, racers: int, level: str | None = None) -> str:
+def standing_sentence(standing: Standing, racers: int, level: str | None = None, game: str = "") -> str:
     """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``. `level` is that of a server bot."""
     parts = [f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"]
     if standing.outcome in ("waiting", "ready", "scratched"):
         return f"{parts[0]}, {standing.outcome}"
-    parts += [f"{standing.home} of {standing.goal} home", standing.outcome]
+    parts += [result_phrase(game, standing.home, standing.goal), standing.outcome]
     if standing.attempts > 1:
         parts.append(f"attempt {standing.attempts}")
     if standing.home:
@@ -129,13 +129,13 @@ def standing_sentence(standing: Standing, racers: int, level: str | None = None)
     return ", ".join(parts)
 
 
-def ghost_sentence(ghost: Ghost) -> str:
+def ghost_sentence(ghost: Ghost, game: str = "") -> str:
     """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
     name = f"ghost {ghost.name}{bot_mark(ghost.bot)}"
     if ghost.outcome == "ready":
         return name
     at = [f"at {clock(ghost.ms)}"] if ghost.home else []
-    return ", ".join([name, f"{ghost.home} of {ghost.goal} home", ghost.outcome, *at])
+    return ", ".join([name, result_phrase(game, ghost.home, ghost.goal), ghost.outcome, *at])
 
 
 def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
