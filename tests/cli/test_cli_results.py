@@ -65,8 +65,8 @@ def test_results_say_how_your_attempt_ended() -> None:
     own = structs.replace(
         board(racing_game("gallery")), outcome="over", guidance=Guidance(ending="Over: no moves left")
     )
-    resigned = tuple(structs.replace(each, outcome="resigned") for each in state.standings)
-    ended = replace(state, view=structs.replace(state.view, board=own), standings=resigned)
+    over = tuple(structs.replace(each, outcome="over") for each in state.standings)
+    ended = replace(state, view=structs.replace(state.view, board=own), standings=over)
     assert f"You: finished, score {state.me.goal - state.me.home}" in text(ended)
     assert "Over: no moves left" in text(ended)
 

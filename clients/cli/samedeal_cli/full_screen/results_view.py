@@ -103,26 +103,18 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
 
 
 def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
-    if state.me is None:
+    me = state.me
+    if me is None:
         return row
-    text, style = own_result(state)
-    canvas.write(row, 1, text, style)
-    if state.me.outcome != "won" and (cause := ending(state)):
+    if me.outcome == "won":
+        canvas.write(row, 1, f"You won in {clock(me.ms)}!", GOOD)
+        return row + 2
+    result = result_phrase(state.header.game if state.header else "", me.home, me.goal)
+    canvas.write(row, 1, f"You: {outcome_phrase(me.outcome)}, {result}", BOLD)
+    if cause := ending(state):
         canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
         row += 1
     return row + 2
-
-
-def own_result(state: RaceState) -> tuple[str, Style]:
-    """Return your own result in words; nobody resigns from an attempt that is over."""
-    me, own = state.me, state.view.board if state.view else None
-    if me is None:
-        return "", PLAIN
-    if me.outcome == "won":
-        return f"You won in {clock(me.ms)}!", GOOD
-    result = result_phrase(state.header.game if state.header else "", me.home, me.goal)
-    finished = me.outcome == "over" or (me.outcome == "resigned" and own is not None and own.outcome != "playing")
-    return f"You: {'finished' if finished else outcome_phrase(me.outcome)}, {result}", BOLD
 
 
 def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> int:
